@@ -1,0 +1,1 @@
+"""Publish/subscribe for graph-shaped data."""

@@ -1,0 +1,374 @@
+"""RDF terms: what they are, and the one rule by which they are spelled, both ways.
+
+The law: `parse_cell(spell(term)) == term` for every term, and in the property column
+`parse_cell(spell(term, PROPERTY), PROPERTY) == term`.
+
+Terms are canonical when made: numbers, booleans, dates and dateTimes have one lexical form per value, language tags
+are lower case, so equality of terms is equality of constants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from heliograph import values
+from heliograph.errors import TermError
+from heliograph.values import XSD, XSD_STRING, Value
+
+PLAIN = "urn:heliograph:"
+HG = "urn:heliograph:fn:"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+RDF_LANG_STRING = RDF + "langString"
+
+PREFIXES: Mapping[str, str] = MappingProxyType(
+    {
+        "": PLAIN,
+        "hg": HG,
+        "rdf": RDF,
+        "rdfs": RDFS,
+        "xsd": XSD,
+        "rss": "http://purl.org/rss/1.0/",
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "content": "http://purl.org/rss/1.0/modules/content/",
+    }
+)
+
+
+class TermKind(IntEnum):
+    """The order is SPARQL's: blank nodes before IRIs before literals."""
+
+    BLANK = 0
+    IRI = 1
+    LITERAL = 2
+
+
+class Position(IntEnum):
+    """The column a cell stands in; what may be written there differs."""
+
+    SUBJECT = 0
+    PROPERTY = 1
+    OBJECT = 2
+
+
+class Term(NamedTuple):
+    """An IRI, a blank node (its label) or a literal. Make one with `iri`, `blank` or `literal`, never by hand."""
+
+    kind: TermKind
+    value: str
+    datatype: str = ""
+    language: str = ""
+
+    def __str__(self) -> str:
+        return spell(self)
+
+    @property
+    def is_literal(self) -> bool:
+        return self.kind is TermKind.LITERAL
+
+
+class Variable(NamedTuple):
+    """A variable of a pattern, by its name without the question mark. Blank nodes of a pattern are `_:label`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.hidden else f"?{self.name}"
+
+    @property
+    def hidden(self) -> bool:
+        """True for the blank nodes of a query, which no projection and no evidence shows."""
+        return self.name.startswith("_:")
+
+
+def iri(value: str) -> Term:
+    return Term(TermKind.IRI, value)
+
+
+def blank(label: str) -> Term:
+    return Term(TermKind.BLANK, label)
+
+
+def literal(lexical: str, datatype: str = XSD_STRING, language: str = "") -> Term:
+    """A literal in canonical form. An ill-typed one keeps its lexical form and has no value."""
+    if language:
+        return Term(TermKind.LITERAL, lexical, RDF_LANG_STRING, language.lower())
+    if datatype == XSD_STRING:
+        return Term(TermKind.LITERAL, lexical, XSD_STRING)
+    typed = values.parse(datatype, lexical)
+    if typed is None:
+        return Term(TermKind.LITERAL, lexical, datatype)
+    return Term(TermKind.LITERAL, values.canonical(typed), values.COUNTS_AS.get(datatype, datatype))
+
+
+def plain_name(name: str) -> Term:
+    """The IRI that a bare name stands for."""
+    return Term(TermKind.IRI, PLAIN + _encode_name(name))
+
+
+@lru_cache(maxsize=65536)
+def value_of(term: Term) -> Value | None:
+    """The typed value of a literal; None for strings, ill-typed literals, IRIs and blank nodes."""
+    return values.parse(term.datatype, term.value) if term.kind is TermKind.LITERAL else None
+
+
+RDF_TYPE = iri(RDF + "type")
+RDFS_SUBCLASS_OF = iri(RDFS + "subClassOf")
+RDFS_MEMBER = iri(RDFS + "member")
+_CONTAINER_MEMBER = re.compile(re.escape(RDF) + r"_[1-9][0-9]*\Z")
+
+
+def is_container_member(predicate: Term) -> bool:
+    """Whether a property is one of rdf:_1, rdf:_2, …, which `rdfs:member` matches."""
+    return _CONTAINER_MEMBER.match(predicate.value) is not None
+
+
+# --- reading a cell ---------------------------------------------------------------------------------------------
+
+# A bare token is a number or a boolean when the whole cell is one; `5G`, `2001-01-01` and `NaN` are names.
+_BARE = re.compile(
+    r"(?P<integer>[+-]?[0-9]+)|(?P<decimal>[+-]?[0-9]*\.[0-9]+)"
+    r"|(?P<double>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)|(?P<boolean>true|false)"
+)
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(.+))?', re.DOTALL)
+_BLANK = re.compile(r"_:([^\W_](?:[\w.\-·]*[\w\-·])?|[_](?:[\w.\-·]*[\w\-·])?)")
+_VARIABLE = re.compile(r"\?(\w+)")
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]*")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_ECHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+
+
+def parse_cell(text: str | None, position: Position = Position.OBJECT, prefixes: Mapping[str, str] = PREFIXES) -> Term:
+    """The term that a table's cell spells; raises `TermError` with the fix where it spells none."""
+    term = parse_node(text, position, prefixes)
+    if isinstance(term, Variable):
+        raise TermError("HG-106", f"a variable {text} in data", fix="variables stand only in patterns; write a term")
+    return term
+
+
+def parse_node(
+    text: str | None, position: Position = Position.OBJECT, prefixes: Mapping[str, str] = PREFIXES
+) -> Term | Variable:
+    """As `parse_cell`, for the cells of a pattern, where `?x` is a variable."""
+    if text is None or text == "":
+        raise TermError(
+            "HG-101", f"an empty {position.name.lower()}", fix="write a term in every cell, or drop the row"
+        )
+    if position is Position.PROPERTY and text == "a":
+        return RDF_TYPE
+    term = _read(text, prefixes)
+    if position is not Position.OBJECT and isinstance(term, Term):
+        _check_position(term, position, text)
+    return term
+
+
+def _check_position(term: Term, position: Position, text: str) -> None:
+    if term.kind is TermKind.LITERAL:
+        raise TermError(
+            "HG-102", f"the literal {_short(text)} as {position.name.lower()}", fix="only an object may be a literal"
+        )
+    if term.kind is TermKind.BLANK and position is Position.PROPERTY:
+        raise TermError(
+            "HG-102", f"the blank node {_short(text)} as property", fix="a property must be an IRI or a name"
+        )
+
+
+def _read(text: str, prefixes: Mapping[str, str]) -> Term | Variable:
+    first = text[0]
+    if first == '"':
+        return _read_literal(text, prefixes)
+    if first == "<" and text[-1] == ">":
+        return _read_iri(text)
+    if first == "?" and (variable := _VARIABLE.fullmatch(text)):
+        return Variable(variable[1])
+    if bare := _BARE.fullmatch(text):
+        return literal(text, XSD + str(bare.lastgroup))
+    if ":" in text:
+        return _read_prefixed(text, prefixes)
+    return plain_name(text)
+
+
+def _read_literal(text: str, prefixes: Mapping[str, str]) -> Term:
+    match = _LITERAL.fullmatch(text)
+    if match is None:
+        raise TermError(
+            "HG-103",
+            f"a literal that is not closed or has something behind it: {_short(text)}",
+            fix='write "text", "text"@en or "text"^^xsd:date, with \\" for a quote inside',
+        )
+    body, language, datatype = match.groups()
+    lexical = _unescape(body) if "\\" in body else body
+    if datatype is None:
+        return literal(lexical, language=language or "")
+    return literal(lexical, _datatype(datatype, prefixes, text))
+
+
+def _datatype(text: str, prefixes: Mapping[str, str], cell: str) -> str:
+    term = _read_iri(text) if text[0] == "<" and text[-1] == ">" else None
+    if term is None and ":" in text and text[0] != "_":
+        term = _read_prefixed(text, prefixes)
+    if term is None or term.kind is not TermKind.IRI or term.value == RDF_LANG_STRING:
+        raise TermError("HG-103", f"no datatype in {_short(cell)}", fix="write ^^xsd:date or ^^<iri> behind the quote")
+    return term.value
+
+
+def _read_iri(text: str) -> Term:
+    inner = _unescape(text[1:-1]) if "\\" in text else text[1:-1]
+    if _IRI.fullmatch(inner) is None:
+        raise TermError(
+            "HG-105",
+            f"not an absolute IRI: {_short(text)}",
+            fix='write a scheme and percent-encode spaces and <>"{}|^`\\, as in <http://example.org/a%20b>',
+        )
+    return Term(TermKind.IRI, inner)
+
+
+def _read_prefixed(text: str, prefixes: Mapping[str, str]) -> Term:
+    if text.startswith("_:"):
+        return _read_blank(text)
+    prefix, _, local = text.partition(":")
+    namespace = prefixes.get(prefix)
+    if namespace is None:
+        raise TermError(
+            "HG-104", f"unknown prefix {prefix + ':'!r} in {_short(text)}", fix=_prefix_fix(text, prefix, local)
+        )
+    if _IRI.fullmatch(namespace + local) is None:
+        raise TermError("HG-105", f"{_short(text)} is no IRI", fix='percent-encode spaces and <>"{}|^`\\ in it')
+    return Term(TermKind.IRI, namespace + local)
+
+
+def _prefix_fix(text: str, prefix: str, local: str) -> str:
+    if local.startswith("//") or prefix in ("urn", "mailto", "tag", "data"):
+        return f"write the IRI in angle brackets: <{_short(text)}>"
+    if re.fullmatch(r"[A-Za-z_][\w.\-]*", prefix):
+        return f'declare it with --prefix {prefix}=IRI, or write the text as a literal: "…"'
+    return 'write the text as a literal, "…", or the name with %3A for the colon, <urn:heliograph:…>'
+
+
+def _read_blank(text: str) -> Term:
+    match = _BLANK.fullmatch(text)
+    if match is None:
+        raise TermError(
+            "HG-107", f"not a blank node label: {_short(text)}", fix="write _: and letters, digits, _ . or -"
+        )
+    return Term(TermKind.BLANK, match[1])
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_escaped_character, text)
+
+
+def _escaped_character(match: re.Match[str]) -> str:
+    short, long, single = match.groups()
+    if single is not None:
+        if single not in _ECHAR:
+            raise TermError(
+                "HG-103", f"unknown escape \\{single}", fix=r"use \t \b \n \r \f \" \\ \uXXXX or \UXXXXXXXX"
+            )
+        return _ECHAR[single]
+    code = int(short or long, 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise TermError("HG-103", f"{match[0]} is no character", fix="use a Unicode scalar value")
+    return chr(code)
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+# --- writing a cell ---------------------------------------------------------------------------------------------
+
+_BARE_DATATYPES = frozenset({values.XSD_INTEGER, values.XSD_DECIMAL, values.XSD_DOUBLE, values.XSD_BOOLEAN})
+_ESCAPED = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
+_ESCAPED |= {code: f"\\u{code:04X}" for code in range(0x20) if code not in (9, 10, 13)} | {0x7F: "\\u007F"}
+_XSD_NAME = re.compile(re.escape(XSD) + r"([A-Za-z][A-Za-z0-9]*)\Z")
+_NAME_UNSAFE = re.compile(r"[\x00-\x7f](?<![A-Za-z0-9_.~-])")
+
+
+def spell(term: Term, position: Position = Position.OBJECT) -> str:
+    """The one text that stands for a term in a cell."""
+    if term.kind is TermKind.IRI:
+        return _spell_iri(term.value, position)
+    if term.kind is TermKind.BLANK:
+        return "_:" + term.value
+    if term.datatype in _BARE_DATATYPES and _is_bare(term):
+        return term.value
+    return f'"{term.value.translate(_ESCAPED)}"{_suffix(term)}'
+
+
+def _is_bare(term: Term) -> bool:
+    bare = _BARE.fullmatch(term.value)
+    return bare is not None and term.datatype == XSD + str(bare.lastgroup)
+
+
+def _suffix(term: Term) -> str:
+    if term.language:
+        return "@" + term.language
+    if term.datatype == XSD_STRING:
+        return ""
+    short = _XSD_NAME.match(term.datatype)
+    return f"^^xsd:{short[1]}" if short else f"^^<{term.datatype}>"
+
+
+def _spell_iri(value: str, position: Position) -> str:
+    if value.startswith(PLAIN):
+        name = _decode_name(value[len(PLAIN) :])
+        if name is not None and not (position is Position.PROPERTY and name == "a"):
+            return name
+    return f"<{value}>"
+
+
+def _encode_name(name: str) -> str:
+    return _NAME_UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
+
+
+def _decode_name(local: str) -> str | None:
+    """The bare name that reads back as this local part, or None if there is none."""
+    if "%" in local:
+        try:
+            name = unquote_to_bytes(local).decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    else:
+        name = local
+    if not name or _encode_name(name) != local or not _reads_as_name(name):
+        return None
+    return name
+
+
+def _reads_as_name(name: str) -> bool:
+    """Whether a cell with this text is a plain name, and not some other kind of term."""
+    return not (
+        name[0] == '"'
+        or ":" in name
+        or (name[0] == "<" and name[-1] == ">")
+        or _BARE.fullmatch(name)
+        or _VARIABLE.fullmatch(name)
+    )
+
+
+# --- the order of terms -----------------------------------------------------------------------------------------
+
+
+def sort_key(term: Term) -> tuple[int, int, float, str, str, str]:
+    """Term order: blank nodes, IRIs, then literals: numbers and instants by value, the rest by text."""
+    group, number = _magnitude(term)
+    return (int(term.kind), group, number, term.value, term.datatype, term.language)
+
+
+def _magnitude(term: Term) -> tuple[int, float]:
+    typed = value_of(term)
+    if typed is None or typed.value != typed.value:
+        return (2, 0.0)
+    if isinstance(typed.value, values.Instant):
+        return (1, typed.value.atto / values.ATTO)
+    try:
+        return (0, float(typed.value))
+    except OverflowError:
+        return (0, float("inf") if typed.value > 0 else float("-inf"))

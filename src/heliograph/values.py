@@ -1,0 +1,286 @@
+"""Typed values of RDF literals: what a lexical form means, and its one canonical spelling.
+
+The laws, for every datatype known here:
+  parse(datatype, lexical) is None exactly when the lexical form is ill-typed;
+  canonical(value) parses to the same value, and two lexical forms of one value have one canonical form
+  (dateTimes keep their zone: equal instants in different zones are different constants).
+
+Integer subtypes count as xsd:integer and xsd:dateTimeStamp as xsd:dateTime; minus zero counts as zero.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from decimal import Decimal
+from enum import IntEnum
+from typing import NamedTuple
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_STRING = XSD + "string"
+XSD_BOOLEAN = XSD + "boolean"
+XSD_INTEGER = XSD + "integer"
+XSD_DECIMAL = XSD + "decimal"
+XSD_DOUBLE = XSD + "double"
+XSD_FLOAT = XSD + "float"
+XSD_DATE = XSD + "date"
+XSD_DATETIME = XSD + "dateTime"
+
+_INTEGER_SUBTYPES = (
+    "byte short int long unsignedByte unsignedShort unsignedInt unsignedLong "
+    "positiveInteger negativeInteger nonPositiveInteger nonNegativeInteger"
+).split()
+
+# Datatypes that count as another one; canonicalising a literal replaces the first by the second.
+COUNTS_AS = {XSD + name: XSD_INTEGER for name in _INTEGER_SUBTYPES} | {XSD + "dateTimeStamp": XSD_DATETIME}
+
+ATTO = 10**18  # instants are kept in attoseconds: eighteen decimal digits of a second, exactly
+
+
+class Kind(IntEnum):
+    """What sort of value a literal has; the numeric kinds are ordered by SPARQL's promotion."""
+
+    INTEGER = 1
+    DECIMAL = 2
+    FLOAT = 3
+    DOUBLE = 4
+    BOOLEAN = 5
+    DATETIME = 6
+    DATE = 7
+
+
+NUMERIC = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE})
+
+
+class Instant(NamedTuple):
+    """A point on the time line in attoseconds since 1970 (UTC where `zone` is known, else local), with its zone."""
+
+    atto: int
+    zone: int | None  # minutes east of UTC
+
+
+class Value(NamedTuple):
+    """A typed value: int, Decimal or float for numbers, bool, or an Instant for dates and dateTimes."""
+
+    kind: Kind
+    value: int | Decimal | float | bool | Instant
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_SPECIAL = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
+_BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
+_ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?\Z"
+_DAY = r"(-?(?:[1-9][0-9]{4,}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
+_DATE = re.compile(_DAY + _ZONE)
+_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}))?" + _ZONE)
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def parse(datatype: str, lexical: str) -> Value | None:
+    """The value that `lexical` has in `datatype`; None if it is ill-typed or the datatype is not known here."""
+    reader = _READERS.get(COUNTS_AS.get(datatype, datatype))
+    return reader(lexical) if reader else None
+
+
+def canonical(value: Value) -> str:
+    """The one spelling of a value within its datatype."""
+    return _WRITERS[value.kind](value.value)
+
+
+def to_float32(number: float) -> float:
+    """`number` rounded to IEEE single precision, infinite where it overflows."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def _read_integer(lexical: str) -> Value | None:
+    return Value(Kind.INTEGER, _big_int(lexical)) if _INTEGER.match(lexical) else None
+
+
+def _big_int(lexical: str) -> int:
+    """int() without Python's limit on digits (Decimal has none)."""
+    return int(lexical) if len(lexical) < 4000 else int(Decimal(lexical))
+
+
+def _read_decimal(lexical: str) -> Value | None:
+    return Value(Kind.DECIMAL, Decimal(lexical)) if _DECIMAL.match(lexical) else None
+
+
+def _read_double(lexical: str) -> Value | None:
+    number = _read_number(lexical)
+    return None if number is None else Value(Kind.DOUBLE, number)
+
+
+def _read_float(lexical: str) -> Value | None:
+    number = _read_number(lexical)
+    return None if number is None else Value(Kind.FLOAT, to_float32(number))
+
+
+def _read_number(lexical: str) -> float | None:
+    if _DOUBLE.match(lexical):
+        return float(lexical) + 0.0  # adding zero turns minus zero into zero
+    return _SPECIAL.get(lexical)
+
+
+def _read_boolean(lexical: str) -> Value | None:
+    truth = _BOOLEAN.get(lexical)
+    return None if truth is None else Value(Kind.BOOLEAN, truth)
+
+
+def _read_date(lexical: str) -> Value | None:
+    match = _DATE.match(lexical)
+    if match is None:
+        return None
+    year, month, day, zone = match.groups()
+    days, offset = _days(int(year), int(month), int(day)), _zone(zone)
+    if days is None or offset is _BAD_ZONE:
+        return None
+    return Value(Kind.DATE, Instant((days * 1440 - (offset or 0)) * 60 * ATTO, offset))
+
+
+def _read_datetime(lexical: str) -> Value | None:
+    match = _DATETIME.match(lexical)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    days, offset = _days(int(year), int(month), int(day)), _zone(zone)
+    clock = _clock(int(hour), int(minute), int(second), int((fraction or "0").ljust(18, "0")))
+    if days is None or offset is _BAD_ZONE or clock is None:
+        return None
+    return Value(Kind.DATETIME, Instant((days * 1440 - (offset or 0)) * 60 * ATTO + clock, offset))
+
+
+def _clock(hour: int, minute: int, second: int, fraction: int) -> int | None:
+    """Attoseconds since midnight; 24:00:00 is the next midnight."""
+    end_of_day = hour == 24 and minute == second == fraction == 0
+    if not end_of_day and (hour > 23 or minute > 59 or second > 59):
+        return None
+    return ((hour * 60 + minute) * 60 + second) * ATTO + fraction
+
+
+_BAD_ZONE = 10_000
+
+
+def _zone(text: str | None) -> int | None:
+    if text is None or text == "Z":
+        return None if text is None else 0
+    minutes = int(text[1:3]) * 60 + int(text[4:6])
+    if minutes > 840 or int(text[4:6]) > 59:
+        return _BAD_ZONE
+    return minutes if text[0] == "+" else -minutes
+
+
+def _days(year: int, month: int, day: int) -> int | None:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar, any year; None if there is no such day."""
+    if not 1 <= month <= 12 or not 1 <= day <= _month_days(year, month):
+        return None
+    shifted = year - (month <= 2)  # years that begin in March put the leap day last
+    era, of_era = divmod(shifted, 400)
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+def _month_days(year: int, month: int) -> int:
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 29 if month == 2 and leap else _MONTH_DAYS[month - 1]
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """The inverse of `_days`."""
+    era, of_era = divmod(days + 719468, 146097)
+    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * of_year + 2) // 153
+    month = shifted_month + (3 if shifted_month < 10 else -9)
+    return year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted_month + 2) // 5 + 1
+
+
+def _write_integer(value: int) -> str:
+    return str(value) if abs(value) < 10**4000 else format(Decimal(value), "f")
+
+
+def _write_decimal(value: Decimal) -> str:
+    if value == 0:
+        return "0.0"
+    whole, _, fraction = format(value, "f").partition(".")
+    return f"{whole}.{fraction.rstrip('0') or '0'}"
+
+
+def _write_double(value: float) -> str:
+    return _scientific(repr(value)) if math.isfinite(value) else _special(value)
+
+
+def _write_float(value: float) -> str:
+    if not math.isfinite(value):
+        return _special(value)
+    shortest = next(text for digits in range(6, 18) if to_float32(float(text := f"{value:.{digits}g}")) == value)
+    return _scientific(shortest)
+
+
+def _special(value: float) -> str:
+    return "NaN" if math.isnan(value) else ("INF" if value > 0 else "-INF")
+
+
+def _scientific(text: str) -> str:
+    """XSD's canonical mantissa and exponent (1.0E5) of any decimal or scientific spelling."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    figures = "".join(map(str, digits)).rstrip("0")
+    if not figures:
+        return "0.0E0"
+    return f"{'-' if sign else ''}{figures[0]}.{figures[1:] or '0'}E{exponent + len(digits) - 1}"
+
+
+def _write_boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _write_date(instant: Instant) -> str:
+    days = (instant.atto // (60 * ATTO) + (instant.zone or 0)) // 1440
+    return _write_day(days) + _write_zone(instant.zone)
+
+
+def _write_datetime(instant: Instant) -> str:
+    local = instant.atto + (instant.zone or 0) * 60 * ATTO
+    seconds, fraction = divmod(local, ATTO)
+    days, clock = divmod(seconds, 86400)
+    text = f"{_write_day(days)}T{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
+    tail = f".{fraction:018d}".rstrip("0") if fraction else ""
+    return text + tail + _write_zone(instant.zone)
+
+
+def _write_day(days: int) -> str:
+    year, month, day = _civil(days)
+    return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}"
+
+
+def _write_zone(zone: int | None) -> str:
+    if not zone:
+        return "" if zone is None else "Z"
+    return f"{'-' if zone < 0 else '+'}{abs(zone) // 60:02d}:{abs(zone) % 60:02d}"
+
+
+_READERS = {
+    XSD_INTEGER: _read_integer,
+    XSD_DECIMAL: _read_decimal,
+    XSD_DOUBLE: _read_double,
+    XSD_FLOAT: _read_float,
+    XSD_BOOLEAN: _read_boolean,
+    XSD_DATE: _read_date,
+    XSD_DATETIME: _read_datetime,
+}
+
+_WRITERS = {
+    Kind.INTEGER: _write_integer,
+    Kind.DECIMAL: _write_decimal,
+    Kind.DOUBLE: _write_double,
+    Kind.FLOAT: _write_float,
+    Kind.BOOLEAN: _write_boolean,
+    Kind.DATE: _write_date,
+    Kind.DATETIME: _write_datetime,
+}
