@@ -14,19 +14,24 @@ import pyarrow as pa
 from heliograph.errors import HeliographError
 
 NOTIFICATIONS_SCHEMA = pa.schema(
-    [
-        ("subscription_id", pa.string()),
-        ("subscriber", pa.string()),
-        ("publication_id", pa.string()),
-        ("verb", pa.string()),
-        ("change", pa.string()),
-        ("at", pa.timestamp("us", tz="UTC")),
-        ("evidence", pa.string()),
+    [  # one row for each subscription and publication that matched
+        pa.field("subscription_id", pa.string()),
+        pa.field("subscriber", pa.string()),
+        pa.field("publication_id", pa.string()),
+        pa.field("verb", pa.string()),
+        pa.field("change", pa.string()),
+        pa.field("at", pa.timestamp("us", tz="UTC")),
+        pa.field("evidence", pa.string()),
     ]
 )
 
 REJECTED_SCHEMA = pa.schema(
-    [("source", pa.string()), ("item", pa.string()), ("code", pa.string()), ("message", pa.string())]
+    [
+        pa.field("source", pa.string()),
+        pa.field("item", pa.string()),
+        pa.field("code", pa.string()),
+        pa.field("message", pa.string()),
+    ]
 )
 
 
@@ -156,6 +161,31 @@ class Notifications(Sequence[Notification]):
 
     def __add__(self, other: Notifications) -> Notifications:
         return Notifications(self.items + other.items, self.rejected + other.rejected, self.stats + other.stats)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a subscription matched a publication, or why not.
+
+    `summary` is one sentence. `evidence` is what a notification would carry (bindings, a value, a path), when it
+    matched. `failed` names the first pattern edge, constraint, node or edge that failed; `held` the nearest that did
+    hold, in order.
+    """
+
+    verb: str
+    subscription_id: str
+    publication_id: str | None
+    matched: bool
+    summary: str
+    evidence: Any = None
+    failed: str | None = None
+    held: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        lines += [f"  held    {step}" for step in self.held]
+        lines += [f"  failed  {self.failed}"] if self.failed else []
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 XSD_STRING = XSD + "string"
@@ -265,7 +266,7 @@ def _write_zone(zone: int | None) -> str:
     return f"{'-' if zone < 0 else '+'}{abs(zone) // 60:02d}:{abs(zone) % 60:02d}"
 
 
-_READERS = {
+_READERS: dict[str, Callable[[str], Value | None]] = {
     XSD_INTEGER: _read_integer,
     XSD_DECIMAL: _read_decimal,
     XSD_DOUBLE: _read_double,
@@ -275,7 +276,7 @@ _READERS = {
     XSD_DATETIME: _read_datetime,
 }
 
-_WRITERS = {
+_WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.INTEGER: _write_integer,
     Kind.DECIMAL: _write_decimal,
     Kind.DOUBLE: _write_double,
