@@ -13,26 +13,17 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError
 
-NOTIFICATIONS_SCHEMA = pa.schema(
-    [  # one row for each subscription and publication that matched
-        pa.field("subscription_id", pa.string()),
-        pa.field("subscriber", pa.string()),
-        pa.field("publication_id", pa.string()),
-        pa.field("verb", pa.string()),
-        pa.field("change", pa.string()),
-        pa.field("at", pa.timestamp("us", tz="UTC")),
-        pa.field("evidence", pa.string()),
-    ]
-)
-
-REJECTED_SCHEMA = pa.schema(
-    [
-        pa.field("source", pa.string()),
-        pa.field("item", pa.string()),
-        pa.field("code", pa.string()),
-        pa.field("message", pa.string()),
-    ]
-)
+_NOTIFICATION_FIELDS: list[pa.Field[Any]] = [
+    pa.field("subscription_id", pa.string()),
+    pa.field("subscriber", pa.string()),
+    pa.field("publication_id", pa.string()),
+    pa.field("verb", pa.string()),
+    pa.field("change", pa.string()),
+    pa.field("at", pa.timestamp("us", tz="UTC")),
+    pa.field("evidence", pa.string()),
+]
+NOTIFICATIONS_SCHEMA = pa.schema(_NOTIFICATION_FIELDS)
+REJECTED_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("source", "item", "code", "message")])
 
 
 @dataclass(frozen=True, slots=True)
