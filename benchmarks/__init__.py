@@ -1,0 +1,1 @@
+"""Measurements, one file per table or figure; `heliograph bench` drives them."""
