@@ -1,0 +1,171 @@
+"""The options that commands share, and how a dataclass of options becomes a command's signature.
+
+The law: a command is a function of one frozen dataclass; a field that is a dataclass itself stands for all its
+fields. So the same option has one spelling, one help text and one type wherever it appears.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+
+import typer
+
+from heliograph.errors import SetupError, UsageError
+
+Options = TypeVar("Options")
+Outcome = TypeVar("Outcome")
+
+INTERESTS = "Interests"
+OUTPUT = "Output"
+
+
+@dataclass(frozen=True, slots=True)
+class Interests:
+    """Who asks for what: SPARQL text or pattern tables, with the classes and prefixes they rely on."""
+
+    subscriptions: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriptions",
+            "-s",
+            metavar="S",
+            help="Table (subscription_id, query), a .rq file, or a folder or glob of them; - reads NDJSON.",
+            rich_help_panel=INTERESTS,
+        ),
+    ] = None
+    patterns: Annotated[
+        str | None,
+        typer.Option(
+            "--patterns",
+            metavar="P",
+            help="Table (subscription_id, subject, property, object) in place of SPARQL.",
+            rich_help_panel=INTERESTS,
+        ),
+    ] = None
+    constraints: Annotated[
+        str | None,
+        typer.Option(
+            "--constraints",
+            metavar="C",
+            help="Table (subscription_id, variable, operator, value) for --patterns.",
+            rich_help_panel=INTERESTS,
+        ),
+    ] = None
+    taxonomy: Annotated[
+        str | None,
+        typer.Option(
+            "--taxonomy",
+            "-t",
+            metavar="T",
+            help="Classes: a table (child, parent), or an RDF document with rdfs:subClassOf.",
+            rich_help_panel=INTERESTS,
+        ),
+    ] = None
+    prefix: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prefix",
+            metavar="P=IRI",
+            help="Declare a prefix for queries and tables; may be repeated.",
+            rich_help_panel=INTERESTS,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the outcome goes."""
+
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="N",
+            help="Notifications: .parquet, .csv, .ndjson or .jsonl; - is NDJSON on stdout.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "-"
+    rejected: Annotated[
+        str | None,
+        typer.Option(
+            "--rejected",
+            metavar="R",
+            help="What was refused, and why; else NDJSON on stderr.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    stats: Annotated[
+        str | None,
+        typer.Option("--stats", metavar="J", help="Counts and times as a JSON file.", rich_help_panel=OUTPUT),
+    ] = None
+    engine: Annotated[
+        Literal["embedded", "spark"],
+        typer.Option("--engine", metavar="embedded|spark", help="Where to run.", rich_help_panel=OUTPUT),
+    ] = "embedded"
+
+
+def takes(options: type[Options]) -> Callable[[Callable[[Options], Outcome]], Callable[..., Outcome]]:
+    """Makes a function of `options` a command: one command-line option for each field."""
+
+    def wrap(run: Callable[[Options], Outcome]) -> Callable[..., Outcome]:
+        def command(**given: Any) -> Outcome:
+            return run(_filled(options, given))
+
+        command.__name__, command.__doc__ = run.__name__, run.__doc__
+        command.__annotations__ = {}
+        command.__signature__ = inspect.Signature(list(_parameters(options)))  # type: ignore[attr-defined]
+        return command
+
+    return wrap
+
+
+def check_engine(engine: str) -> None:
+    if engine == "spark":
+        raise SetupError(
+            "HG-901",
+            "the Spark engine arrives in a later version",
+            fix="--engine embedded runs everything here",
+        )
+
+
+def read_prefixes(given: list[str] | None) -> dict[str, str]:
+    """The built-in prefixes and those of `--prefix p=iri`."""
+    from heliograph.terms import PREFIXES
+
+    prefixes = dict(PREFIXES)
+    for text in given or ():
+        name, equals, namespace = text.partition("=")
+        if not equals or ":" not in namespace or any(character in name for character in ":<> "):
+            raise UsageError(
+                "HG-021", f"--prefix {text} declares no prefix", fix="write --prefix ex=http://example.org/"
+            )
+        prefixes[name] = namespace.removeprefix("<").removesuffix(">")
+    return prefixes
+
+
+def _parameters(options: type) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(options, include_extras=True)
+    for field in _fields(options):
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            yield from _parameters(hint)  # type: ignore[arg-type]
+        else:
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _filled(options: type[Options], given: dict[str, Any]) -> Options:
+    hints = get_type_hints(options)
+    values = {
+        field.name: _filled(hints[field.name], given) if is_dataclass(hints[field.name]) else given[field.name]
+        for field in _fields(options)
+    }
+    return options(**values)
+
+
+def _fields(options: type) -> tuple[Field[Any], ...]:
+    return fields(options)
