@@ -1,0 +1,77 @@
+"""Continuous queries, plainly: after each update the queries it could concern are answered again from scratch.
+
+[Z] calls it BF: no query index, every query tried on every update. One shortcut is taken because it is plain: the
+solutions of a query depend on the graph only through the triples that one of its patterns matches, so a query is left
+alone when no changed triple agrees with the constants of any of its patterns. `Concerns` finds the rest by looking a
+triple up under its eight generalisations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from heliograph.baselines.graph import Graph, Triple
+from heliograph.baselines.solve import Solution, solutions
+from heliograph.syntax.query import ClassPattern, Node, Pattern, Query
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
+
+Key = tuple[Term | None, ...]  # a pattern with None for its variables
+
+_CLASS_PROPERTIES = frozenset({RDF_TYPE, RDFS_SUBCLASS_OF})
+_MASKS = tuple(product((True, False), repeat=3))
+_ANY_CLASS: Key = ()  # stands for every is-a form; no triple generalises to it
+
+
+class Concerns:
+    """Which queries could be concerned by a changed triple."""
+
+    def __init__(self) -> None:
+        self._queries: dict[Key, dict[str, None]] = {}
+
+    def add(self, id: str, query: Query) -> None:
+        for pattern in query.patterns:
+            self._queries.setdefault(_general(pattern), {})[id] = None
+
+    def remove(self, id: str, query: Query) -> None:
+        for key in {_general(pattern) for pattern in query.patterns}:
+            del self._queries[key][id]
+            if not self._queries[key]:
+                del self._queries[key]
+
+    def of(self, changed: Iterable[Triple]) -> set[str]:
+        """The ids of all queries with a pattern that agrees with a changed triple."""
+        keys = {key for triple in changed for key in _generalisations(triple)}
+        return {id for key in keys for id in self._queries.get(key, ())}
+
+
+class Reevaluation:
+    """Answers queries over the graph as it is now."""
+
+    def __init__(self, graph: Graph, taxonomy: Taxonomy | None = None) -> None:
+        self.graph = graph
+        self.taxonomy = taxonomy
+
+    def solutions(self, query: Query) -> Iterator[Solution]:
+        return solutions(query, self.graph, self.taxonomy)
+
+
+def _general(pattern: Pattern) -> Key:
+    if isinstance(pattern, ClassPattern):
+        return _ANY_CLASS
+    return (_constant(pattern.subject), _constant(pattern.predicate), _constant(pattern.object))
+
+
+def _constant(node: Node) -> Term | None:
+    return None if isinstance(node, Variable) else node
+
+
+def _generalisations(triple: Triple) -> Iterator[Key]:
+    subject, predicate, object = triple
+    predicates = (predicate, RDFS_MEMBER) if is_container_member(predicate) else (predicate,)
+    for shown in predicates:
+        for mask in _MASKS:
+            yield tuple(part if kept else None for part, kept in zip((subject, shown, object), mask, strict=True))
+    if predicate in _CLASS_PROPERTIES:
+        yield _ANY_CLASS

@@ -1,0 +1,206 @@
+"""When a query notifies: what stands, and what an update gained and lost.
+
+Every mode keeps the set of things that hold now, by key: the matches of `each`, the one truth of `change`, the groups
+whose count satisfies the condition, the place in the top k. The law: `observe` returns exactly the difference between
+what stood before and what stands now, so gains and losses of a key alternate.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from heliograph.semantics.expressions import Condition
+from heliograph.syntax.query import Expression, Form, Query
+from heliograph.terms import Term, Variable, sort_key
+from heliograph.watch.options import Options, Top, threshold
+
+Solution = Mapping[Variable, Term]
+Key = tuple[Term | None, ...]
+
+
+class Match(NamedTuple):
+    """One thing that holds: the bindings to show, a count, and a solution that proves it, where there are any."""
+
+    bindings: Solution | None = None
+    value: int | None = None
+    witness: Solution | None = None
+
+
+Standing = dict[Key, Match]
+
+
+class Turn(NamedTuple):
+    """What one update lost and gained, each in the order of its bindings."""
+
+    lost: tuple[Match, ...] = ()
+    gained: tuple[Match, ...] = ()
+
+
+class Mode(Protocol):
+    """How one subscription is notified."""
+
+    standing: Standing
+
+    def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn: ...
+
+
+def mode_of(query: Query, options: Options) -> Mode:
+    if options.top is not None:
+        return Ranked(query, options.top)
+    if query.having is not None:
+        return Counted(query, options.hysteresis)
+    if query.form is Form.ASK or options.mode == "change":
+        return Change()
+    return Each(query)
+
+
+def current(mode: Mode) -> tuple[Match, ...]:
+    """Everything that stands, in the order of its bindings."""
+    return _ordered(mode.standing)
+
+
+class Each:
+    """Every match is reported: a distinct solution over all variables, or over the projected ones of DISTINCT."""
+
+    def __init__(self, query: Query) -> None:
+        self.standing: Standing = {}
+        self._key = query.projection if query.distinct else query.variables
+        self._shown = query.projection if query.distinct else query.named_variables
+
+    def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
+        found: dict[Key, Solution] = {}
+        for solution in solutions:
+            key = _key(solution, self._key)
+            known = found.get(key)
+            if known is None or (witness and order(solution) < order(known)):
+                found[key] = solution
+        before, self.standing = self.standing, {key: self._match(witnessed) for key, witnessed in found.items()}
+        return _difference(before, self.standing)
+
+    def _match(self, solution: Solution) -> Match:
+        return Match({variable: solution[variable] for variable in self._shown if variable in solution}, None, solution)
+
+
+class Change:
+    """Only truth counts: whether there is any match at all."""
+
+    def __init__(self) -> None:
+        self.standing: Standing = {}
+
+    def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
+        one = min(solutions, key=order, default=None) if witness else next(iter(solutions), None)
+        before, self.standing = self.standing, {} if one is None else {(): Match(None, None, one if witness else None)}
+        return _difference(before, self.standing)
+
+
+class Counted:
+    """A condition on the number of solutions, for each binding of the GROUP BY variables.
+
+    Without GROUP BY there is always one group, with the count 0 at the least; with it a group without solutions does
+    not exist. A hysteresis h keeps a condition that holds until it fails by more than h.
+    """
+
+    def __init__(self, query: Query, hysteresis: float) -> None:
+        assert query.having is not None
+        self.standing: Standing = {}
+        self._group = query.group_by
+        self._condition = Condition.of(query.having)
+        self._threshold = Threshold(query.having, hysteresis)
+
+    def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
+        counts = Counter(_key(solution, self._group) for solution in solutions)
+        if not self._group:
+            counts.setdefault((), 0)
+        before = {key: self._match(key, counts[key]) for key in self.standing}  # a loss carries the count it fell to
+        self.standing = {
+            key: self._match(key, count) for key, count in counts.items() if self._holds(key, count, key in before)
+        }
+        return _difference(before, self.standing)
+
+    def _holds(self, key: Key, count: int, held: bool) -> bool:
+        return self._condition.holds(self._bindings(key), count=count) or (held and self._threshold.slack(count))
+
+    def _bindings(self, key: Key) -> Solution:
+        return {variable: term for variable, term in zip(self._group, key, strict=True) if term is not None}
+
+    def _match(self, key: Key, count: int) -> Match:
+        return Match(self._bindings(key) if self._group else None, count)
+
+
+class Threshold:
+    """COUNT(*) against a number, with a hysteresis on the side of falling back."""
+
+    def __init__(self, having: Expression | None, hysteresis: float) -> None:
+        self._operator, self._limit = threshold(having) or (">=", math.inf)
+        self._hysteresis = hysteresis if self._operator in (">", ">=") else -hysteresis
+
+    def slack(self, count: int) -> bool:
+        """Whether the condition would still hold if the count lay nearer by the hysteresis."""
+        return self._hysteresis != 0 and _COMPARE[self._operator](count + self._hysteresis, self._limit)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Ranked:
+    """A member of a set of which the k queries with most matches are told when they enter and leave.
+
+    `observe` only counts; `rerank` then compares the members of the set.
+    """
+
+    def __init__(self, query: Query, top: Top) -> None:
+        self.standing: Standing = {}
+        self.top = top
+        self.count = 0
+        self._key = query.projection if query.distinct else query.variables
+
+    def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
+        self.count = len({_key(solution, self._key) for solution in solutions})
+        return Turn()
+
+    def place(self, rank: int) -> Turn:
+        """Takes the place `rank`, from 0, in the set."""
+        before = {key: Match(None, self.count) for key in self.standing}
+        self.standing = {(): Match(None, self.count)} if rank < self.top.k and self.count else {}
+        return _difference(before, self.standing)
+
+
+def rerank(members: Mapping[str, Ranked]) -> dict[str, Turn]:
+    """The turns of a set's members by subscription id: more matches first, ties by id; none is no rank."""
+    ranking = sorted(members, key=lambda id: (-members[id].count, id))
+    return {id: members[id].place(rank) for rank, id in enumerate(ranking)}
+
+
+# --- order ------------------------------------------------------------------------------------------------------
+
+
+def order(solution: Solution) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """A total order of a query's solutions, the same whatever order they were found in."""
+    return tuple(sorted((variable.name, sort_key(term)) for variable, term in solution.items()))
+
+
+def _key(solution: Solution, variables: tuple[Variable, ...]) -> Key:
+    return tuple(solution.get(variable) for variable in variables)
+
+
+def _key_order(key: Key) -> tuple[tuple[Any, ...], ...]:
+    return tuple((-1,) if term is None else sort_key(term) for term in key)
+
+
+def _ordered(standing: Standing) -> tuple[Match, ...]:
+    return tuple(standing[key] for key in sorted(standing, key=_key_order))
+
+
+def _difference(before: Standing, after: Standing) -> Turn:
+    lost = {key: match for key, match in before.items() if key not in after}
+    gained = {key: match for key, match in after.items() if key not in before}
+    return Turn(_ordered(lost), _ordered(gained))

@@ -1,0 +1,177 @@
+"""What a subscription may ask of its notifications, as JSON: mode, hysteresis, max_matches_per_update, initial, top_k_of."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from heliograph.errors import HeliographError, SubscriptionError, UsageError
+from heliograph.syntax.query import Compare, Count, Expression, Form, Query
+from heliograph.terms import Term, value_of
+from heliograph.values import NUMERIC
+
+MODES = ("each", "change")
+_KEYS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")
+
+
+class Top(NamedTuple):
+    """Membership in a set of subscriptions of which the k most frequent are reported."""
+
+    name: str
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a subscription is notified; the engine's own settings where it does not say."""
+
+    mode: str = "each"
+    initial: bool = False
+    hysteresis: float = 0.0
+    limit: int | None = None
+    top: Top | None = None
+
+
+def check_mode(mode: Any) -> str:
+    if mode not in MODES:
+        raise UsageError("HG-072", f"mode is {mode!r}", fix="use 'each' or 'change'")
+    return str(mode)
+
+
+def read_options(text: str | None, default: Options) -> Options:
+    """The options of one subscription, from its JSON text."""
+    given = _read_object(text) if text else {}
+    unknown = sorted(set(given) - set(_KEYS))
+    if unknown:
+        raise SubscriptionError(
+            "HG-521", f"unknown option {unknown[0]!r}", fix=f"the options of a watch are {', '.join(_KEYS)}"
+        )
+    return replace(default, **dict(_READERS[key](value) for key, value in given.items() if value is not None))
+
+
+def check_options(options: Options, query: Query) -> None:
+    """Refuses what the engine cannot keep: each refusal names the construct and the way out."""
+    for refusal in (_metric_refusal(query), _count_refusal(options, query), _hysteresis_refusal(options, query)):
+        if refusal is not None:
+            raise refusal
+
+
+def threshold(having: Expression | None) -> tuple[str, Any] | None:
+    """(operator, limit) where a condition is COUNT(*) against a number, COUNT(*) standing left; else None."""
+    if not isinstance(having, Compare) or having.operator not in _FLIPPED:
+        return None
+    if isinstance(having.left, Count) and (limit := _number(having.right)) is not None:
+        return having.operator, limit
+    if isinstance(having.right, Count) and (limit := _number(having.left)) is not None:
+        return _FLIPPED[having.operator], limit
+    return None
+
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _number(node: Expression) -> Any:
+    value = value_of(node) if isinstance(node, Term) else None
+    return value.value if value is not None and value.kind in NUMERIC else None
+
+
+def _metric_refusal(query: Query) -> HeliographError | None:
+    if not query.metrics:
+        return None
+    return SubscriptionError(
+        "HG-523",
+        f"hg:{query.metrics[0].name} is read but not computed yet: it arrives with watch metrics",
+        fix="leave the hg: functions out of the query",
+    )
+
+
+def _count_refusal(options: Options, query: Query) -> HeliographError | None:
+    if options.top is not None and (query.having is not None or query.group_by or query.form is Form.ASK):
+        return SubscriptionError(
+            "HG-525",
+            "top_k_of with HAVING, GROUP BY or ASK: a set is ranked by how many matches each query has",
+            fix="write SELECT without them, or drop top_k_of",
+        )
+    if options.top is None and query.counted and query.having is None:
+        return SubscriptionError(
+            "HG-524",
+            "a COUNT without a condition would notify of every change",
+            fix="say when it matters, as in HAVING (COUNT(*) >= 1), or rank it with the option top_k_of",
+        )
+    return None
+
+
+def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | None:
+    if not options.hysteresis or threshold(query.having) is not None:
+        return None
+    return SubscriptionError(
+        "HG-522",
+        "hysteresis on a query that has no threshold",
+        fix="it needs HAVING with COUNT(*) and a number on the two sides of < <= > or >=; drop the option otherwise",
+    )
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _read_object(text: str) -> Mapping[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SubscriptionError(
+            "HG-520", f"options that are not JSON: {error}", fix='write an object such as {"mode": "change"}'
+        ) from error
+    if not isinstance(given, dict):
+        raise SubscriptionError(
+            "HG-520", f"options that are no JSON object: {text[:60]}", fix='write an object such as {"mode": "change"}'
+        )
+    return given
+
+
+def _wrong(key: str, value: Any, expected: str) -> SubscriptionError:
+    return SubscriptionError("HG-521", f"the option {key} is {json.dumps(value)[:60]}", fix=f"write {expected}")
+
+
+def _read_mode(value: Any) -> tuple[str, Any]:
+    if value not in MODES:
+        raise _wrong("mode", value, '"each" or "change"')
+    return "mode", value
+
+
+def _read_initial(value: Any) -> tuple[str, Any]:
+    if not isinstance(value, bool):
+        raise _wrong("initial", value, "true or false")
+    return "initial", value
+
+
+def _read_hysteresis(value: Any) -> tuple[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        raise _wrong("hysteresis", value, "a number, 0 or more")
+    return "hysteresis", float(min(value, 1e300))
+
+
+def _read_limit(value: Any) -> tuple[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _wrong("max_matches_per_update", value, "a whole number, 0 or more")
+    return "limit", value
+
+
+def _read_top(value: Any) -> tuple[str, Any]:
+    """`{"set": "name", "k": 3}`, or just k for the set without a name."""
+    name, k = ("", value) if not isinstance(value, dict) else (value.get("set", ""), value.get("k"))
+    extra = isinstance(value, dict) and bool(value.keys() - {"set", "k"})
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1 or not isinstance(name, str) or extra:
+        raise _wrong("top_k_of", value, '{"set": "name", "k": 3}')
+    return "top", Top(name, k)
+
+
+_READERS = {
+    "mode": _read_mode,
+    "initial": _read_initial,
+    "hysteresis": _read_hysteresis,
+    "max_matches_per_update": _read_limit,
+    "top_k_of": _read_top,
+}
