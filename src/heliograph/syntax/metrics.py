@@ -1,0 +1,138 @@
+"""The `hg:` functions of a watch FILTER: their names, and what each takes.
+
+The signatures are the contract's table of metrics; they are checked when a query is subscribed, so that a metric
+never meets an argument it cannot use.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from heliograph.syntax.cursor import Cursor
+from heliograph.syntax.nodes import Role
+from heliograph.syntax.query import Expression, Metric, Node
+from heliograph.terms import HG, Term
+from heliograph.values import XSD_INTEGER
+
+# How each function is written, for messages.
+SIGNATURES = {
+    "degree": "hg:degree(?x) or hg:degree(?x, :property)",
+    "indegree": "hg:indegree(?x) or hg:indegree(?x, :property)",
+    "outdegree": "hg:outdegree(?x) or hg:outdegree(?x, :property)",
+    "clustering": "hg:clustering(?x)",
+    "transitivity": "hg:transitivity()",
+    "averageClustering": "hg:averageClustering()",
+    "distance": 'hg:distance(?a, ?b[, "undirected"][, "weight"][, :property…])',
+    "cliques": "hg:cliques(k) with k from 1 to 5",
+    "betweenness": "hg:betweenness(?x)",
+    "density": "hg:density() or hg:density(?x, hops)",
+    "dense": "hg:dense(?x)",
+    "steiner": "hg:steiner(?a, ?b, …[, hg:via(:property)…])",
+    "steinerPoint": "hg:steinerPoint(?x, ?a, ?b, …)",
+    "via": "hg:via(:property) among the arguments of hg:steiner",
+}
+_DISTANCE_WORDS = ("undirected", "weight")
+_MOST_CLIQUES = 5
+
+
+def parse_metric(cursor: Cursor) -> Metric:
+    """A call of an `hg:` function; the cursor stands on its name."""
+    opened = cursor.at
+    name = _name(cursor)
+    if name == "via":
+        raise cursor.error("HG-432", "hg:via outside of hg:steiner", fix=f"write {SIGNATURES['via']}")
+    return Metric(name, _arguments(cursor, name, opened))
+
+
+def _name(cursor: Cursor) -> str:
+    term = cursor.fixed(Role.PROPERTY)
+    assert isinstance(term, Term)
+    name = term.value[len(HG) :]
+    if name not in SIGNATURES:
+        close = get_close_matches(name.lower(), {known.lower(): known for known in SIGNATURES}, n=1, cutoff=0.5)
+        known = next((known for known in SIGNATURES if close and known.lower() == close[0]), None)
+        fix = f"did you mean {SIGNATURES[known]}?" if known else f"the functions are {' '.join(SIGNATURES)}"
+        raise cursor.error("HG-430", f"no function hg:{name}", fix=fix, at=cursor.at - 1)
+    return name
+
+
+def _arguments(cursor: Cursor, name: str, opened: int) -> tuple[Expression, ...]:
+    bracket = cursor.at
+    cursor.expect("(", "( and the arguments")
+    arguments: list[Expression] = []
+    while cursor.kind != ")":
+        if arguments:
+            cursor.expect(",", ", or )")
+        arguments.append(_argument(cursor, name, arguments))
+    cursor.close(")", bracket)
+    if not _complete(name, arguments):
+        raise _wrong(cursor, name, opened, f"{len(arguments)} argument{'s' * (len(arguments) != 1)} of hg:{name}")
+    return tuple(arguments)
+
+
+def _argument(cursor: Cursor, name: str, before: list[Expression]) -> Expression:
+    """The next argument, by the function and by what stands before it."""
+    place = len(before)
+    if name == "cliques" or (name == "density" and place == 1):
+        return _whole_number(cursor, name)
+    if name == "distance" and place >= 2:
+        return _distance_option(cursor, before)
+    if name.endswith("degree") and place == 1:
+        return cursor.node(Role.PROPERTY)
+    if name == "steiner" and place >= 2 and cursor.ahead() == "(":
+        return _via(cursor)
+    if place and isinstance(before[-1], Metric):
+        raise _wrong(cursor, name, cursor.at, "a vertex behind hg:via")
+    return cursor.node(Role.VERTEX)
+
+
+def _whole_number(cursor: Cursor, name: str) -> Term:
+    at = cursor.at
+    node = cursor.fixed(Role.OPERAND)
+    if not isinstance(node, Term) or node.datatype != XSD_INTEGER or not _in_range(name, int(node.value)):
+        raise _wrong(cursor, name, at, f"{cursor.words[at]} as argument of hg:{name}")
+    return node
+
+
+def _in_range(name: str, number: int) -> bool:
+    return 1 <= number <= _MOST_CLIQUES if name == "cliques" else number >= 0
+
+
+def _distance_option(cursor: Cursor, before: list[Expression]) -> Node:
+    at = cursor.at
+    node = cursor.fixed(Role.CONSTANT)
+    assert isinstance(node, Term)
+    if node.is_literal and (node.value not in _DISTANCE_WORDS or node in before[2:]):
+        raise _wrong(cursor, "distance", at, f"the option {cursor.words[at]} of hg:distance")
+    return node
+
+
+def _via(cursor: Cursor) -> Metric:
+    at = cursor.at
+    if _name(cursor) != "via":
+        raise _wrong(cursor, "steiner", at, f"{cursor.words[at]}(…) as argument of hg:steiner")
+    bracket = cursor.at
+    cursor.expect("(", "( and a property")
+    properties = [cursor.node(Role.PROPERTY)]
+    while cursor.accept(","):
+        properties.append(cursor.node(Role.PROPERTY))
+    cursor.close(")", bracket)
+    return Metric("via", tuple(properties))
+
+
+def _complete(name: str, arguments: list[Expression]) -> bool:
+    """Whether the number of arguments is one the function takes; there are never too many of an open list."""
+    count = len(arguments)
+    if name in ("degree", "indegree", "outdegree"):
+        return count in (1, 2)
+    if name in ("transitivity", "averageClustering"):
+        return count == 0
+    if name == "density":
+        return count in (0, 2)
+    if name == "steinerPoint":
+        return count >= 3
+    return count >= 2 if name in ("distance", "steiner") else count == 1
+
+
+def _wrong(cursor: Cursor, name: str, at: int, message: str) -> Exception:
+    return cursor.error("HG-432", message, fix=f"write {SIGNATURES[name]}", at=at)
