@@ -9,7 +9,7 @@ member. A cycle is reported with its members and changes nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, Protocol
 
 from heliograph.errors import HeliographError, Place, SubscriptionError
@@ -18,6 +18,7 @@ from heliograph.terms import PREFIXES, RDF_TYPE, RDFS_SUBCLASS_OF, Position, Ter
 
 Row = tuple[Term, Term]
 Links = Mapping[Term, Iterable[Term]]
+Terms = Set[Term]  # the keys of a dict: a set whose order is the same in every run
 
 _SHOWN = 20  # members of a cycle that a message names
 
@@ -39,8 +40,8 @@ class Taxonomy:
         self.rows: tuple[Row, ...] = tuple(dict.fromkeys(rows))
         self._parents = _links(self.rows)
         self._children = _links((parent, child) for child, parent in self.rows)
-        self._above: dict[Term, frozenset[Term]] = {}
-        self._below: dict[Term, frozenset[Term]] = {}
+        self._above: dict[Term, Terms] = {}
+        self._below: dict[Term, Terms] = {}
         self.cycles = _cycles(self._parents)
         self.rejected = Rejections((*rejected, *(_report(cycle) for cycle in self.cycles)))
 
@@ -53,7 +54,7 @@ class Taxonomy:
         cells = zip(read.table["child"].to_pylist(), read.table["parent"].to_pylist(), strict=True)
         rows: list[Row] = []
         refused = list(read.rejected)
-        for number, (child, parent) in enumerate(cells, start=read.first_row):
+        for number, (child, parent) in zip(read.rows.tolist(), cells, strict=True):
             outcome = _read_row(child, parent, prefixes, f"row {number}")
             if isinstance(outcome, Rejected):
                 refused.append(outcome)
@@ -70,11 +71,11 @@ class Taxonomy:
     def children(self, term: Term) -> tuple[Term, ...]:
         return self._children.get(term, ())
 
-    def ancestors(self, term: Term) -> frozenset[Term]:
+    def ancestors(self, term: Term) -> Terms:
         """Everything one or more rows above a term."""
         return _closure(term, self.parents, self._above)
 
-    def descendants(self, term: Term) -> frozenset[Term]:
+    def descendants(self, term: Term) -> Terms:
         """Everything one or more rows below a term."""
         return _closure(term, self.children, self._below)
 
@@ -86,8 +87,8 @@ class Classes:
         self._graph = graph
         self.taxonomy = taxonomy
         self._nested = graph.count(None, RDFS_SUBCLASS_OF, None) > 0  # the document has sub-classes of its own
-        self._above: dict[Term, frozenset[Term]] = {}
-        self._below: dict[Term, frozenset[Term]] = {}
+        self._above: dict[Term, Terms] = {}
+        self._below: dict[Term, Terms] = {}
 
     def types(self, term: Term) -> Iterable[Term]:
         """The classes a term is a direct instance of."""
@@ -121,12 +122,12 @@ class Classes:
         children = (child for child, _ in self.taxonomy.rows)
         return _distinct(children, (s for s, _, _ in self._graph.match(None, RDFS_SUBCLASS_OF, None)))
 
-    def ancestors(self, term: Term) -> frozenset[Term]:
+    def ancestors(self, term: Term) -> Terms:
         if not self._nested:
             return self.taxonomy.ancestors(term)
         return _closure(term, self._superclasses, self._above)
 
-    def descendants(self, term: Term) -> frozenset[Term]:
+    def descendants(self, term: Term) -> Terms:
         if not self._nested:
             return self.taxonomy.descendants(term)
         return _closure(term, self._subclasses, self._below)
@@ -151,24 +152,22 @@ def _distinct(*parts: Iterable[Term]) -> Iterable[Term]:
     return dict.fromkeys(term for part in parts for term in part)
 
 
-def _closure(
-    start: Term, step: Callable[[Term], Iterable[Term]], known: dict[Term, frozenset[Term]]
-) -> frozenset[Term]:
+def _closure(start: Term, step: Callable[[Term], Iterable[Term]], known: dict[Term, Terms]) -> Terms:
     """What one or more steps reach from `start`; closures known already are not walked again."""
     if start in known:
         return known[start]
-    reached: set[Term] = set()
+    reached: dict[Term, None] = {}
     todo = list(step(start))
     while todo:
         term = todo.pop()
         if term in reached:
             continue
-        reached.add(term)
+        reached[term] = None
         if term in known:
-            reached |= known[term]
+            reached.update(dict.fromkeys(known[term]))
         else:
             todo.extend(step(term))
-    known[start] = frozenset(reached)
+    known[start] = reached.keys()
     return known[start]
 
 

@@ -5,7 +5,8 @@ mirrors of each other; two identical terms are equal unless they are not-a-numbe
 
 Literals of different families (numbers, texts, booleans, dateTimes, dates) are incomparable: both `=` and `!=` are
 errors, as are those of ill-typed or unknown literals unless they are the same term. An IRI or a blank node is simply
-different from any other term, and has no order. Texts are ordered by code point within one language.
+different from any other term, and is ordered only against itself: any term is `<=` itself. Texts are ordered by code
+point within one language.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def compare(symbol: str, left: Term, right: Term, tolerance: float = 0.0) -> boo
         return None if same is None else not same
     pair = _ordered(left, right)
     if pair is None:
-        return None
+        return symbol in ("<=", ">=") if left == right else None
     if tolerance and _close(pair, tolerance):
         return symbol in ("<=", ">=")
     return _OPERATORS[symbol](*pair)

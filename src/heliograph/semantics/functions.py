@@ -7,11 +7,8 @@ one's language. REGEX runs on RE2, so its time is linear in the text whatever th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
 
-import re2
-
+from heliograph.syntax.regex import FLAGS, compile_regex, regex_problem
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, iri, literal
 from heliograph.values import XSD_BOOLEAN, XSD_STRING
 
@@ -31,20 +28,6 @@ def truth(value: bool | None) -> Term | None:
     if value is None:
         return None
     return TRUE if value else FALSE
-
-
-@lru_cache(maxsize=4096)
-def compile_regex(pattern: str, flags: str = "") -> Any:
-    """A compiled RE2 pattern, or None where it is none; the only flag is `i`."""
-    if flags not in ("", "i"):
-        return None
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = flags == ""
-    try:
-        return re2.compile(pattern, options)
-    except (re2.error, UnicodeError):
-        return None
 
 
 def _str(term: Term) -> Term | None:
@@ -83,8 +66,10 @@ def _regex(text: Term, pattern: Term, flags: Term | None = None) -> Term | None:
     plain = pattern.datatype == XSD_STRING and (flags is None or flags.datatype == XSD_STRING)
     if not plain or text.datatype not in (XSD_STRING, RDF_LANG_STRING):
         return None
-    compiled = compile_regex(pattern.value, flags.value if flags else "")
-    return None if compiled is None else truth(compiled.search(text.value) is not None)
+    flag = flags.value if flags else ""
+    if flag not in FLAGS or regex_problem(pattern.value, flag) is not None:
+        return None
+    return truth(compile_regex(pattern.value, flag).search(text.value) is not None)
 
 
 def _compatible(text: Term, part: Term) -> bool:
