@@ -112,10 +112,12 @@ def plain_name(name: str) -> Term:
     return Term(TermKind.IRI, PLAIN + _encode_name(name))
 
 
-@lru_cache(maxsize=65536)
 def value_of(term: Term) -> Value | None:
     """The typed value of a literal; None for strings, ill-typed literals, IRIs and blank nodes."""
-    return values.parse(term.datatype, term.value) if term.kind is TermKind.LITERAL else None
+    return _typed_value(term.datatype, term.value) if term.datatype in values.DATATYPES else None
+
+
+_typed_value = lru_cache(maxsize=65536)(values.parse)
 
 
 RDF_TYPE = iri(RDF + "type")
@@ -162,10 +164,24 @@ def parse_node(
         )
     if position is Position.PROPERTY and text == "a":
         return RDF_TYPE
+    if not text.isascii():
+        check_unicode(text)
     term = _read(text, prefixes)
     if position is not Position.OBJECT and isinstance(term, Term):
         _check_position(term, position, text)
     return term
+
+
+def check_unicode(text: str) -> None:
+    """Refuses lone surrogates: Python strings may hold them, but they are no Unicode text and cannot be saved."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TermError(
+            "HG-108",
+            f"text that is not Unicode: {_short(text)!a}",
+            fix="drop the lone surrogates, or mend the encoding",
+        ) from error
 
 
 def _check_position(term: Term, position: Position, text: str) -> None:

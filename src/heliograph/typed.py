@@ -8,7 +8,7 @@ and both `exact`, so are the values. Only equal and inexact ones need `terms.val
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,12 @@ class Typed(NamedTuple):
     zone: npt.NDArray[np.int16]  # minutes east of UTC, or NO_ZONE
     exact: npt.NDArray[np.bool_]  # number and instant are the whole value
 
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        return cast("tuple[npt.NDArray[Any], ...]", tuple(self))
+
     def take(self, rows: Any) -> Typed:
-        return Typed(*(column[rows] for column in self))
+        return Typed(*(column[rows] for column in self.columns))
 
 
 class Row(NamedTuple):
@@ -48,7 +52,7 @@ class Row(NamedTuple):
     exact: bool
 
 
-_DTYPES = (np.uint8, np.uint8, np.float64, np.int64, np.int16, np.bool_)
+DTYPES = (np.uint8, np.uint8, np.float64, np.int64, np.int16, np.bool_)
 _UNTYPED = {kind: Row(kind, NO_KIND, np.nan, 0, NO_ZONE, True) for kind in TermKind}
 
 
@@ -80,12 +84,21 @@ def _nearest(typed: Value) -> tuple[float, bool]:
 
 def typed_of(terms: Sequence[Term]) -> Typed:
     """The columns of these terms, in order."""
-    columns = zip(*map(row_of, terms), strict=True) if terms else ((),) * len(_DTYPES)
-    return Typed(*(np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True)))
+    columns = zip(*map(row_of, terms), strict=True) if terms else ((),) * len(DTYPES)
+    return Typed(*(np.array(column, dtype) for column, dtype in zip(columns, DTYPES, strict=True)))
 
 
 def joined(first: Typed, second: Typed) -> Typed:
-    return Typed(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
+    return Typed(*(np.concatenate(pair) for pair in zip(first.columns, second.columns, strict=True)))
+
+
+def interleaved(first: npt.NDArray[np.bool_], of_first: Typed, of_second: Typed) -> Typed:
+    """Rows taken in order from one where `first` is true, and from the other where it is false."""
+    rows = Typed(*(np.empty(len(first), column.dtype) for column in of_first.columns))
+    for column, left, right in zip(rows.columns, of_first.columns, of_second.columns, strict=True):
+        column[first] = left
+        column[~first] = right
+    return rows
 
 
 class TypedColumns:
@@ -107,8 +120,8 @@ class TypedColumns:
     def _append(self, rows: Typed, size: int) -> None:
         if size > len(self._columns.kind):
             spare = max(size, 2 * len(self._columns.kind), 64)
-            self._columns = Typed(*(_grown(column, spare) for column in self._columns))
-        for column, new in zip(self._columns, rows, strict=True):
+            self._columns = Typed(*(_grown(column, spare) for column in self._columns.columns))
+        for column, new in zip(self._columns.columns, rows.columns, strict=True):
             column[self._size : size] = new
         self._size = size
 

@@ -74,9 +74,10 @@ _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _SPECIAL = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 _BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?\Z"
-_DAY = r"(-?(?:[1-9][0-9]{4,}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
+_DAY = r"(-?(?:[1-9][0-9]{4,8}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
 _DATE = re.compile(_DAY + _ZONE)
 _DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}))?" + _ZONE)
+_STR_BITS = 13_000  # below Python's limit of 4,300 digits for str() of an integer
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -202,7 +203,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def _write_integer(value: int) -> str:
-    return str(value) if abs(value) < 10**4000 else format(Decimal(value), "f")
+    return str(value) if value.bit_length() < _STR_BITS else format(Decimal(value), "f")
 
 
 def _write_decimal(value: Decimal) -> str:
@@ -275,6 +276,8 @@ _READERS: dict[str, Callable[[str], Value | None]] = {
     XSD_DATE: _read_date,
     XSD_DATETIME: _read_datetime,
 }
+
+DATATYPES = frozenset({*_READERS, *COUNTS_AS})
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.INTEGER: _write_integer,

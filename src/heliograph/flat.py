@@ -1,0 +1,177 @@
+"""Terms in flat arrays: how a vocabulary is saved, and how a saved one is used without loading it.
+
+The laws: term i of a save is term i of the vocabulary that was saved; a look-up costs a probe or two in a hash table
+over the mapped arrays, however many there are.
+
+A term is its text (UTF-8) and a head: its kind, and the number of its datatype and language in a short list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.errors import StorageError
+from heliograph.hashtable import find_text, find_texts, make_table, pays, text_at
+from heliograph.kernels.layout import Table, Texts
+from heliograph.publications import Ids
+from heliograph.terms import Term, TermKind
+from heliograph.typed import DTYPES, Typed
+
+_REMEMBERED = 1 << 16  # decoded terms; forgotten all at once when full
+_KINDS = tuple(TermKind)
+
+Qualifiers = dict[tuple[str, str], int]  # the number of each (datatype, language)
+
+
+class Packed(NamedTuple):
+    """Terms as `storage.write_folder` takes them."""
+
+    arrays: dict[str, np.ndarray[Any, Any]]
+    meta: dict[str, Any]
+
+
+def flatten(terms: Sequence[Term], qualifiers: Qualifiers) -> Texts:
+    """The arrays of these terms; `qualifiers` is extended as needed."""
+    heads = np.array([_head(term, qualifiers) for term in terms], np.int32)
+    return Texts(heads, *_utf8([term.value for term in terms]))
+
+
+def _head(term: Term, qualifiers: Qualifiers) -> int:
+    return 4 * qualifiers.setdefault((term.datatype, term.language), len(qualifiers)) + term.kind
+
+
+def _utf8(texts: Sequence[str]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    _, offsets, data = pa.array(texts, pa.large_string()).buffers()
+    if not texts or offsets is None or data is None:
+        return np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    ends = np.frombuffer(memoryview(offsets), np.int64)[: len(texts) + 1]
+    return ends, np.frombuffer(memoryview(data), np.uint8)[: ends[-1]]
+
+
+def appended(first: Texts, second: Texts) -> Texts:
+    return Texts(
+        np.concatenate((first.heads, second.heads)),
+        np.concatenate((first.offsets, second.offsets[1:] + first.offsets[-1])),
+        np.concatenate((first.data, second.data)),
+    )
+
+
+class Stored:
+    """Saved terms: found and decoded one at a time from mapped arrays."""
+
+    def __init__(self, texts: Texts, qualifiers: Sequence[tuple[str, str]], table: Table, typed: Typed) -> None:
+        self._texts = texts
+        self._qualifiers = tuple(qualifiers)
+        self._numbers: Qualifiers = {pair: number for number, pair in enumerate(qualifiers)}
+        self._table = table
+        self._typed = typed
+        self._decoded: dict[int, Term] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts.heads)
+
+    def find_many(self, terms: Sequence[Term]) -> list[int]:
+        """The id of each term, or -1."""
+        if not pays(len(terms)):
+            return [self._find(term) for term in terms]
+        # A pair that no stored term has gets a number that no stored head has.
+        wanted = flatten(terms, dict(self._numbers))
+        ids: list[int] = find_texts(wanted, self._texts, self._table).tolist()
+        return ids
+
+    def _find(self, term: Term) -> int:
+        number = self._numbers.get((term.datatype, term.language))
+        if number is None:
+            return -1
+        return find_text(4 * number + term.kind, term.value.encode(), self._texts, self._table)
+
+    def term(self, id: int) -> Term:
+        known = self._decoded.get(id)
+        return self._decode(id) if known is None else known
+
+    def _decode(self, id: int) -> Term:
+        number, kind = divmod(int(self._texts.heads[id]), 4)
+        try:
+            value = text_at(self._texts, id).decode()
+        except UnicodeDecodeError as error:
+            raise _damaged(f"term {id} is not UTF-8") from error
+        if len(self._decoded) >= _REMEMBERED:
+            self._decoded = {}
+        self._decoded[id] = term = Term(_KINDS[kind], value, *self._qualifiers[number])
+        return term
+
+    def typed(self, ids: Ids | None = None) -> Typed:
+        return self._typed if ids is None else self._typed.take(ids)
+
+    def texts(self, qualifiers: Qualifiers) -> Texts:
+        qualifiers.update(self._numbers)
+        return self._texts
+
+
+# --- packing ----------------------------------------------------------------------------------------------------
+
+
+def pack(texts: Texts, qualifiers: Qualifiers, typed: Typed) -> Packed:
+    table = make_table(texts)
+    arrays = {**texts._asdict(), **typed._asdict(), "slots": table.slots, "marks": table.marks}
+    return Packed(arrays, {"qualifiers": [list(pair) for pair in qualifiers], "key": table.key})
+
+
+def unpack(packed: Packed) -> Stored:
+    """The terms of a save; arrays that do not fit together are refused here, so that no look-up runs astray."""
+    arrays, meta = packed
+    try:
+        texts = Texts(*(_column(arrays, name, dtype) for name, dtype in _TEXT_COLUMNS))
+        typed = Typed(*(_column(arrays, name, dtype) for name, dtype in zip(Typed._fields, DTYPES, strict=True)))
+        table = Table(_column(arrays, "slots", np.int32), _column(arrays, "marks", np.uint32), int(meta["key"]))
+        qualifiers = [(str(datatype), str(language)) for datatype, language in meta["qualifiers"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(f"no {error}") from error
+    if not (_texts_fit(texts, len(qualifiers)) and _table_fits(table, texts) and _typed_fits(typed, texts)):
+        raise _damaged("its arrays do not fit together")
+    return Stored(texts, qualifiers, table, typed)
+
+
+_TEXT_COLUMNS = (("heads", np.int32), ("offsets", np.int64), ("data", np.uint8))
+
+
+def _column(arrays: Mapping[str, np.ndarray[Any, Any]], name: str, dtype: Any) -> np.ndarray[Any, Any]:
+    column = arrays[name]
+    if column.dtype != dtype or column.ndim != 1:
+        raise ValueError(f"column {name} of {np.dtype(dtype)}")
+    return column
+
+
+def _texts_fit(texts: Texts, qualifiers: int) -> bool:
+    heads, offsets, data = texts
+    return (
+        len(offsets) == len(heads) + 1
+        and offsets[0] == 0
+        and offsets[-1] == len(data)
+        and bool((np.diff(offsets) >= 0).all())
+        and bool(((heads >= 0) & (heads % 4 < len(_KINDS)) & (heads // 4 < qualifiers)).all())
+    )
+
+
+def _table_fits(table: Table, texts: Texts) -> bool:
+    """A power of two of slots, some of them free: otherwise a search would not end."""
+    size, count = len(table.slots), len(texts.heads)
+    return (
+        size == len(table.marks)
+        and size.bit_count() == 1
+        and size > count
+        and np.count_nonzero(table.slots >= 0) == count
+        and (count == 0 or int(table.slots.max()) < count)
+    )
+
+
+def _typed_fits(typed: Typed, texts: Texts) -> bool:
+    return all(len(column) == len(texts.heads) for column in typed)
+
+
+def _damaged(why: str) -> StorageError:
+    return StorageError("HG-805", f"a damaged vocabulary: {why}", fix="save it again")

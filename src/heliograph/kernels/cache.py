@@ -1,0 +1,178 @@
+"""Where compiled kernels are kept, so that each is compiled once on a machine, in a read-only install too.
+
+The first of these that can be written is used: what NUMBA_CACHE_DIR says, the package's own `__pycache__`, the user's
+cache folder, a private folder among the temporary files. Kernels compiled into a package that has since become
+read-only are copied from there, not compiled again.
+
+The folder's name holds a digest of all kernel sources: Numba notices a changed file, but not a change in another
+file that the first one calls. Numba unpickles what it finds, so a folder that others may write to is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import pkgutil
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+_HERE = Path(__file__).parent
+_FUNCTION = TypeVar("_FUNCTION", bound=Callable[..., Any])
+_KERNELS: dict[str, Declared] = {}
+
+
+class Declared(NamedTuple):
+    """A compiled function and the signatures it is called with."""
+
+    dispatcher: Any
+    signatures: tuple[Any, ...]
+
+
+class Status(NamedTuple):
+    """The cache as it is on disk."""
+
+    path: Path
+    writable: bool
+    kernels: int
+
+
+class WarmReport(NamedTuple):
+    """What `warm` did: kernels by name, how many signatures had to be compiled rather than loaded, and the time."""
+
+    path: Path
+    kernels: tuple[str, ...]
+    compiled: int
+    loaded: int
+    took_ns: int
+
+
+def kernel(*signatures: Any) -> Callable[[_FUNCTION], _FUNCTION]:
+    """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`."""
+    from numba import njit
+
+    def declare(function: _FUNCTION) -> _FUNCTION:
+        with _numba_cache():
+            dispatcher = njit(cache=True, nogil=True)(function)
+        _KERNELS[f"{function.__module__}.{function.__qualname__}"] = Declared(dispatcher, signatures)
+        return cast(_FUNCTION, dispatcher)
+
+    return declare
+
+
+@contextmanager
+def _numba_cache() -> Iterator[None]:
+    """Numba asks for its cache folder when a function is decorated; other users of Numba keep theirs."""
+    config: Any = importlib.import_module("numba.core.config")
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(cache_dir())
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def declared() -> dict[str, Declared]:
+    """Every kernel of the package by its full name. Imports Numba."""
+    for module in pkgutil.iter_modules([str(_HERE)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+    return dict(_KERNELS)
+
+
+def warm() -> WarmReport:
+    """Compiles every kernel that the cache lacks."""
+    start = time.perf_counter_ns()
+    kernels = declared()
+    for entry in kernels.values():
+        for signature in entry.signatures:
+            entry.dispatcher.compile(signature)
+    counts = [entry.dispatcher.stats for entry in kernels.values()]
+    loaded = sum(sum(count.cache_hits.values()) for count in counts)
+    compiled = sum(sum(count.cache_misses.values()) for count in counts)
+    return WarmReport(cache_dir(), tuple(kernels), compiled, loaded, time.perf_counter_ns() - start)
+
+
+def status() -> Status:
+    """Where the cache is and how many kernels it holds. Does not import Numba."""
+    path = cache_dir()
+    return Status(path, _writable(path), sum(1 for _ in path.rglob("*.nbi")))
+
+
+@cache
+def cache_dir() -> Path:
+    """The folder for compiled kernels, chosen once a process."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    own = _HERE / "__pycache__"
+    base = next((base for base in (own, _user_cache()) if base is not None and _writable(base)), None)
+    path = (base or _temporary()) / f"kernels-{_digest()}"
+    _copy_missing(own / path.name, path)
+    return path
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(_HERE.glob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _user_cache() -> Path | None:
+    root = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(root or Path.home() / ".cache") / "heliograph"
+    except RuntimeError:  # no home at all
+        return None
+
+
+def _writable(path: Path) -> bool:
+    """Whether files can be made there: tried, because permission bits do not tell of read-only mounts."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return True
+    except OSError:
+        return False
+
+
+def _temporary() -> Path:
+    """A folder of this user among the temporary files; a fresh one if somebody else holds its name."""
+    path = Path(tempfile.gettempdir()) / f"heliograph-{_user_id()}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        if _is_private(path) and _writable(path):
+            return path
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="heliograph-"))
+
+
+def _user_id() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _is_private(path: Path) -> bool:
+    found = path.lstat()
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == _user_id() and not found.st_mode & others
+
+
+def _copy_missing(source: Path, target: Path) -> None:
+    """Takes over kernels compiled into the package before it became read-only."""
+    if target.exists() or not source.is_dir():
+        return
+    draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+    try:
+        shutil.copytree(source, draft, copy_function=shutil.copyfile)
+        os.rename(draft, target)
+    except OSError:  # another process was first, or the disk is full: kernels are then compiled
+        shutil.rmtree(draft, ignore_errors=True)
