@@ -1,0 +1,179 @@
+"""Python items to the same coerced tables that files give.
+
+An item is a dict with the table's columns or a tuple in a short form; many of them come in any iterable; whole tables
+come as anything that Arrow can take. Positions count from 1. A table without a required column is a wrong call and
+raises; an item of the wrong shape is rejected by its position.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.errors import HeliographError, Place, TableError, UsageError
+from heliograph.model import Rejected, Rejections
+from heliograph.tables.reader import read_all
+from heliograph.tables.reads import Raw, Read, Refused, finish, numbered
+from heliograph.tables.schemas import TableSchema, table_schema
+from heliograph.tables.sources import find_sources
+from heliograph.terms import Term, Variable
+
+_BATCH_ROWS = 1 << 16
+
+# Tuples in short forms, by their length; any table also takes a tuple of all its columns in order.
+_FORMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "subscriptions": (("subscription_id", "query"), ("subscription_id", "subscriber", "query")),
+    "updates": (
+        ("op", "subject"),
+        ("op", "subject", "property", "object"),
+        ("op", "subject", "property", "object", "weight"),
+        ("op", "subject", "property", "object", "weight", "at"),
+    ),
+    "nodes": (("node_id",), ("node_id", "targeting"), ("node_id", "targeting", "cost")),
+    "edges": (("source", "target"), ("source", "target", "edge_id"), ("source", "target", "edge_id", "targeting")),
+}
+# Updates that begin with a number have it as their seq.
+_SEQ_FORMS = tuple(("seq", *form) for form in _FORMS["updates"])
+
+
+def is_single(items: Any) -> bool:
+    """Whether this is one item and not several: a dict, or a tuple that does not begin with an item."""
+    if isinstance(items, Mapping):
+        return True
+    return isinstance(items, tuple) and bool(items) and _is_cell(items[0])
+
+
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, (Term, Variable)) or not isinstance(value, (Mapping, tuple, list))
+
+
+def as_table(name: str, items: Any) -> Read:
+    """One item, several, or a whole table (Arrow, pandas, polars, a file's path) as the coerced table."""
+    schema = table_schema(name)
+    if isinstance(items, (str, os.PathLike)):
+        return _from_path(schema, items)
+    if (table := _arrow(items)) is not None:
+        return _from_arrow(schema, table)
+    if is_single(items):
+        return _from_items(schema, [items])
+    if isinstance(items, Iterable):
+        return _from_items(schema, items)
+    raise UsageError("HG-024", f"{type(items).__name__} given as {name}", fix=_fix(schema))
+
+
+def _from_path(schema: TableSchema, path: str | os.PathLike[str]) -> Read:
+    whole = read_all(schema.name, find_sources(path))
+    rows = [part.rows for part in whole.parts]
+    numbers = np.concatenate(rows) if rows else numbered(1, 0)
+    return Read(os.fspath(path), whole.table, 1, whole.rejected, numbers)
+
+
+def _arrow(items: Any) -> pa.Table | None:
+    """A whole table, if that is what it is; a frame whose columns mix types is left to go row by row."""
+    if isinstance(items, pa.Table):
+        return items
+    if isinstance(items, pa.RecordBatch):
+        return pa.Table.from_batches([items])
+    if isinstance(items, pa.RecordBatchReader):
+        return items.read_all()
+    try:
+        if hasattr(items, "__arrow_c_stream__"):
+            return pa.table(items)
+        if hasattr(items, "__dataframe__"):
+            from pyarrow.interchange import from_dataframe  # noqa: PLC0415
+
+            return from_dataframe(items)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.Table.from_pydict(items.to_dict(orient="list")) if hasattr(items, "to_dict") else None
+    return None
+
+
+def _from_arrow(schema: TableSchema, table: pa.Table) -> Read:
+    schema.check(table.column_names, Place())
+    wanted = table.select([name for name in schema.names if name in table.column_names])
+    reads = list(_batches(schema, wanted))
+    if not reads:
+        return Read(None, schema.empty(), 1, Rejections(), numbered(1, 0))
+    rejected = Rejections(entry for read in reads for entry in read.rejected)
+    rows = np.concatenate([read.rows for read in reads])
+    return Read(None, pa.concat_tables([read.table for read in reads]), 1, rejected, rows)
+
+
+def _batches(schema: TableSchema, table: pa.Table) -> Iterator[Read]:
+    row = 1
+    for batch in table.to_batches(_BATCH_ROWS):
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        yield finish(schema, Raw(None, columns, numbered(row, batch.num_rows)))
+        row += batch.num_rows
+
+
+def _from_items(schema: TableSchema, items: Iterable[Any]) -> Read:
+    rows: list[Mapping[str, Any]] = []
+    numbers: list[int] = []
+    refused: list[Refused] = []
+    for number, item in enumerate(items, 1):
+        try:
+            made = _rows(schema, item, Place(None, str(number)))
+        except HeliographError as error:
+            refused.append(Refused(number, Rejected.of(error)))
+        else:
+            rows += made
+            numbers += [number] * len(made)
+    columns = {name: [row.get(name) for row in rows] for name in schema.names}
+    return finish(schema, Raw(None, columns, np.array(numbers, dtype=np.int64), refused))
+
+
+def _rows(schema: TableSchema, item: Any, place: Place) -> list[Mapping[str, Any]]:
+    """The rows that an item stands for: one, or one for each triple of a publication."""
+    if isinstance(item, Mapping):
+        for name in schema.row_required:
+            if name not in item:
+                raise schema.lacking(name, [str(key) for key in item], place)
+        return [item]
+    if isinstance(item, str) and len(schema.row_required) == 1:
+        return [{schema.row_required[0]: item}]
+    if not isinstance(item, (tuple, list)) or isinstance(item, (Term, Variable)):
+        raise _misshapen(schema, item, place)
+    if schema.name == "publications" and len(item) == 2:
+        return _publication(schema, item, place)
+    for form in _forms(schema, item):
+        if len(form) == len(item):
+            return [dict(zip(form, item, strict=True))]
+    raise _misshapen(schema, item, place)
+
+
+def _forms(schema: TableSchema, item: tuple[Any, ...] | list[Any]) -> Iterator[tuple[str, ...]]:
+    if schema.name == "updates" and item and not isinstance(item[0], str):
+        yield from _SEQ_FORMS
+    else:
+        yield from _FORMS.get(schema.name, ())
+    yield schema.names
+
+
+def _publication(schema: TableSchema, item: tuple[Any, ...] | list[Any], place: Place) -> list[Mapping[str, Any]]:
+    publication_id, triples = item
+    if isinstance(triples, (str, Mapping)) or not isinstance(triples, Iterable):
+        raise _misshapen(schema, item, place)
+    rows: list[Mapping[str, Any]] = []
+    for triple in triples:
+        if not isinstance(triple, (tuple, list)) or isinstance(triple, Term) or len(triple) != 3:
+            raise _misshapen(schema, triple, place)
+        rows.append(dict(zip(schema.names, (publication_id, *triple), strict=True)))
+    return rows
+
+
+def _misshapen(schema: TableSchema, item: Any, place: Place) -> TableError:
+    shown = repr(item)
+    shown = shown if len(shown) <= 60 else shown[:60] + "…"
+    return TableError("HG-208", f"no item of {schema.name}: {shown}", place=place, fix=_fix(schema))
+
+
+def _fix(schema: TableSchema) -> str:
+    columns = ", ".join(f"{column.name!r}: …" for column in schema.columns if column.required)
+    short = {"subscriptions": " or (id, query)", "publications": " or (id, [(s, p, o), …])"}.get(schema.name, "")
+    short = short or f" or ({', '.join((_FORMS.get(schema.name) or (schema.names,))[0])})"
+    return f"give {{{columns}}}{short}, or an Arrow table"

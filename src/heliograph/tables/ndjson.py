@@ -1,0 +1,161 @@
+"""NDJSON to raw columns: one object a line, blank lines skipped and not counted.
+
+Arrow reads a block in which every line is one object and every column keeps one type; Python reads the others line by
+line. The law: both give the same rows. A line that is no object, or lacks a required column, is refused by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.errors import HeliographError, Place, TableError
+from heliograph.model import Rejected
+from heliograph.tables.blocks import read_blocks
+from heliograph.tables.cells import DECODER
+from heliograph.tables.reads import Raw, Refused, numbered
+from heliograph.tables.schemas import ARROW_TYPES, Kind, TableSchema
+from heliograph.tables.sources import Source
+
+
+class _Position(NamedTuple):
+    """Numbers of the next row and the next line."""
+
+    row: int = 1
+    line: int = 1
+
+
+def read_ndjson(schema: TableSchema, source: Source) -> Iterator[Raw]:
+    """The rows of a file or a pipe, block by block."""
+    at = _Position()
+    for block in read_blocks(source):
+        raw, at = _read_block(schema, source.name, block, at)
+        yield raw
+
+
+def _read_block(schema: TableSchema, source: str, block: bytes, at: _Position) -> tuple[Raw, _Position]:
+    columns = _quick(schema, block)
+    if columns is None:
+        return _read_lines(schema, source, block, at)
+    count = len(next(iter(columns.values())))
+    return Raw(source, columns, numbered(at.row, count)), _Position(at.row + count, at.line + count)
+
+
+def _quick(schema: TableSchema, block: bytes) -> Mapping[str, Any] | None:
+    """The columns as Arrow reads them, or None where it might not agree with Python."""
+    block = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+    block = block if block.endswith(b"\n") else block + b"\n"
+    lines = block.count(b"\n")
+    # Every line begins with { and ends with }: then no object can go on over a line's end, since `}` newline `{` is
+    # never JSON, and as many objects as lines means one on each.
+    whole = block[:1] == b"{" and block.count(b"\n{") == lines - 1 and block.count(b"}\n") == lines
+    if not whole or b"NaN" in block or b"Inf" in block or not _is_utf8(block):
+        return None
+    found = _arrow_json(schema, block)
+    if found is None or found.num_rows != lines or any(found[name].null_count for name in schema.row_required):
+        return None
+    return {name: found[name].combine_chunks() for name in found.column_names}
+
+
+def _is_utf8(block: bytes) -> bool:
+    if block.isascii():
+        return True
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
+    from pyarrow import json  # noqa: PLC0415
+
+    try:
+        first = _decode(block[: block.index(b"\n")].decode("utf-8"))
+        types = pa.schema([(column.name, _type(column.kind, first.get(column.name))) for column in schema.columns])
+        return json.read_json(
+            pa.BufferReader(block),
+            read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
+        )
+    except (HeliographError, pa.ArrowException, UnicodeError, AttributeError):
+        return None
+
+
+def _type(kind: Kind, sample: Any) -> pa.DataType:
+    """The type to ask Arrow for, judged by the first row; a number with a fraction keeps its spelling only in Python."""
+    if isinstance(sample, bool):
+        return pa.bool_()
+    if isinstance(sample, int):
+        return pa.float64() if kind is Kind.NUMBER else pa.int64()
+    if isinstance(sample, str) or kind is Kind.TIME:
+        return pa.string()
+    return ARROW_TYPES.get(kind, pa.string())
+
+
+def _read_lines(schema: TableSchema, source: str, block: bytes, at: _Position) -> tuple[Raw, _Position]:
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    refused: list[Refused] = []
+    row, line = at
+    for line, text in enumerate(_lines(block), at.line):
+        if not text or text.isspace():
+            continue
+        place = Place(source, str(row), line)
+        try:
+            rows.append(_row(schema, text, place))
+            numbers.append(row)
+        except HeliographError as error:
+            refused.append(Refused(row, Rejected.of(error)))
+        row += 1
+    columns = {name: [entry.get(name) for entry in rows] for name in schema.names}
+    return Raw(source, columns, np.array(numbers, dtype=np.int64), refused), _Position(row, line + 1)
+
+
+def _lines(block: bytes) -> list[bytes]:
+    lines = block.split(b"\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
+def _row(schema: TableSchema, text: bytes, place: Place) -> dict[str, Any]:
+    try:
+        row = _decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise TableError(
+            "HG-207", f"bytes that are not UTF-8: {error.reason}", place=place, fix="save it as UTF-8"
+        ) from error
+    except TableError as error:
+        error.place = Place(place.source, place.item, place.line, error.column)
+        raise
+    for name in schema.row_required:
+        if name not in row:
+            raise schema.lacking(name, row, place)
+    return row
+
+
+def _decode(text: str) -> dict[str, Any]:
+    """The object on a line."""
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = DECODER.scan_once(text, 0)
+        if end != len(text):
+            value = DECODER.decode(text)
+    except StopIteration as error:
+        raise _broken("no JSON value", error.value) from error
+    except ValueError as error:
+        raise _broken(getattr(error, "msg", str(error)), getattr(error, "pos", 0)) from error
+    except RecursionError as error:
+        raise _broken("nested too deeply", 0) from error
+    if not isinstance(value, dict):
+        raise TableError(
+            "HG-205", f"a line that is no object: {text[:40]}", fix='write {"column": value, …} on each line'
+        )
+    return value
+
+
+def _broken(problem: str, position: int) -> TableError:
+    message = f"a line that is not JSON: {problem[:1].lower()}{problem[1:80]}"
+    return TableError("HG-205", message, place=Place(column=position + 1), fix='write {"column": value, …} on one line')

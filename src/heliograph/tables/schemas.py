@@ -1,0 +1,191 @@
+"""The plain tables: their columns, what each cell holds, and which columns may be left out.
+
+Every reader coerces to these schemas and every writer starts from them, so a table means the same in Parquet, CSV and
+NDJSON, on a pipe and in Python.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from heliograph.errors import Place, TableError, UsageError
+
+
+class Kind(Enum):
+    """What the cells of a column hold."""
+
+    TEXT = "text"  # ids, queries, operators: any scalar becomes its text
+    TERM = "term"  # text that spells an RDF term
+    PROPERTY = "property"  # a term in the property column, where `a` means rdf:type
+    VALUE = "value"  # a term, or a JSON array of terms
+    INTEGER = "integer"
+    NUMBER = "number"
+    TIME = "time"
+    JSON = "json"  # JSON text
+    LABELS = "labels"  # a list of strings
+    TRUTH = "truth"
+
+
+ARROW_TYPES: Mapping[Kind, pa.DataType] = MappingProxyType(
+    {
+        Kind.INTEGER: pa.int64(),
+        Kind.NUMBER: pa.float64(),
+        Kind.TIME: pa.timestamp("us", tz="UTC"),
+        Kind.LABELS: pa.list_(pa.string()),
+        Kind.TRUTH: pa.bool_(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. A `sparse` one must be there, but single NDJSON rows and Python items may leave it out."""
+
+    name: str
+    kind: Kind = Kind.TEXT
+    required: bool = True
+    sparse: bool = False
+
+    @property
+    def type(self) -> pa.DataType:
+        return ARROW_TYPES.get(self.kind, pa.string())
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table of the contract by name, with its columns in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        return pa.schema([pa.field(column.name, column.type) for column in self.columns])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def row_required(self) -> tuple[str, ...]:
+        """The columns that every single row must name."""
+        return tuple(column.name for column in self.columns if column.required and not column.sparse)
+
+    @cached_property
+    def key(self) -> str | None:
+        """The column that identifies a row to its author, if the table begins with one."""
+        return self.names[0] if self.names[0].endswith("_id") else None
+
+    def empty(self) -> pa.Table:
+        return self.arrow.empty_table()
+
+    def check(self, present: Iterable[str], place: Place) -> None:
+        """Raise unless the columns that are present serve this table: every required one, and each only once."""
+        names = list(present)
+        twice = sorted({name for name in self.names if names.count(name) > 1})
+        if twice:
+            raise TableError(
+                "HG-203", f"the column {_quoted(twice)} stands twice", place=place, fix="drop or rename one of the two"
+            )
+        missing = [column.name for column in self.columns if column.required and column.name not in names]
+        if missing:
+            raise TableError("HG-202", self._lacks(missing, names), place=place, fix=self._fix(missing, names))
+
+    def lacking(self, name: str, present: Iterable[str], place: Place) -> TableError:
+        """The error for one row that does not name a required column."""
+        names = list(present)
+        return TableError("HG-202", self._lacks([name], names), place=place, fix=self._fix([name], names))
+
+    def _lacks(self, missing: list[str], present: list[str]) -> str:
+        shown = _quoted(present[:20]) + (" …" if len(present) > 20 else "") if present else "nothing"
+        return f"{self.name} without {_quoted(missing)}: there is {shown}"
+
+    def _fix(self, missing: list[str], present: list[str]) -> str:
+        spare = [name for name in present if name not in self.names]
+        for name in missing:
+            if near := difflib.get_close_matches(name.lower(), [other.lower() for other in spare], 1, 0.6):
+                meant = next(other for other in spare if other.lower() == near[0])
+                return f"rename {meant[:60]!r} to {name!r}"
+        if len(present) == 1 and (sign := next((sign for sign in (";", "\t", "|") if sign in present[0]), None)):
+            return f"separate the fields with commas, not {sign!r}"
+        return f"add the column {_quoted(missing)}"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(repr(name if len(name) <= 60 else name[:60] + "…") for name in names)
+
+
+def table_schema(name: str) -> TableSchema:
+    """The schema of a table by name."""
+    if name not in TABLES:
+        near = difflib.get_close_matches(name, TABLES, 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"the tables are {_quoted(TABLES)}"
+        raise UsageError("HG-020", f"no table is called {name!r}", fix=fix)
+    return TABLES[name]
+
+
+def _optional(name: str, kind: Kind = Kind.TEXT) -> Column:
+    return Column(name, kind, required=False)
+
+
+_SUBSCRIPTION, _SUBJECT, _OBJECT = Column("subscription_id"), Column("subject", Kind.TERM), Column("object", Kind.TERM)
+_PROPERTY = Column("property", Kind.PROPERTY)
+_AT = _optional("at", Kind.TIME)
+_TARGETING, _COST = _optional("targeting"), _optional("cost", Kind.NUMBER)
+
+_COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "subscriptions": (_SUBSCRIPTION, _optional("subscriber"), Column("query"), _optional("options", Kind.JSON)),
+    "patterns": (_SUBSCRIPTION, _SUBJECT, _PROPERTY, _OBJECT),
+    "constraints": (_SUBSCRIPTION, Column("variable"), Column("operator"), Column("value", Kind.VALUE)),
+    "publications": (Column("publication_id"), _SUBJECT, _PROPERTY, _OBJECT),
+    "updates": (
+        _optional("seq", Kind.INTEGER),
+        Column("op"),
+        _SUBJECT,
+        Column("property", Kind.PROPERTY, sparse=True),  # null in both removes the vertex
+        Column("object", Kind.TERM, sparse=True),
+        _optional("weight", Kind.NUMBER),
+        _AT,
+    ),
+    "events": (Column("event_id"), Column("publisher"), Column("attributes", Kind.JSON)),
+    "nodes": (Column("node_id"), _TARGETING, _COST, _optional("labels", Kind.LABELS)),
+    "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
+    "taxonomy": (Column("child", Kind.TERM), Column("parent", Kind.TERM)),
+    "notifications": (
+        _SUBSCRIPTION,
+        _optional("subscriber"),
+        _optional("publication_id"),
+        Column("verb"),
+        Column("change"),
+        _AT,
+        _optional("evidence", Kind.JSON),
+    ),
+    "rejected": (_optional("source"), _optional("item"), Column("code"), Column("message")),
+    "lint": (Column("subject_id"), Column("code"), Column("message"), _optional("related_id")),
+    "changes": (  # what-if goes in …
+        Column("kind"),
+        Column("op"),
+        _optional("node_id"),
+        _optional("source"),
+        _optional("target"),
+        _TARGETING,
+        _COST,
+    ),
+    "what_if": (  # … and comes out
+        Column("event_id"),
+        Column("node_id"),
+        Column("before", Kind.TRUTH),
+        Column("after", Kind.TRUTH),
+    ),
+}
+
+TABLES: Mapping[str, TableSchema] = MappingProxyType(
+    {name: TableSchema(name, columns) for name, columns in _COLUMNS.items()}
+)
