@@ -130,14 +130,24 @@ class Table(dict[str, Node]):
 
 
 class _Ignored(dict[str, Node]):
-    """The table of constants whose value is part of the shape (and of comments): answers anything with one node."""
+    """The table of constants that are compared as part of the shape, and so need not be read again."""
 
     def __missing__(self, text: str) -> Node:
         return _NOTHING
 
 
+class _Comments(dict[str, Node]):
+    """The table of places where a comment stands: any comment may stand there, and nothing else."""
+
+    def __missing__(self, text: str) -> Node:
+        if text[0] != "#":
+            raise Problem("HG-400", "not a comment")
+        return _NOTHING
+
+
 _NOTHING = Variable("")
 IGNORED = _Ignored()
+COMMENTS = _Comments()
 
 
 def check(role: Role, node: Node, text: str) -> None:

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 
 from heliograph.errors import SparqlError
 from heliograph.syntax.nodes import Scope
 from heliograph.syntax.query import Query
-from heliograph.syntax.sparql_parser import parse
-from heliograph.syntax.tokens import tokenize
+from heliograph.syntax.shapes import Shapes, parse_alone
 from heliograph.terms import PREFIXES
 
 
 def parse_sparql(text: str, *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES) -> Query:
     """The query that a text means for a verb (`filter` or `watch`); raises `SparqlError` with the place and a fix."""
-    draft, _ = parse(tokenize(text), Scope(prefixes), verb)
-    query = draft.query()
-    return replace(query, projection=query.named_variables) if draft.star else query
+    return parse_alone(text, Scope(prefixes), verb)
 
 
 def compile_sparql(
-    texts: Sequence[str], *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES
+    texts: Iterable[str], *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES
 ) -> list[Query | SparqlError]:
-    """The queries of many texts, or the error of each that is wrong."""
-    compiled: list[Query | SparqlError] = []
-    for text in texts:
-        try:
-            compiled.append(parse_sparql(text, verb=verb, prefixes=prefixes))
-        except SparqlError as error:
-            compiled.append(error)
-    return compiled
+    """The queries of many texts, or the error of each that is wrong; each equals what `parse_sparql` gives."""
+    shapes = Shapes(verb, prefixes)
+    return [_outcome(shapes, text) for text in texts]
+
+
+def _outcome(shapes: Shapes, text: str) -> Query | SparqlError:
+    try:
+        return shapes.compile(text)
+    except SparqlError as error:
+        return error

@@ -6,7 +6,7 @@ The grammar is the contract's part of SPARQL 1.1. What the rest of SPARQL has is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from heliograph.errors import SparqlError
@@ -43,21 +43,6 @@ class Draft:
     def counted(self) -> bool:
         return bool(self.counts or self.group_by or self.having)
 
-    def query(self) -> Query:
-        """The finished query; `*` still has to be projected."""
-        having = (self.having[0] if len(self.having) == 1 else And(tuple(self.having))) if self.having else None
-        return Query(
-            form=self.form,
-            patterns=tuple(self.patterns),
-            filters=tuple(self.filters),
-            values=tuple(self.values),
-            projection=() if self.counted else tuple(dict.fromkeys(self.selected)),
-            distinct=self.distinct,
-            counted=self.counted,
-            group_by=tuple(dict.fromkeys(self.group_by)),
-            having=having,
-        )
-
 
 def parse(tokens: Tokens, scope: Scope, verb: str, record: Record | None = None) -> tuple[Draft, Scope]:
     """The draft of a query and the scope its prologue makes."""
@@ -71,6 +56,23 @@ def parse(tokens: Tokens, scope: Scope, verb: str, record: Record | None = None)
         raise _surplus(cursor)
     _check(cursor, draft)
     return draft, cursor.scope
+
+
+def finish(draft: Draft) -> Query:
+    """The query of a whole draft."""
+    having = (draft.having[0] if len(draft.having) == 1 else And(tuple(draft.having))) if draft.having else None
+    query = Query(
+        form=draft.form,
+        patterns=tuple(draft.patterns),
+        filters=tuple(draft.filters),
+        values=tuple(draft.values),
+        projection=() if draft.counted else tuple(dict.fromkeys(draft.selected)),
+        distinct=draft.distinct,
+        counted=draft.counted,
+        group_by=tuple(dict.fromkeys(draft.group_by)),
+        having=having,
+    )
+    return replace(query, projection=query.named_variables) if draft.star else query
 
 
 # --- prologue and form ------------------------------------------------------------------------------------------

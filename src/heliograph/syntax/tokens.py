@@ -45,12 +45,12 @@ _LIFTED = {
     "string": _STRING,
     "number": _NUMBER,
     "blank": _BLANK,
+    "lang": r"@[A-Za-z]++(?:-[A-Za-z0-9]++)*+",
     "comment": r"#[^\n\r]*+",
 }
 _FIXED = {
     "space": r"[ \t\r\n]++",
     "word": r"[A-Za-z][A-Za-z0-9_]*+",
-    "lang": r"@[A-Za-z]++(?:-[A-Za-z0-9]++)*+",
     "op": r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].;,*/+\-=<>!?|^]",
     "bad": r"[\s\S]",
 }

@@ -1,0 +1,178 @@
+"""A parsed shape, ready to be filled: which table reads each constant, and how a query is made of what they read.
+
+Making a query touches no text and, for its patterns, runs no Python loop: the ends of all patterns are picked from one
+pool of nodes (first the slots by number, then the nodes that the shape itself holds) and cut into threes. Both kinds
+of pattern have three fields, so one row serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import getitem, itemgetter
+from typing import Any, cast
+
+from heliograph.syntax.cursor import Record, slot_number
+from heliograph.syntax.nodes import COMMENTS, IGNORED, Problem, Role, Scope
+from heliograph.syntax.query import (
+    And,
+    Arithmetic,
+    Call,
+    Compare,
+    Expression,
+    In,
+    Metric,
+    Negate,
+    Not,
+    Or,
+    Query,
+    Values,
+    walk,
+)
+from heliograph.syntax.sparql_parser import Draft, finish
+from heliograph.terms import Variable
+
+Pool = Sequence[Any]
+Maker = Callable[[Pool], Any]
+
+# A NamedTuple from its fields, without the wrapper that checks their number: half of its time.
+_make = cast(Callable[[type, tuple[Any, ...]], Any], tuple.__new__)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The parse of a shape. `draft` and the makers have slots where texts of the shape differ."""
+
+    draft: Draft
+    tables: tuple[Mapping[str, Any], ...]  # by constant
+    signed: tuple[tuple[str, int], ...]
+    numbers: Mapping[str, Any]
+    own: tuple[Any, ...]
+    classes: tuple[type, ...]  # of each pattern
+    ends: Maker  # the three fields of every pattern in one row
+    selected: Maker
+    filters: tuple[Maker, ...]
+    values: tuple[Maker, ...]
+    having: Maker
+    query: Query
+    measured: bool  # metrics may name variables of their own
+
+    def fill(self, constants: list[str]) -> Query:
+        """The query of a text with these constants; raises `Problem` where they do not fit."""
+        pool = [*map(getitem, self.tables, constants)]
+        if self.signed:
+            pool += [self.numbers[sign + constants[number]] for sign, number in self.signed]
+        pool += self.own
+        ends = self.ends(pool)
+        if self.draft.counts and not set(self.draft.counts).isdisjoint(ends):
+            raise Problem("HG-407", "the count is named like a variable of the pattern")
+        return self._query(pool, ends)
+
+    def _query(self, pool: Pool, ends: tuple[Any, ...]) -> Query:
+        shape = self.query
+        query = Query(
+            shape.form,
+            tuple(map(_make, self.classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
+            tuple([make(pool) for make in self.filters]) if self.filters else (),
+            tuple([make(pool) for make in self.values]) if self.values else (),
+            self._projection(pool, ends),
+            shape.distinct,
+            shape.counted,
+            shape.group_by,
+            self.having(pool),
+        )
+        return replace(query, projection=query.named_variables) if self.measured and self.draft.star else query
+
+    def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
+        if self.query.counted:
+            return ()
+        if not self.draft.star:
+            return tuple(dict.fromkeys(self.selected(pool)))
+        named = [node for node in ends if type(node) is Variable and node.name[:2] != "_:"]
+        for block in self.query.values:
+            named += block.variables
+        return tuple(dict.fromkeys(named))
+
+
+class _Filling:
+    """Where each node of a shape's query comes from: the pool under construction."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self.own: dict[Any, int] = {}
+
+    def place(self, node: Any) -> int:
+        """The node's place in the pool."""
+        number = slot_number(node)
+        return self._slots + self.own.setdefault(node, len(self.own)) if number is None else number
+
+    def row(self, nodes: Iterable[Any]) -> Maker:
+        return row_of([self.place(node) for node in nodes])
+
+    def expression(self, expression: Expression | None) -> Maker:
+        """A maker of the expression; one without slots is made once and for all."""
+        if isinstance(expression, tuple):
+            return itemgetter(self.place(expression))
+        if expression is None or all(slot_number(node) is None for node in walk(expression)):
+            return lambda pool: expression
+        return self._compound(expression)
+
+    def _compound(self, expression: Expression) -> Maker:
+        match expression:
+            case Not(operand) | Negate(operand):
+                kind, inner = type(expression), self.expression(operand)
+                return lambda pool: kind(inner(pool))
+            case And(operands) | Or(operands):
+                several, parts = type(expression), self._all(operands)
+                return lambda pool: several(parts(pool))
+            case Call(name, operands) | Metric(name, operands):
+                call, parts = type(expression), self._all(operands)
+                return lambda pool: call(name, parts(pool))
+            case Compare(operator, left, right) | Arithmetic(operator, left, right):
+                binary, first, second = type(expression), self.expression(left), self.expression(right)
+                return lambda pool: binary(operator, first(pool), second(pool))
+            case In(operand, choices, negated):
+                inner, parts = self.expression(operand), self._all(choices)
+                return lambda pool: In(inner(pool), parts(pool), negated)
+        raise TypeError(expression)
+
+    def _all(self, expressions: tuple[Expression, ...]) -> Maker:
+        makers = [self.expression(expression) for expression in expressions]
+        return lambda pool: tuple([make(pool) for make in makers])
+
+    def values(self, block: Values) -> Maker:
+        rows = [self.row(row) for row in block.rows]
+        return lambda pool: Values(block.variables, tuple([row(pool) for row in rows]))
+
+
+def row_of(places: list[int]) -> Maker:
+    """Picks the places as a tuple, whatever their number."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
+
+
+def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
+    filling = _Filling(len(constants) + len(record.signed))
+    query = finish(draft)
+    return Template(
+        draft=draft,
+        tables=tuple(_table(scope, record, number, text) for number, text in enumerate(constants)),
+        signed=tuple(record.signed),
+        numbers=scope.table(Role.NUMBER),
+        ends=filling.row(node for pattern in draft.patterns for node in pattern),
+        classes=tuple(type(pattern) for pattern in draft.patterns),
+        selected=filling.row(draft.selected),
+        filters=tuple(filling.expression(condition) for condition in draft.filters),
+        values=tuple(filling.values(block) for block in draft.values),
+        having=filling.expression(query.having),
+        own=tuple(filling.own),
+        query=query,
+        measured=bool(query.metrics),
+    )
+
+
+def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str, Any]:
+    if number in record.roles:
+        return scope.table(record.roles[number])
+    return COMMENTS if text[0] == "#" else IGNORED
