@@ -170,11 +170,11 @@ def number_cell(value: Any) -> float | None:
 
 
 # The shape, not the calendar: what has it but is no day or hour is refused afterwards.
-TIME = (
+_TIME = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
-    r"(?:[T ](?P<clock>[0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?)?)(?P<fraction>\.[0-9]+)?(?P<zone>[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+    r"(?:[T ](?P<clock>[0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?)?)(?P<fraction>\.[0-9]+)?"
+    r"(?P<zone>[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\Z"
 )
-_TIME = re.compile(TIME + r"\Z")
 _TIME_FIX = "write ISO 8601, such as 2026-11-15T08:30:00Z"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

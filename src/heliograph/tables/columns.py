@@ -26,9 +26,9 @@ TERMS = frozenset({Kind.TERM, Kind.PROPERTY, Kind.VALUE})
 
 
 class Bad(NamedTuple):
-    """A cell that was refused: its index in the column, the value, and what was expected."""
+    """A cell that was refused: its row in the column (from 0), the value, and what was expected."""
 
-    index: int
+    row: int
     value: Any
     expected: str
 
@@ -58,6 +58,11 @@ def target_type(kind: Kind) -> pa.DataType:
     return ARROW_TYPES.get(kind, pa.string())
 
 
+def nulls(count: int, type: Any) -> Array:
+    array: Array = pa.nulls(count, type)
+    return array
+
+
 def coerce_values(kind: Kind, values: Sequence[Any]) -> Coerced:
     """A column of Python values."""
     types = set(map(type, values))
@@ -74,12 +79,12 @@ def coerce_values(kind: Kind, values: Sequence[Any]) -> Coerced:
 def _one_by_one(kind: Kind, values: Sequence[Any], convert: Callable[[Any], Any]) -> Coerced:
     cells: list[Any] = []
     bad: list[Bad] = []
-    for index, value in enumerate(values):
+    for row, value in enumerate(values):
         try:
             cells.append(_encodable(convert(plain(value))))
         except BadCell as error:
             cells.append(None)
-            bad.append(Bad(index, value, str(error)))
+            bad.append(Bad(row, value, str(error)))
     return Coerced(pa.array(cells, target_type(kind)), bad)
 
 
@@ -109,7 +114,7 @@ def _simple(array: Array) -> Array:
     if isinstance(array, pa.DictionaryArray):
         return _simple(array.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
-        return _simple(pc.run_end_decode(array))
+        return _simple(pc.call_function("run_end_decode", [array]))
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return array.cast(pa.string())
     if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind):
@@ -197,7 +202,7 @@ def _labels(array: Array) -> Array:
         raise _Mismatch
     lists = array.cast(target_type(Kind.LABELS))
     lists.validate(full=True)
-    if pc.list_flatten(lists).null_count:
+    if pc.call_function("list_flatten", [lists]).null_count:
         raise _Mismatch
     return lists
 
@@ -249,10 +254,10 @@ def _refuse() -> None:
 
 def _spread(distinct: Coerced, indices: Array) -> Coerced:
     """The column whose cells are `distinct` at `indices`."""
-    refused = {entry.index: entry for entry in distinct.bad}
+    refused = {entry.row: entry for entry in distinct.bad}
     bad = [
-        refused[number]._replace(index=index)
-        for index, number in (enumerate(indices.to_pylist()) if refused else ())
+        refused[number]._replace(row=row)
+        for row, number in (enumerate(indices.to_pylist()) if refused else ())
         if number in refused
     ]
     return Coerced(distinct.array.take(indices), bad)

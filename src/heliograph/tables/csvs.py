@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import IO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -87,13 +88,13 @@ def _fast(reading: _Reading, block: bytes) -> Iterator[Raw]:
 
 
 def _arrow_csv(reading: _Reading, block: bytes) -> pa.Table | None:
-    from pyarrow import csv  # noqa: PLC0415
+    from pyarrow import csv
 
     names = [str(number) for number in range(reading.width)]
     wanted = [str(number) for number in reading.wanted.values()]
     try:
         return csv.read_csv(
-            pa.BufferReader(block),
+            cast("IO[bytes]", pa.BufferReader(block)),
             read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 1),
             parse_options=csv.ParseOptions(newlines_in_values=True),
             convert_options=csv.ConvertOptions(

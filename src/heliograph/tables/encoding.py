@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.tables.cells import json_text
-from heliograph.tables.columns import Array
 from heliograph.tables.schemas import Column, Kind, TableSchema
+
+Cells = Any  # an Arrow array; the stubs know no function of arrays and scalars
 
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
@@ -24,7 +26,7 @@ def csv_table(schema: TableSchema, table: pa.Table) -> pa.Table:
     return pa.table({column.name: _field(column, table[column.name]) for column in schema.columns})
 
 
-def _field(column: Column, cells: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+def _field(column: Column, cells: Cells) -> Cells:
     if column.kind is Kind.TIME:
         return _iso(cells)
     if column.kind is Kind.LABELS:
@@ -32,13 +34,13 @@ def _field(column: Column, cells: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     return cells.cast(pa.string())
 
 
-def _iso(cells: Any) -> Any:
+def _iso(cells: Cells) -> Cells:
     """ISO 8601 in UTC; a fraction of a second only where there is one."""
     text = pc.replace_substring(cells.cast(pa.string()), " ", "T", max_replacements=1)
     return pc.replace_substring(text, ".000000Z", "Z")
 
 
-def _labels(cells: Array) -> Array:
+def _labels(cells: Cells) -> Cells:
     return pa.array([None if labels is None else json_text(labels) for labels in cells.to_pylist()], pa.string())
 
 
@@ -57,10 +59,10 @@ def _lines(schema: TableSchema, batch: pa.RecordBatch) -> bytes:
     if data is None or offsets is None:
         return b""
     bounds = memoryview(offsets).cast("i")
-    return data.to_pybytes()[bounds[start] : bounds[end]]
+    return bytes(memoryview(data)[bounds[start] : bounds[end]])
 
 
-def _json(kind: Kind, cells: Array) -> Array:
+def _json(kind: Kind, cells: Cells) -> Cells:
     """Each cell as JSON text."""
     if kind is Kind.TIME:
         texts = pc.binary_join_element_wise('"', _iso(cells), '"', "")
@@ -77,7 +79,7 @@ def _json(kind: Kind, cells: Array) -> Array:
     return pc.fill_null(texts, "null")
 
 
-def _strings(cells: Array) -> Array:
+def _strings(cells: Cells) -> Cells:
     if pc.any(pc.match_substring_regex(cells, _NEEDS_ESCAPE)).as_py():
         return _mapped(cells, _string)
     return pc.binary_join_element_wise('"', cells, '"', "")
@@ -87,13 +89,13 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _numbers(cells: Array) -> Array:
+def _numbers(cells: Cells) -> Cells:
     if pc.all(pc.is_finite(cells)).as_py() is False:
         return _mapped(cells, lambda value: json.dumps(value if math.isfinite(value) else str(value)))
     return cells.cast(pa.string())
 
 
-def _mapped(cells: Array, text: Any) -> Array:
+def _mapped(cells: Cells, text: Callable[[Any], str]) -> Cells:
     """A Python function of each distinct cell."""
     encoded = cells.dictionary_encode()
     made = [text(value) for value in encoded.dictionary.to_pylist()]

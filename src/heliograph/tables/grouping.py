@@ -84,8 +84,7 @@ def _run_starts(table: pa.Table, column: str) -> Numbers:
 
 def _codes(table: pa.Table, column: str) -> pa.DictionaryArray[Any, Any]:
     """The column as numbers of its distinct cells, in the order of their first rows."""
-    cells = table[column].combine_chunks()
-    return pc.dictionary_encode(cells, null_encoding="encode")
+    return table[column].combine_chunks().dictionary_encode(null_encoding="encode")
 
 
 def _slice(read: Read, start: int, end: int) -> Read:

@@ -84,7 +84,7 @@ def _arrow(items: Any) -> pa.Table | None:
         if hasattr(items, "__arrow_c_stream__"):
             return pa.table(items)
         if hasattr(items, "__dataframe__"):
-            from pyarrow.interchange import from_dataframe  # noqa: PLC0415
+            from pyarrow.interchange.from_dataframe import from_dataframe
 
             return from_dataframe(items)
     except (pa.ArrowException, TypeError, ValueError):

@@ -6,8 +6,8 @@ line. The law: both give the same rows. A line that is no object, or lacks a req
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from heliograph.tables.cells import DECODER
 from heliograph.tables.reads import Raw, Refused, numbered
 from heliograph.tables.schemas import ARROW_TYPES, Kind, TableSchema
 from heliograph.tables.sources import Source
+
+# The scanner in C, which does not look at what follows the value.
+_SCAN: Callable[[str, int], tuple[Any, int]] = vars(DECODER)["scan_once"]
 
 
 class _Position(NamedTuple):
@@ -71,13 +74,13 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
-    from pyarrow import json  # noqa: PLC0415
+    from pyarrow import json
 
     try:
         first = _decode(block[: block.index(b"\n")].decode("utf-8"))
         types = pa.schema([(column.name, _type(column.kind, first.get(column.name))) for column in schema.columns])
         return json.read_json(
-            pa.BufferReader(block),
+            cast("IO[bytes]", pa.BufferReader(block)),
             read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
         )
@@ -86,7 +89,7 @@ def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
 
 
 def _type(kind: Kind, sample: Any) -> pa.DataType:
-    """The type to ask Arrow for, judged by the first row; a number with a fraction keeps its spelling only in Python."""
+    """The type to ask Arrow for, judged by the first row. Only Python keeps the spelling of a fraction."""
     if isinstance(sample, bool):
         return pa.bool_()
     if isinstance(sample, int):
@@ -140,7 +143,7 @@ def _decode(text: str) -> dict[str, Any]:
     """The object on a line."""
     text = text.strip(" \t\r\n")
     try:
-        value, end = DECODER.scan_once(text, 0)
+        value, end = _SCAN(text, 0)
         if end != len(text):
             value = DECODER.decode(text)
     except StopIteration as error:

@@ -16,11 +16,11 @@ BATCH_ROWS = 1 << 16
 
 def read_parquet(schema: TableSchema, source: Source) -> Iterator[Raw]:
     """The rows of one file. What cannot be read ends it with an error; the batches before stay good."""
-    from pyarrow import parquet  # noqa: PLC0415
+    from pyarrow import parquet
 
     row = 1
     try:
-        with parquet.ParquetFile(source.path) as file:
+        with parquet.ParquetFile(str(source.path)) as file:
             present = file.schema_arrow.names
             schema.check(present, Place(source.name))
             wanted = [name for name in schema.names if name in present]

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError
 from heliograph.model import Rejected, Rejections
-from heliograph.tables.columns import Array, Bad, Coerced, coerce_array, coerce_values
+from heliograph.tables.columns import Array, Bad, Coerced, coerce_array, coerce_values, nulls
 from heliograph.tables.schemas import Column, TableSchema
 
 Rows = npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def finish(schema: TableSchema, raw: Raw) -> Read:
     worst: dict[int, tuple[str, Bad]] = {}
     for name, column in coerced.items():
         for bad in column.bad:
-            worst.setdefault(bad.index, (name, bad))
+            worst.setdefault(bad.row, (name, bad))
     if not worst:
         return _read(raw, table, raw.rows, raw.refused)
     keys = coerced[schema.key].array if schema.key else None
@@ -77,16 +77,16 @@ def _read(raw: Raw, table: pa.Table, rows: Rows, refused: Iterable[Refused]) -> 
 def _coerce(column: Column, raw: Raw) -> Coerced:
     values = raw.columns.get(column.name)
     if values is None:
-        return Coerced(pa.nulls(len(raw.rows), column.type))
+        return Coerced(nulls(len(raw.rows), column.type))
     return coerce_array(column.kind, values) if isinstance(values, pa.Array) else coerce_values(column.kind, values)
 
 
 def _refuse(raw: Raw, keys: Array | None, name: str, bad: Bad) -> Refused:
-    row = int(raw.rows[bad.index])
+    row = int(raw.rows[bad.row])
     error = TableError(
         "HG-204", f"{_shown(bad.value)} in column {name!r}", place=Place(raw.source, str(row)), fix=bad.expected
     )
-    key = None if keys is None else keys[bad.index].as_py()
+    key = None if keys is None else keys[bad.row].as_py()
     return Refused(row, Rejected.of(error, raw.source, key))
 
 

@@ -18,6 +18,7 @@ from typing import IO, Any, Protocol, Self
 import pyarrow as pa
 
 from heliograph.errors import Place, TableError, UsageError
+from heliograph.tables.columns import nulls
 from heliograph.tables.encoding import csv_table, ndjson_bytes
 from heliograph.tables.schemas import TableSchema, table_schema
 from heliograph.tables.sources import PIPE, TABLE_SUFFIXES
@@ -149,7 +150,7 @@ def conform(schema: TableSchema, table: pa.Table | pa.RecordBatch) -> pa.Table:
         return table
     schema.check(table.column_names, Place(schema.name))
     columns = [
-        table[column.name].cast(column.type) if column.name in table.column_names else pa.nulls(len(table), column.type)
+        table[column.name].cast(column.type) if column.name in table.column_names else nulls(len(table), column.type)
         for column in schema.columns
     ]
     return pa.Table.from_arrays(columns, schema=schema.arrow)
@@ -168,7 +169,7 @@ class _Ndjson:
 
 class _Csv:
     def __init__(self, schema: TableSchema, file: IO[bytes]) -> None:
-        from pyarrow import csv  # noqa: PLC0415
+        from pyarrow import csv
 
         self._schema = schema
         self._writer = csv.CSVWriter(file, csv_table(schema, schema.empty()).schema)
@@ -182,7 +183,7 @@ class _Csv:
 
 class _Parquet:
     def __init__(self, schema: TableSchema, file: IO[bytes]) -> None:
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet
 
         self._writer = parquet.ParquetWriter(file, schema.arrow)
 
