@@ -1,0 +1,1 @@
+"""route: which nodes can a publisher's event reach along a path whose every node and edge accepts it?"""

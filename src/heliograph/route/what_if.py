@@ -1,0 +1,129 @@
+"""What if: the deliveries that a change of nodes or edges would add or take away.
+
+A change is a row of kind (node, edge), op and the new definition. `+` adds, and replaces as adding does; `=` replaces
+what must be there already (an edge: every edge between the two nodes); `-` removes. The row is the whole definition, so
+a null targeting accepts everything; only a node's labels, which the table has no column for, stay as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from heliograph.baselines.route_walk import Acceptance, fewest_hops
+from heliograph.errors import HeliographError, Place, PublicationError
+from heliograph.model import Rejected, Rejections
+from heliograph.route.events import Event, Events
+from heliograph.route.graph import Graph, Node
+from heliograph.route.rows import read_edges, read_nodes
+from heliograph.tables.items import as_table
+from heliograph.tables.schemas import TABLES
+
+
+class WhatIf(NamedTuple):
+    """`table` has the rows (event_id, node_id, before, after) where delivery differs."""
+
+    table: pa.Table
+    rejected: Rejections
+    errors: list[HeliographError]
+
+
+class Change(NamedTuple):
+    kind: str | None
+    op: str | None
+    node_id: str | None
+    source: str | None
+    target: str | None
+    targeting: str | None
+    cost: float | None
+
+
+def compare_versions(graph: Graph, changes: Any, read: Events, match: str | None) -> WhatIf:
+    """Routes every event before and after the changes."""
+    rejected, errors = list(read.rejected), list(read.errors)
+    changed = _changed(graph, changes, rejected, errors)
+    rows: list[dict[str, object]] = []
+    for event in read.events:
+        if event.publisher in graph.nodes or event.publisher in changed.nodes:
+            rows += _differences(graph, changed, event, match)
+        else:
+            error = PublicationError("HG-643", f"the publisher {event.publisher!r} is unknown before and after")
+            errors.append(error)
+            rejected.append(Rejected.of(error, item=event.id))
+    return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors)
+
+
+def _differences(graph: Graph, changed: Graph, event: Event, match: str | None) -> list[dict[str, object]]:
+    before, after = _reached(graph, event, match), _reached(changed, event, match)
+    nodes = [*before.values(), *(node for id, node in after.items() if id not in before)]
+    return [
+        {"event_id": event.id, "node_id": node.id, "before": node.id in before, "after": node.id in after}
+        for node in sorted(nodes, key=lambda node: node.rank)
+        if (node.id in before) != (node.id in after)
+    ]
+
+
+def _reached(graph: Graph, event: Event, match: str | None) -> dict[str, Node]:
+    if event.publisher not in graph.nodes:
+        return {}
+    arrivals = fewest_hops(graph, event.publisher, Acceptance(event, match))
+    return {id: arrival.node for id, arrival in arrivals.items()}
+
+
+def _changed(graph: Graph, changes: Any, rejected: list[Rejected], errors: list[HeliographError]) -> Graph:
+    """A version of the exchange with the changes made, in their order."""
+    read = as_table("changes", changes)
+    rejected += read.rejected
+    changed = graph.copy()
+    rows = zip(*(read.table.column(name).to_pylist() for name in Change._fields), strict=True)
+    for number, row in enumerate(rows):
+        try:
+            _apply(changed, Change(*row), read.place(number))
+        except HeliographError as error:
+            errors.append(error)
+            rejected.append(Rejected.of(error, read.source, str(read.rows[number])))
+    return changed
+
+
+def _apply(graph: Graph, change: Change, place: Place) -> None:
+    if change.kind not in ("node", "edge") or change.op not in ("+", "-", "="):
+        message = f"a change of kind {change.kind!r} and op {change.op!r}"
+        raise PublicationError("HG-660", message, place=place, fix="kind is node or edge, op is +, - or =")
+    if change.kind == "node":
+        _apply_node(graph, change, place)
+    else:
+        _apply_edge(graph, change, place)
+
+
+def _apply_node(graph: Graph, change: Change, place: Place) -> None:
+    known = graph.nodes.get(change.node_id or "")
+    if known is None and change.op != "+":
+        raise _unknown(f"node {change.node_id!r}", place)
+    if change.op == "-" and known is not None:
+        graph.drop_nodes([known.id])
+        return
+    read = read_nodes([{"node_id": change.node_id, "targeting": change.targeting, "cost": change.cost}])
+    if read.refusals:
+        raise read.refusals[0].error
+    graph.put_nodes(replace(node, labels=known.labels) if known else node for node in read.nodes)
+
+
+def _apply_edge(graph: Graph, change: Change, place: Place) -> None:
+    known = graph.between(change.source or "", change.target or "")
+    if not known and change.op != "+":
+        raise _unknown(f"edge {change.source} → {change.target}", place)
+    row = {"source": change.source, "target": change.target, "targeting": change.targeting, "cost": change.cost}
+    read = read_edges([row])
+    if read.refusals:
+        raise read.refusals[0].error
+    if change.op in ("-", "="):
+        graph.drop_edges(known)
+    if change.op in ("+", "="):
+        graph.put_edges(read.edges)
+
+
+def _unknown(what: str, place: Place) -> PublicationError:
+    fix = "write + to add it, or check its name"
+    return PublicationError("HG-661", f"a change of the {what}, which is not there", place=place, fix=fix)

@@ -1,0 +1,1 @@
+"""The seeds' workloads, any size, seeded: tables that the engines, the benchmarks and the demo read."""
