@@ -44,7 +44,7 @@ def is_single(items: Any) -> bool:
     """Whether this is one item and not several: a dict, or a tuple that does not begin with an item."""
     if isinstance(items, Mapping):
         return True
-    return isinstance(items, tuple) and bool(items) and _is_cell(items[0])
+    return isinstance(items, tuple) and not isinstance(items, Read) and bool(items) and _is_cell(items[0])
 
 
 def _is_cell(value: Any) -> bool:
@@ -52,8 +52,13 @@ def _is_cell(value: Any) -> bool:
 
 
 def as_table(name: str, items: Any) -> Read:
-    """One item, several, or a whole table (Arrow, pandas, polars, a file's path) as the coerced table."""
+    """One item, several, or a whole table (Arrow, pandas, polars, a file's path) as the coerced table.
+
+    What was read already keeps its places.
+    """
     schema = table_schema(name)
+    if isinstance(items, Read):
+        return items
     if isinstance(items, (str, os.PathLike)):
         return _from_path(schema, items)
     if (table := _arrow(items)) is not None:
