@@ -102,25 +102,26 @@ class Cursor:
 
     def node(self, role: Role) -> Node:
         """Reads a node token in a role; a slot when a shape is being learnt."""
-        if self.kinds[self.at] not in NODES:
-            raise self.unexpected(f"a {role.wanted}")
-        node = self._read(role, self.words[self.at])
-        start = self.starts[self.at]
-        self.at += 1
-        return node if self.record is None else self.record.slot(start, role)
+        at = self.at
+        node = self.fixed(role)
+        return node if self.record is None else self.record.slot(self.starts[at], role)
 
     def fixed(self, role: Role) -> Node:
         """Reads a node token whose value decides how parsing goes on: it belongs to the shape, never a slot."""
-        if self.kinds[self.at] not in NODES:
-            raise self.unexpected(f"a {role.wanted}")
-        node = self._read(role, self.words[self.at])
-        self.at += 1
+        at = self.at
+        if self.kinds[at] not in NODES:
+            raise self.unexpected(role.wanted)
+        try:
+            node = self.scope.read(role, self.words[at])
+        except Problem as found:
+            raise self.trouble(found) from None
+        self.at = at + 1
         return node
 
     def signed_number(self) -> Node:
         """Reads a sign and the number that adjoins it."""
         sign, start = self.word, self.starts[self.at + 1]
-        node = self._read(Role.NUMBER, sign + self.words[self.at + 1])
+        node = self.scope.read(Role.NUMBER, sign + self.words[self.at + 1])
         self.at += 2
         return node if self.record is None else self.record.signed_slot(sign, start)
 
@@ -131,12 +132,6 @@ class Cursor:
         """A hidden variable for a blank node without a label; no label can be spelt like it."""
         self.anonymous += 1
         return Variable(f"_:[{self.anonymous}]")
-
-    def _read(self, role: Role, text: str) -> Node:
-        try:
-            return self.scope.table(role)[text]
-        except Problem as found:
-            raise self.trouble(found) from None
 
     # --- errors -------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from heliograph.errors import SparqlError
 from heliograph.syntax import refusals
 from heliograph.syntax.cursor import Cursor, slot_number
 from heliograph.syntax.metrics import parse_metric
-from heliograph.syntax.nodes import Problem, Role, kind_of
+from heliograph.syntax.nodes import Problem, Role
 from heliograph.syntax.query import (
     And,
     Arithmetic,
@@ -219,7 +219,7 @@ def _function(cursor: Cursor, clause: str) -> Expression:
     cursor.at = at
     if not isinstance(name, Term) or name.is_literal:
         cursor.at += 1
-        raise cursor.unexpected(f"an operator behind the {kind_of(name)}")
+        raise cursor.unexpected("an operator")
     if not name.value.startswith(HG):
         raise cursor.refused(refusals.cast(cursor.word))
     if cursor.verb != "watch" or clause != Context.FILTER:

@@ -7,7 +7,7 @@ so that a bulk load reads each distinct constant once; a text that may not stand
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from heliograph.syntax.iris import is_absolute, resolve
@@ -26,23 +26,27 @@ class Role(Enum):
     PREDICATE = ("the property of a triple", (_VARIABLE, _NAME))
     OBJECT = ("the object of a triple", (_VARIABLE, _NAME, _LITERAL, _BLANK))
     CLASS = ("an end of an is-a form", (_VARIABLE, _NAME, _BLANK))
-    OPERAND = ("an expression", (_VARIABLE, _NAME, _LITERAL))
-    VARIABLE = ("this place", (_VARIABLE,))
-    NUMBER = ("this place", (_LITERAL,))
-    CONSTANT = ("VALUES", (_NAME, _LITERAL))
-    VERTEX = ("a vertex argument", (_VARIABLE, _NAME))
-    PROPERTY = ("a property argument", (_NAME,))
-    REGEX = ("the pattern of REGEX", (_LITERAL,))
-    REGEX_I = ("the pattern of REGEX with the flag i", (_LITERAL,))
+    OPERAND = ("part of an expression", (_VARIABLE, _NAME, _LITERAL))
+    VARIABLE = ("a variable", (_VARIABLE,))
+    NUMBER = ("a number", (_LITERAL,))
+    CONSTANT = ("a constant", (_NAME, _LITERAL))
+    VERTEX = ("a vertex", (_VARIABLE, _NAME))
+    PROPERTY = ("a property", (_NAME,))
+    REGEX = ("a pattern of REGEX", (_LITERAL,))
+    REGEX_I = ("a pattern of REGEX without case", (_LITERAL,))
 
     def __init__(self, title: str, kinds: tuple[str, ...]) -> None:
         self.title = title
         self.kinds = kinds
+        self.checked = title.startswith(("a pattern", "a number"))
+
+    __hash__ = object.__hash__  # members are single: their identity will do, and is faster than their name
 
     @property
     def wanted(self) -> str:
         *others, last = self.kinds
-        return f"{', '.join(others)} or {last}" if others else last
+        article = "an" if self.kinds[0][0] in "AI" else "a"
+        return f"{article} {', '.join(others)} or {last}" if others else f"{article} {last}"
 
 
 class Problem(Exception):
@@ -56,7 +60,7 @@ class Problem(Exception):
 
 
 class Scope:
-    """The prologue in force, and the nodes read under it."""
+    """The prologue in force: prefixes and base."""
 
     def __init__(self, prefixes: Mapping[str, str] = PREFIXES, base: str | None = None) -> None:
         self.prefixes = prefixes
@@ -64,22 +68,20 @@ class Scope:
         self._tables: dict[Role, Table] = {}
 
     def table(self, role: Role) -> Table:
-        return self._tables.get(role) or self._tables.setdefault(role, Table(self, role))
+        """What texts stand for in a role, remembered."""
+        if role not in self._tables:
+            self._tables[role] = Table(self, role)
+        return self._tables[role]
 
-    def node(self, text: str) -> Node:
-        """The node that a token stands for; raises `Problem`."""
-        first = text[0]
-        if first in "?$":
-            return Variable(text[1:])
-        if first == "<":
-            return Term(TermKind.IRI, self.iri(text))
-        if first in "\"'":
-            return self._literal(text)
-        if first in "0123456789.+-":
-            return _number(text)
-        if first == "_":
-            return Variable(text)
-        return Term(TermKind.IRI, self.name(text))
+    def read(self, role: Role, text: str) -> Node:
+        """The node that a token stands for in a role; raises `Problem`."""
+        kind, reader = _BY_FIRST.get(text[0], _PREFIXED)
+        if kind not in role.kinds:
+            raise Problem("HG-403", f"the {kind} {text} as {role.title}", f"write {role.wanted} there")
+        node = reader(self, text)
+        if role.checked:
+            _check(role, node, text)
+        return node
 
     def iri(self, text: str) -> str:
         """The IRI between angle brackets, resolved against the base."""
@@ -100,13 +102,6 @@ class Scope:
             raise Problem("HG-402", f"unknown prefix {prefix}: in {text}", fix)
         return namespace + (local if "\\" not in local else _LOCAL_ESCAPE.sub(r"\1", local))
 
-    def _literal(self, text: str) -> Term:
-        body, language, datatype = split_literal(text)
-        lexical = _unescape(body) if "\\" in body else body
-        if datatype:
-            return self.typed(lexical, datatype)
-        return literal(lexical, language=language)
-
     def typed(self, lexical: str, datatype: str) -> Term:
         name = self.iri(datatype) if datatype[0] == "<" else self.name(datatype)
         if name == RDF_LANG_STRING:
@@ -115,17 +110,16 @@ class Scope:
 
 
 class Table(dict[str, Node]):
-    """The nodes that texts stand for in one role; reads a text when it is first asked for."""
+    """The nodes that texts stand for in one role; reads a text when it is first asked for, and only if it may stand
+    there."""
 
     def __init__(self, scope: Scope, role: Role) -> None:
         super().__init__()
-        self._scope = scope
+        self._read = scope.read
         self._role = role
 
     def __missing__(self, text: str) -> Node:
-        node = self._scope.node(text)
-        check(self._role, node, text)
-        self[text] = node
+        node = self[text] = self._read(self._role, text)
         return node
 
 
@@ -150,22 +144,12 @@ IGNORED = _Ignored()
 COMMENTS = _Comments()
 
 
-def check(role: Role, node: Node, text: str) -> None:
-    """Refuses a node that may not stand in its role."""
-    kind = kind_of(node)
-    if kind not in role.kinds:
-        raise Problem("HG-403", f"the {kind} {text} as {role.title}", f"write a {role.wanted} there")
-    if role is Role.REGEX or role is Role.REGEX_I:
-        assert isinstance(node, Term)
+def _check(role: Role, node: Node, text: str) -> None:
+    if role is Role.NUMBER:
+        if _NUMBER.fullmatch(text) is None:
+            raise Problem("HG-403", f"{text} where a number is wanted")
+    elif isinstance(node, Term):
         _check_regex(node, "i" if role is Role.REGEX_I else "")
-    elif role is Role.NUMBER and _NUMBER.fullmatch(text) is None:
-        raise Problem("HG-403", f"{text} where a number is wanted")
-
-
-def kind_of(node: Node) -> str:
-    if isinstance(node, Variable):
-        return _BLANK if node.hidden else _VARIABLE
-    return _LITERAL if node.kind is TermKind.LITERAL else _NAME
 
 
 def _check_regex(node: Term, flags: str) -> None:
@@ -194,11 +178,45 @@ _BODIES = {
 }
 
 
-def _number(text: str) -> Term:
+def _variable(scope: Scope, text: str) -> Node:
+    return Variable(text[1:])
+
+
+def _blank(scope: Scope, text: str) -> Node:
+    return Variable(text)
+
+
+def _bracketed(scope: Scope, text: str) -> Node:
+    return Term(TermKind.IRI, scope.iri(text))
+
+
+def _prefixed(scope: Scope, text: str) -> Node:
+    return Term(TermKind.IRI, scope.name(text))
+
+
+def _string(scope: Scope, text: str) -> Node:
+    body, language, datatype = split_literal(text)
+    lexical = _unescape(body) if "\\" in body else body
+    return scope.typed(lexical, datatype) if datatype else literal(lexical, language=language)
+
+
+def _number(scope: Scope, text: str) -> Node:
     if "e" in text or "E" in text:
         return literal(text, XSD_DOUBLE)
     return literal(text, XSD_DECIMAL if "." in text else XSD_INTEGER)
 
+
+# What a token is and how it is read can be told from its first character.
+_BY_FIRST: dict[str, tuple[str, Callable[[Scope, str], Node]]] = {
+    "?": (_VARIABLE, _variable),
+    "$": (_VARIABLE, _variable),
+    "_": (_BLANK, _blank),
+    "<": (_NAME, _bracketed),
+    '"': (_LITERAL, _string),
+    "'": (_LITERAL, _string),
+    **dict.fromkeys("0123456789.+-", (_LITERAL, _number)),
+}
+_PREFIXED: tuple[str, Callable[[Scope, str], Node]] = (_NAME, _prefixed)
 
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from heliograph.errors import SparqlError
+from heliograph.syntax.bulk import collector_paused
 from heliograph.syntax.nodes import Scope
 from heliograph.syntax.query import Query
 from heliograph.syntax.shapes import Shapes, parse_alone
@@ -21,7 +22,8 @@ def compile_sparql(
 ) -> list[Query | SparqlError]:
     """The queries of many texts, or the error of each that is wrong; each equals what `parse_sparql` gives."""
     shapes = Shapes(verb, prefixes)
-    return [_outcome(shapes, text) for text in texts]
+    with collector_paused():
+        return [_outcome(shapes, text) for text in texts]
 
 
 def _outcome(shapes: Shapes, text: str) -> Query | SparqlError:

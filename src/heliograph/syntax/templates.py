@@ -41,9 +41,11 @@ _make = cast(Callable[[type, tuple[Any, ...]], Any], tuple.__new__)
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The parse of a shape. `draft` and the makers have slots where texts of the shape differ."""
+    """The parse of a shape."""
 
-    draft: Draft
+    query: Query  # with slots where texts of the shape differ
+    star: bool
+    counts: frozenset[Variable]  # the names of counts
     tables: tuple[Mapping[str, Any], ...]  # by constant
     signed: tuple[tuple[str, int], ...]
     numbers: Mapping[str, Any]
@@ -54,7 +56,6 @@ class Template:
     filters: tuple[Maker, ...]
     values: tuple[Maker, ...]
     having: Maker
-    query: Query
     measured: bool  # metrics may name variables of their own
 
     def fill(self, constants: list[str]) -> Query:
@@ -64,7 +65,7 @@ class Template:
             pool += [self.numbers[sign + constants[number]] for sign, number in self.signed]
         pool += self.own
         ends = self.ends(pool)
-        if self.draft.counts and not set(self.draft.counts).isdisjoint(ends):
+        if self.counts and not self.counts.isdisjoint(ends):
             raise Problem("HG-407", "the count is named like a variable of the pattern")
         return self._query(pool, ends)
 
@@ -81,12 +82,12 @@ class Template:
             shape.group_by,
             self.having(pool),
         )
-        return replace(query, projection=query.named_variables) if self.measured and self.draft.star else query
+        return replace(query, projection=query.named_variables) if self.measured and self.star else query
 
     def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
         if self.query.counted:
             return ()
-        if not self.draft.star:
+        if not self.star:
             return tuple(dict.fromkeys(self.selected(pool)))
         named = [node for node in ends if type(node) is Variable and node.name[:2] != "_:"]
         for block in self.query.values:
@@ -156,7 +157,9 @@ def make_template(draft: Draft, record: Record, scope: Scope, constants: list[st
     filling = _Filling(len(constants) + len(record.signed))
     query = finish(draft)
     return Template(
-        draft=draft,
+        query=query,
+        star=draft.star,
+        counts=frozenset(draft.counts),
         tables=tuple(_table(scope, record, number, text) for number, text in enumerate(constants)),
         signed=tuple(record.signed),
         numbers=scope.table(Role.NUMBER),
@@ -167,7 +170,6 @@ def make_template(draft: Draft, record: Record, scope: Scope, constants: list[st
         values=tuple(filling.values(block) for block in draft.values),
         having=filling.expression(query.having),
         own=tuple(filling.own),
-        query=query,
         measured=bool(query.metrics),
     )
 

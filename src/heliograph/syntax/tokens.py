@@ -74,25 +74,25 @@ class Tokens(NamedTuple):
 
 def tokenize(text: str) -> Tokens:
     check_characters(text)
-    tokens = Tokens(text, [], [], [])
+    kinds: list[str] = []
+    words: list[str] = []
+    starts: list[int] = []
     for match in LEXER.finditer(text):
         kind = match.lastgroup
         if kind == "space" or kind == "comment":
             continue
         word = match[0]
-        if kind == "bad":
-            raise _unreadable(text, match.start())
         if kind == "op":
             kind = word
         elif kind == "word":
             kind = word if word == "a" else word.upper()
-        tokens.kinds.append(str(kind))
-        tokens.words.append(word)
-        tokens.starts.append(match.start())
-    tokens.starts.append(_end(tokens))
-    tokens.kinds.append("end")
-    tokens.words.append("")
-    return tokens
+        elif kind == "bad" or kind is None:
+            raise _unreadable(text, match.start())
+        kinds.append(kind)
+        words.append(word)
+        starts.append(match.start())
+    end = starts[-1] + len(words[-1]) if words else 0
+    return Tokens(text, [*kinds, "end"], [*words, ""], [*starts, end])
 
 
 def check_characters(text: str) -> None:
@@ -117,11 +117,6 @@ def position(text: str, start: int) -> tuple[int, int]:
     """Line and column, from 1, of an offset."""
     lines = (text[:start] + "^").splitlines()
     return len(lines), len(lines[-1])
-
-
-def _end(tokens: Tokens) -> int:
-    """Where the text ends for a reader: behind its last token."""
-    return tokens.starts[-1] + len(tokens.words[-1]) if tokens.words else 0
 
 
 _OPENERS = {'"': "a string", "'": "a string", "<": "an IRI"}
