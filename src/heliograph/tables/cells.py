@@ -231,6 +231,8 @@ def json_cell(value: Any) -> str | None:
     """JSON text; text is taken as the JSON it should be, anything else is written as JSON."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, bytes):
+        return _decoded(value)
     try:
         return json_text(value)
     except (ValueError, TypeError, RecursionError) as error:
@@ -239,7 +241,7 @@ def json_cell(value: Any) -> str | None:
 
 def json_text(value: Any) -> str:
     """Compact JSON; lone surrogates, which UTF-8 cannot hold, keep the text in ASCII."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_jsonable)
+    text = _ENCODER.encode(value)
     return text if text.isascii() or _encodes(text) else json.dumps(json.loads(text), separators=(",", ":"))
 
 
@@ -254,6 +256,9 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
     return text_cell(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_jsonable)
 
 
 def _encodes(text: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -46,10 +47,10 @@ class _Mismatch(Exception):
 
 _UNREADABLE = object()  # a value that Arrow holds and Python cannot
 _QUICK_TYPES: dict[Kind, set[type]] = {
-    **{kind: {str, type(None)} for kind in TEXTUAL},
-    Kind.INTEGER: {int, type(None)},
-    Kind.NUMBER: {float, int, type(None)},
-    Kind.TRUTH: {bool, type(None)},
+    **{kind: {str} for kind in TEXTUAL},
+    Kind.INTEGER: {int},
+    Kind.NUMBER: {float, int},
+    Kind.TRUTH: {bool},
 }
 _FAILED = (pa.ArrowException, UnicodeError, OverflowError, ValueError, TypeError, _Mismatch)
 
@@ -65,14 +66,18 @@ def nulls(count: int, type: Any) -> Array:
 
 def coerce_values(kind: Kind, values: Sequence[Any]) -> Coerced:
     """A column of Python values."""
-    types = set(map(type, values))
+    types = set(map(type, values)) - {type(None)}
     try:
         if types <= _QUICK_TYPES.get(kind, set()):
             return Coerced(pa.array(values, target_type(kind)))
-        if types <= {str, type(None)}:
+        if types == {str}:
             return coerce_array(kind, pa.array(values, pa.string()))
+        if types == {int}:
+            return coerce_array(kind, pa.array(values, pa.int64()))
     except _FAILED:
         pass
+    if any(issubclass(found, (np.generic, np.ndarray)) for found in types):
+        values = [plain(value) for value in values]
     return _one_by_one(kind, values, CELLS[kind])
 
 
@@ -81,11 +86,14 @@ def _one_by_one(kind: Kind, values: Sequence[Any], convert: Callable[[Any], Any]
     bad: list[Bad] = []
     for row, value in enumerate(values):
         try:
-            cells.append(_encodable(convert(plain(value))))
+            cells.append(convert(value))
         except BadCell as error:
             cells.append(None)
             bad.append(Bad(row, value, str(error)))
-    return Coerced(pa.array(cells, target_type(kind)), bad)
+    try:
+        return Coerced(pa.array(cells, target_type(kind)), bad)
+    except UnicodeEncodeError:
+        return _one_by_one(kind, values, lambda value: _encodable(convert(value)))
 
 
 def _encodable(cell: Any) -> Any:

@@ -104,7 +104,7 @@ def _arrow_csv(reading: _Reading, block: bytes) -> pa.Table | None:
                 strings_can_be_null=True,
             ),
         )
-    except pa.ArrowException:
+    except (pa.ArrowException, OverflowError):
         return None
 
 

@@ -61,8 +61,8 @@ def as_table(name: str, items: Any) -> Read:
         return items
     if isinstance(items, (str, os.PathLike)):
         return _from_path(schema, items)
-    if (table := _arrow(items)) is not None:
-        return _from_arrow(schema, table)
+    if _is_frame(items):
+        return _from_frame(schema, items)
     if is_single(items):
         return _from_items(schema, [items])
     if isinstance(items, Iterable):
@@ -77,24 +77,38 @@ def _from_path(schema: TableSchema, path: str | os.PathLike[str]) -> Read:
     return Read(os.fspath(path), whole.table, 1, whole.rejected, numbers)
 
 
-def _arrow(items: Any) -> pa.Table | None:
-    """A whole table, if that is what it is; a frame whose columns mix types is left to go row by row."""
-    if isinstance(items, pa.Table):
-        return items
-    if isinstance(items, pa.RecordBatch):
-        return pa.Table.from_batches([items])
-    if isinstance(items, pa.RecordBatchReader):
-        return items.read_all()
-    try:
-        if hasattr(items, "__arrow_c_stream__"):
-            return pa.table(items)
-        if hasattr(items, "__dataframe__"):
-            from pyarrow.interchange.from_dataframe import from_dataframe
+def _is_frame(items: Any) -> bool:
+    kinds = (pa.Table, pa.RecordBatch, pa.RecordBatchReader)
+    return isinstance(items, kinds) or hasattr(items, "__arrow_c_stream__") or hasattr(items, "__dataframe__")
 
-            return from_dataframe(items)
+
+def _from_frame(schema: TableSchema, frame: Any) -> Read:
+    """A whole table; a data frame whose columns mix types, which Arrow does not take, goes row by row."""
+    try:
+        table = _arrow(frame)
     except (pa.ArrowException, TypeError, ValueError):
-        return pa.Table.from_pydict(items.to_dict(orient="list")) if hasattr(items, "to_dict") else None
-    return None
+        return _from_items(schema, _records(frame))
+    return _from_arrow(schema, table)
+
+
+def _arrow(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if isinstance(frame, pa.RecordBatchReader):
+        return frame.read_all()
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    from pyarrow.interchange.from_dataframe import from_dataframe
+
+    return from_dataframe(frame)
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a pandas data frame, whose many spellings of a missing value all mean null."""
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+    return rows
 
 
 def _from_arrow(schema: TableSchema, table: pa.Table) -> Read:

@@ -84,7 +84,7 @@ def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
             read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
         )
-    except (HeliographError, pa.ArrowException, UnicodeError, AttributeError):
+    except (HeliographError, pa.ArrowException, UnicodeError, OverflowError):
         return None
 
 
@@ -107,11 +107,11 @@ def _read_lines(schema: TableSchema, source: str, block: bytes, at: _Position) -
     for line, text in enumerate(_lines(block), at.line):
         if not text or text.isspace():
             continue
-        place = Place(source, str(row), line)
         try:
-            rows.append(_row(schema, text, place))
+            rows.append(_row(schema, text))
             numbers.append(row)
-        except HeliographError as error:
+        except TableError as error:
+            error.place = Place(source, str(row), line, error.column)
             refused.append(Refused(row, Rejected.of(error)))
         row += 1
     columns = {name: [entry.get(name) for entry in rows] for name in schema.names}
@@ -123,19 +123,14 @@ def _lines(block: bytes) -> list[bytes]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _row(schema: TableSchema, text: bytes, place: Place) -> dict[str, Any]:
+def _row(schema: TableSchema, text: bytes) -> dict[str, Any]:
     try:
         row = _decode(text.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise TableError(
-            "HG-207", f"bytes that are not UTF-8: {error.reason}", place=place, fix="save it as UTF-8"
-        ) from error
-    except TableError as error:
-        error.place = Place(place.source, place.item, place.line, error.column)
-        raise
+        raise TableError("HG-207", f"bytes that are not UTF-8: {error.reason}", fix="save it as UTF-8") from error
     for name in schema.row_required:
         if name not in row:
-            raise schema.lacking(name, row, place)
+            raise schema.lacking(name, row, Place())
     return row
 
 
