@@ -131,7 +131,10 @@ class Subscriptions:
         return self._compile(read.table, {}, read.source)
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
-        read, limits = as_table("patterns", patterns), as_table("constraints", constraints or [])
+        read, limits = (
+            as_table("patterns", patterns),
+            as_table("constraints", [] if constraints is None else constraints),
+        )
         rejected.extend((*read.rejected, *limits.rejected))
         origin = PatternTables(read.table, limits.table)
         compiled = compile_patterns(origin.patterns, origin.constraints, self.prefixes)
@@ -199,9 +202,7 @@ class Subscriptions:
 def _live(origin: PatternTables, ids: list[str]) -> PatternTables:
     """The rows of these subscriptions alone."""
     wanted = pa.array(ids, pa.string())
-    return PatternTables(
-        *(table.filter(pc.is_in(table["subscription_id"], value_set=wanted)) for table in origin)  # type: ignore[arg-type]
-    )
+    return PatternTables(*(table.filter(pc.is_in(table["subscription_id"], value_set=wanted)) for table in origin))
 
 
 def _each(ids: Any) -> list[str]:

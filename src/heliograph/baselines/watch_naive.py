@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from heliograph.baselines.graph import Graph, Triple
-from heliograph.baselines.solve import Solution, solutions
+from heliograph.baselines.solve import Plan, Solution, world
 from heliograph.syntax.query import ClassPattern, Node, Pattern, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
@@ -53,8 +53,12 @@ class Reevaluation:
         self.graph = graph
         self.taxonomy = taxonomy
 
-    def solutions(self, query: Query) -> Iterator[Solution]:
-        return solutions(query, self.graph, self.taxonomy)
+    def solutions(self, plan: Plan) -> Iterator[Solution]:
+        return plan.solutions(world(self.graph, self.taxonomy))
+
+    def answer(self, query: Query) -> Iterator[Solution]:
+        """The solutions of a query that is asked but once."""
+        return self.solutions(Plan.of(query))
 
 
 def _general(pattern: Pattern) -> Key:

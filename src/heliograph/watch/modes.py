@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from heliograph.semantics.expressions import Condition
@@ -76,7 +76,7 @@ class Each:
         for solution in solutions:
             key = _key(solution, self._key)
             known = found.get(key)
-            if known is None or (witness and order(solution) < order(known)):
+            if known is None or order(solution) < order(known):
                 found[key] = solution
         before, self.standing = self.standing, {key: self._match(witnessed) for key, witnessed in found.items()}
         return _difference(before, self.standing)
@@ -93,7 +93,8 @@ class Change:
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
         one = min(solutions, key=order, default=None) if witness else next(iter(solutions), None)
-        before, self.standing = self.standing, {} if one is None else {(): Match(None, None, one if witness else None)}
+        before = {key: Match() for key in self.standing}  # what once witnessed it may be long gone
+        self.standing = {} if one is None else {(): Match(None, None, one if witness else None)}
         return _difference(before, self.standing)
 
 
@@ -174,10 +175,10 @@ class Ranked:
         return _difference(before, self.standing)
 
 
-def rerank(members: Mapping[str, Ranked]) -> dict[str, Turn]:
-    """The turns of a set's members by subscription id: more matches first, ties by id; none is no rank."""
+def rerank(members: Mapping[str, Ranked], only: Container[str] | None = None) -> dict[str, Turn]:
+    """The turns of a set's members (or `only` of some) by subscription id: more matches first, ties by id."""
     ranking = sorted(members, key=lambda id: (-members[id].count, id))
-    return {id: members[id].place(rank) for rank, id in enumerate(ranking)}
+    return {id: members[id].place(rank) for rank, id in enumerate(ranking) if only is None or id in only}
 
 
 # --- order ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""What a subscription may ask of its notifications, as JSON: mode, hysteresis, max_matches_per_update, initial, top_k_of."""
+"""What a subscription may ask of its notifications, as JSON.
+
+The keys are `mode`, `hysteresis`, `max_matches_per_update`, `initial` and `top_k_of`; null means the engine's setting.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def check_options(options: Options, query: Query) -> None:
             raise refusal
 
 
-def threshold(having: Expression | None) -> tuple[str, Any] | None:
+def threshold(having: Expression | None) -> tuple[str, float] | None:
     """(operator, limit) where a condition is COUNT(*) against a number, COUNT(*) standing left; else None."""
     if not isinstance(having, Compare) or having.operator not in _FLIPPED:
         return None
@@ -70,12 +73,15 @@ def threshold(having: Expression | None) -> tuple[str, Any] | None:
     return None
 
 
+_HUGE = 10**300  # beyond any count; keeps the limit within a float
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def _number(node: Expression) -> Any:
+def _number(node: Expression) -> float | None:
     value = value_of(node) if isinstance(node, Term) else None
-    return value.value if value is not None and value.kind in NUMERIC else None
+    if value is None or value.kind not in NUMERIC:
+        return None
+    return float(min(max(value.value, -_HUGE), _HUGE))  # type: ignore[arg-type]
 
 
 def _metric_refusal(query: Query) -> HeliographError | None:

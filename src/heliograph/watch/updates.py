@@ -35,7 +35,8 @@ class Update(NamedTuple):
 
     @property
     def triple(self) -> Triple:
-        assert self.predicate is not None and self.object is not None
+        assert self.predicate is not None
+        assert self.object is not None
         return (self.subject, self.predicate, self.object)
 
     @property

@@ -1,0 +1,148 @@
+"""The board: every subscription with what stands for it, and what each update changes there.
+
+The law: after `react` the board stands as if every query had been answered from scratch over the graph as it is now;
+the reports are exactly the differences. New subscriptions, and all of them after the graph was loaded, are settled
+silently before the next update, so a change is always some update's.
+
+A top-k set that gained or lost a member is ranked again with the next update, which then carries the news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from heliograph.baselines.solve import Plan
+from heliograph.baselines.watch_naive import Concerns, Reevaluation
+from heliograph.subscriptions import Subscription
+from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, current, mode_of, rerank
+from heliograph.watch.options import Options
+from heliograph.watch.updates import Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A subscription, how it is notified, and what stands for it."""
+
+    subscription: Subscription
+    options: Options
+    mode: Mode
+    plan: Plan
+
+
+class Report(NamedTuple):
+    watched: Watched
+    turn: Turn
+
+
+class Reaction(NamedTuple):
+    """What an update changed, by order of subscribing, and for how many queries a join was touched."""
+
+    reports: tuple[Report, ...] = ()
+    candidates: int = 0
+
+
+class Memory(NamedTuple):
+    """What the graph does not tell: who is still to be greeted, which sets are to be ranked again, and the keys that
+    stand for those whose standing depends on the past."""
+
+    greeting: tuple[str, ...]
+    stirred: frozenset[str]
+    held: Mapping[str, tuple[Key, ...]]
+
+
+class Board:
+    """All subscriptions, by id."""
+
+    def __init__(self, answers: Reevaluation) -> None:
+        self._answers = answers
+        self._watched: dict[str, Watched] = {}
+        self._concerns = Concerns()
+        self._unsettled: dict[str, None] = {}
+        self._greeting: dict[str, None] = {}  # whose initial matches are still to be reported
+        self._sets: dict[str, dict[str, Ranked]] = {}
+        self._stirred: set[str] = set()  # sets whose membership changed since they were ranked
+
+    def __getitem__(self, id: str) -> Watched:
+        return self._watched[id]
+
+    def add(self, subscription: Subscription, options: Options) -> None:
+        id, mode = subscription.id, mode_of(subscription.query, options)
+        self._watched[id] = Watched(subscription, options, mode, Plan.of(subscription.query))
+        self._concerns.add(id, subscription.query)
+        self._unsettled[id] = None
+        if options.initial:
+            self._greeting[id] = None
+        if isinstance(mode, Ranked):
+            self._sets.setdefault(mode.top.name, {})[id] = mode
+            self._stirred.add(mode.top.name)
+
+    def remove(self, subscription: Subscription) -> None:
+        id = subscription.id
+        mode = self._watched.pop(id).mode
+        self._concerns.remove(id, subscription.query)
+        self._unsettled.pop(id, None)
+        self._greeting.pop(id, None)
+        if isinstance(mode, Ranked):
+            del self._sets[mode.top.name][id]
+            self._stirred.add(mode.top.name)
+
+    def unsettle(self) -> None:
+        """The graph was changed silently: every query is answered again before the next update."""
+        self._unsettled.update(dict.fromkeys(self._watched))
+
+    def settle(self, witness: bool) -> None:
+        """Brings the board up to the graph, silently."""
+        for id in self._unsettled | self._greeting:
+            self._observe(self._watched[id], witness)
+        for members in self._sets.values():
+            rerank(members, only=self._unsettled)
+        self._unsettled.clear()
+
+    def greet(self) -> tuple[Report, ...]:
+        """What stands for those who asked to know it at first and have not been told."""
+        greeted = _in_order(self._watched[id] for id in self._greeting)
+        self._greeting.clear()
+        return tuple(Report(watched, Turn((), current(watched.mode))) for watched in greeted)
+
+    def react(self, effect: Effect, witness: bool) -> Reaction:
+        """Answers again every query that the effect could concern."""
+        concerned = [self._watched[id] for id in self._concerns.of(effect)]
+        turns = {watched.subscription.id: self._observe(watched, witness) for watched in concerned}
+        turns |= self._rank(concerned)
+        changed = _in_order(self._watched[id] for id, turn in turns.items() if turn.lost or turn.gained)
+        reports = tuple(Report(watched, turns[watched.subscription.id]) for watched in changed)
+        return Reaction(reports, len(concerned))
+
+    def memory(self) -> Memory:
+        """What must be kept of a settled board to restore it over the same graph."""
+        held = {id: tuple(each.mode.standing) for id, each in self._watched.items() if _remembers(each)}
+        return Memory(tuple(self._greeting), frozenset(self._stirred), held)
+
+    def restore(self, memory: Memory, witness: bool) -> None:
+        """Settles a board of the same subscriptions as it was when `memory` was taken."""
+        for id, keys in memory.held.items():
+            self._watched[id].mode.standing = dict.fromkeys(keys, Match())
+        for watched in self._watched.values():
+            self._observe(watched, witness)
+        self._unsettled.clear()
+        self._greeting = dict.fromkeys(memory.greeting)
+        self._stirred = set(memory.stirred)
+
+    def _observe(self, watched: Watched, witness: bool) -> Turn:
+        return watched.mode.observe(self._answers.solutions(watched.plan), witness)
+
+    def _rank(self, concerned: Iterable[Watched]) -> Mapping[str, Turn]:
+        names = {watched.mode.top.name for watched in concerned if isinstance(watched.mode, Ranked)} | self._stirred
+        self._stirred.clear()
+        return {id: turn for name in names for id, turn in rerank(self._sets[name]).items()}
+
+
+def _in_order(watched: Iterable[Watched]) -> list[Watched]:
+    return sorted(watched, key=lambda each: each.subscription.number)
+
+
+def _remembers(watched: Watched) -> bool:
+    """Whether what stands depends on more than the graph."""
+    return isinstance(watched.mode, Ranked) or bool(watched.options.hysteresis)
