@@ -26,11 +26,6 @@ NOTIFICATIONS_SCHEMA = pa.schema(_NOTIFICATION_FIELDS)
 REJECTED_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("source", "item", "code", "message")])
 
 
-def evidence_text(shown: Mapping[str, Any]) -> str:
-    """Evidence as the one JSON text that every engine writes: no spaces, no escapes that are not needed."""
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-
-
 @dataclass(frozen=True, slots=True)
 class Notification:
     """A subscription and a publication that matched. `evidence` is JSON text, or None where none was asked for."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from heliograph.model import evidence_text
 from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern, Query
+from heliograph.tables.cells import json_text
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, spell
 from heliograph.watch.modes import Match, Solution
 
@@ -28,7 +28,7 @@ def evidence(query: Query, match: Match, witness: bool) -> dict[str, Any] | None
 
 def evidence_text(query: Query, match: Match, witness: bool) -> str | None:
     shown = evidence(query, match, witness)
-    return None if shown is None else evidence_text(shown)
+    return None if shown is None else json_text(shown)
 
 
 def named(query: Query, solution: Solution) -> Solution:
