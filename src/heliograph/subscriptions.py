@@ -19,6 +19,7 @@ from heliograph.syntax.patterns import compile_patterns
 from heliograph.syntax.query import Query
 from heliograph.syntax.sparql import compile_sparql
 from heliograph.tables.items import as_table, is_single
+from heliograph.tables.reads import Read
 from heliograph.tables.schemas import TABLES
 from heliograph.terms import PREFIXES
 
@@ -92,6 +93,8 @@ class Subscriptions:
         """Takes what is given; `accept` may refuse a compiled subscription by raising."""
         if items is None and patterns is None:
             raise UsageError("HG-040", "nothing to subscribe to", fix="give subscriptions, or patterns and constraints")
+        if patterns is None and _holds_patterns(items):
+            items, patterns = None, items
         rejected: list[Rejected] = []
         errors: list[HeliographError] = []
         taken: list[Subscription] = []
@@ -128,7 +131,7 @@ class Subscriptions:
     def _read_items(self, items: Any, rejected: list[Rejected]) -> list[_Draft]:
         read = as_table("subscriptions", items)
         rejected.extend(read.rejected)
-        return self._compile(read.table, {}, read.source)
+        return self._compile(read.table, {}, read.source or "subscriptions")
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
         read, limits = (
@@ -138,7 +141,8 @@ class Subscriptions:
         rejected.extend((*read.rejected, *limits.rejected))
         origin = PatternTables(read.table, limits.table)
         compiled = compile_patterns(origin.patterns, origin.constraints, self.prefixes)
-        return [_Draft(id, None, query, origin=origin, source=read.source) for id, query in compiled.items()]
+        source = read.source or "patterns"
+        return [_Draft(id, None, query, origin=origin, source=source) for id, query in compiled.items()]
 
     def _compile(self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None) -> list[_Draft]:
         """Drafts of the rows of a subscriptions table; those that are compiled already have no text."""
@@ -203,6 +207,16 @@ def _live(origin: PatternTables, ids: list[str]) -> PatternTables:
     """The rows of these subscriptions alone."""
     wanted = pa.array(ids, pa.string())
     return PatternTables(*(table.filter(pc.is_in(table["subscription_id"], value_set=wanted)) for table in origin))
+
+
+def _holds_patterns(items: Any) -> bool:
+    """Whether a table that was given as subscriptions has the columns of patterns instead."""
+    names = items.schema.names if isinstance(items, (pa.Table, pa.RecordBatch)) else ()
+    return "query" not in names and {"subject", "property", "object"} <= set(names)
+
+
+def _constraints(given: Any) -> Read:
+    return as_table("constraints", [] if given is None else given)
 
 
 def _each(ids: Any) -> list[str]:
