@@ -1,0 +1,89 @@
+"""Encode: whatever was published becomes one batch of interned publications, and what is wrong is set aside.
+
+The law: each row becomes a triple of its publication or a rejection, by itself. All rows with one id in one call are
+one publication, wherever they lie; publications come in the order of their first good row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.baselines.solve import Graph, world
+from heliograph.errors import HeliographError, PublicationError
+from heliograph.filter.matcher import Publication
+from heliograph.model import Rejected
+from heliograph.publications import Publications, Triples
+from heliograph.tables.grouping import group_rows
+from heliograph.tables.items import as_table
+from heliograph.tables.reads import Read
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import Position
+from heliograph.vocabulary import CellIds, Vocabulary
+
+_COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
+
+
+class Batch(NamedTuple):
+    """Publications in order of arrival, and what was refused of them."""
+
+    publications: Publications
+    rejected: tuple[Rejected, ...] = ()
+
+
+def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
+    """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
+    if isinstance(items, Publications):
+        return Batch(items)
+    read = items if isinstance(items, Read) else as_table("publications", items)
+    overlay = vocabulary.overlay()
+    cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
+    ids = read.table["publication_id"].to_pylist()
+    problems = _problems(ids, cells)
+    rejected = (_reject(read, ids, index, *problems[index]) for index in sorted(problems))
+    return Batch(_group(read.table, overlay, cells, problems), (*read.rejected, *rejected))
+
+
+def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
+    """Each publication as a graph of terms, its triples in their order."""
+    publications = batch.publications
+    term = publications.vocabulary.term
+    rows = zip(*(column.tolist() for column in publications.triples), strict=True)
+    triples = [(term(s), term(p), term(o)) for s, p, o in rows]
+    bounds = publications.offsets.tolist()
+    for number, publication_id in enumerate(publications.ids):
+        graph = Graph(triples[bounds[number] : bounds[number + 1]])
+        yield Publication(publication_id, world(graph, taxonomy))
+
+
+def _problems(ids: list[str | None], cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
+    """The first thing wrong with each bad row: the column, and the error."""
+    problems: dict[int, tuple[str, HeliographError]] = {}
+    for index, publication_id in enumerate(ids):
+        if not publication_id:
+            error = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
+            problems[index] = ("publication_id", error)
+    for name, column in cells.items():
+        for index, refused in column.errors:
+            problems.setdefault(index, (name, refused))
+    return problems
+
+
+def _reject(read: Read, ids: list[str | None], index: int, column: str, error: HeliographError) -> Rejected:
+    row = int(read.rows[index])
+    placed = type(error)(error.code, f"{error.message} in row {row}, column {column}", fix=error.fix)
+    return Rejected.of(placed, read.source or "publications", ids[index] or f"row {row}")
+
+
+def _group(
+    table: pa.Table, vocabulary: Vocabulary, cells: Mapping[str, CellIds], problems: Mapping[int, Any]
+) -> Publications:
+    good = np.ones(table.num_rows, bool)
+    good[list(problems)] = False
+    groups = group_rows(table.select(["publication_id"]).filter(pa.array(good)), "publication_id")
+    columns = (cells[name].ids[good][groups.permutation] for name in _COLUMNS)
+    ids = tuple(str(publication_id) for publication_id in groups.ids)
+    return Publications(vocabulary, ids, groups.offsets, Triples(*columns))
