@@ -1,7 +1,8 @@
 """Typed values of RDF literals: what a lexical form means, and its one canonical spelling.
 
 The laws, for every datatype known here:
-  parse(datatype, lexical) is None exactly when the lexical form is ill-typed;
+  parse(datatype, lexical) is None exactly when the lexical form is ill-typed, or beyond the limits that XSD leaves to
+  us: integers of 10,000 digits, years of nine, 18 digits of a second;
   canonical(value) parses to the same value, and two lexical forms of one value have one canonical form
   (dateTimes keep their zone: equal instants in different zones are different constants).
 
@@ -68,7 +69,7 @@ class Value(NamedTuple):
     value: int | Decimal | float | bool | Instant
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10000}\Z")  # reading one takes time quadratic in its length
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _SPECIAL = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
@@ -76,7 +77,7 @@ _BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?\Z"
 _DAY = r"(-?(?:[1-9][0-9]{4,8}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
 _DATE = re.compile(_DAY + _ZONE)
-_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}))?" + _ZONE)
+_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18})0*)?" + _ZONE)
 _STR_BITS = 13_000  # below Python's limit of 4,300 digits for str() of an integer
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -120,7 +121,17 @@ def _read_double(lexical: str) -> Value | None:
 
 def _read_float(lexical: str) -> Value | None:
     number = _read_number(lexical)
-    return None if number is None else Value(Kind.FLOAT, to_float32(number))
+    return None if number is None else Value(Kind.FLOAT, _single(number, lexical) + 0.0)
+
+
+def _single(number: float, lexical: str) -> float:
+    """The float32 nearest to `lexical`, whose nearest double is `number`: rounding twice errs where that is a tie."""
+    single = to_float32(number)
+    other = number + (number - single)  # across a tie lies the other float32
+    if single == other or not math.isfinite(single) or to_float32(other) != other:
+        return single
+    exact, tie = Decimal(lexical), Decimal(number)
+    return single if exact == tie else max(single, other) if exact > tie else min(single, other)
 
 
 def _read_number(lexical: str) -> float | None:
