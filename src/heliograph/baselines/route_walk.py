@@ -34,7 +34,7 @@ class Acceptance:
         self._event = event
         self._compare = MATCHES[match] if match else None
         self._nodes: dict[str, bool] = {}
-        self._edges: dict[int, bool] = {}
+        self._edges: dict[Edge, bool] = {}
         self.candidates = 0
         self.verified = 0
 
@@ -47,9 +47,9 @@ class Acceptance:
     def edge(self, edge: Edge) -> bool:
         if edge.targeting is ACCEPT:
             return True
-        answer = self._edges.get(edge.number)
+        answer = self._edges.get(edge)
         if answer is None:
-            answer = self._edges[edge.number] = self._count(accepts(edge.targeting, self._event.attributes))
+            answer = self._edges[edge] = self._count(accepts(edge.targeting, self._event.attributes))
         return answer
 
     def _ask_node(self, node: Node) -> bool:

@@ -218,7 +218,7 @@ def _found(graph: Graph, event: Event, acceptance: Acceptance, options: Options)
     wanted = [arrival for arrival in arrivals if not (options.subscribers_only and arrival.node.id in graph.out)]
     if options.rank:
         return sorted(wanted, key=lambda arrival: (arrival.cost, arrival.node.id))
-    return sorted(wanted, key=lambda arrival: arrival.node.rank)
+    return sorted(wanted, key=lambda arrival: graph.rank(arrival.node))
 
 
 def _notification(event: Event, arrival: Arrival, options: Options) -> Notification:

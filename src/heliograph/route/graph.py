@@ -8,8 +8,8 @@ because taking it for a node without targeting would deliver what its owner may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 
 from heliograph.syntax.predicate_form import ACCEPT, Constant, Predicate
 
@@ -18,9 +18,9 @@ EDGE_COST = 1.0
 NO_LABELS: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """`number` gives the order of subscribing. `listed` is False for a node known only as the end of an edge."""
+    """`listed` is False for a node known only as the end of an edge."""
 
     id: str
     targeting: Predicate = ACCEPT
@@ -29,23 +29,18 @@ class Node:
     labels: frozenset[str] = NO_LABELS
     refused: str | None = None  # the code for which the node's row was rejected
     listed: bool = True
-    number: int = -1
-
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """Listed nodes in order of subscribing, then the others in order of appearance."""
-        return not self.listed, self.number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Edge:
+    """Parallel edges may be alike in every field, so an edge is equal to itself only."""
+
     source: str
     target: str
     id: str | None = None
     targeting: Predicate = ACCEPT
     text: str | None = None
     cost: float = EDGE_COST
-    number: int = -1
 
     def __str__(self) -> str:
         return f"{self.source} → {self.target}" + (f" ({self.id})" if self.id is not None else "")
@@ -61,22 +56,25 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
+        self.edges: dict[Edge, None] = {}  # a set that keeps the order of adding
         self.out: dict[str, tuple[Edge, ...]] = {}
         self.into: dict[str, tuple[Edge, ...]] = {}
         self.by_id: dict[str, Edge] = {}
         self.readers = 0
+        self._order: dict[str, int] = {}
         self._next = 0
 
     def copy(self) -> Graph:
         """An independent version; the tuples of edges are shared, being immutable."""
         twin = Graph()
-        twin.nodes, twin.out, twin.into = dict(self.nodes), dict(self.out), dict(self.into)
-        twin.by_id, twin._next = dict(self.by_id), self._next
+        twin.nodes, twin.edges, twin.by_id = dict(self.nodes), dict(self.edges), dict(self.by_id)
+        twin.out, twin.into = dict(self.out), dict(self.into)
+        twin._order, twin._next = dict(self._order), self._next
         return twin
 
-    def edges(self) -> list[Edge]:
-        """Every edge in the order in which they were added."""
-        return sorted((edge for edges in self.out.values() for edge in edges), key=lambda edge: edge.number)
+    def rank(self, node: Node) -> tuple[bool, int]:
+        """Sorts listed nodes in order of subscribing, then the others in order of appearance."""
+        return not node.listed, self._order[node.id]
 
     def between(self, source: str, target: str) -> list[Edge]:
         """The parallel edges from one node to another."""
@@ -88,35 +86,40 @@ class Graph:
             known = self.nodes.get(node.id)
             if node.refused and known is not None and known.listed:
                 continue
-            same_place = known is not None and known.listed == node.listed
-            self.nodes[node.id] = replace(node, number=known.number if known and same_place else self._number())
+            if known is None or known.listed != node.listed:
+                self._next += 1
+                self._order[node.id] = self._next
+            self.nodes[node.id] = node
 
     def put_edges(self, edges: Collection[Edge]) -> None:
         """Adds edges; those that they replace go first."""
         self.drop_edges(self._replaced_by(edges))
-        numbered = [replace(edge, number=self._number()) for edge in edges]
-        _extend(self.out, numbered, lambda edge: edge.source)
-        _extend(self.into, numbered, lambda edge: edge.target)
-        self.by_id.update((edge.id, edge) for edge in numbered if edge.id is not None)
+        self.edges.update(dict.fromkeys(edges))
+        _extend(self.out, edges, lambda edge: edge.source)
+        _extend(self.into, edges, lambda edge: edge.target)
+        self.by_id.update((edge.id, edge) for edge in edges if edge.id is not None)
         ends = [end for edge in edges for end in (edge.source, edge.target) if end not in self.nodes]
         self.put_nodes(Node(end, listed=False) for end in dict.fromkeys(ends))
 
     def drop_nodes(self, ids: Collection[str]) -> None:
         """Removes nodes with all their edges."""
-        self.drop_edges([edge for id in ids for edge in (*self.out.get(id, ()), *self.into.get(id, ()))])
+        touching = (edge for id in ids for edge in (*self.out.get(id, ()), *self.into.get(id, ())))
+        self.drop_edges(dict.fromkeys(touching))
         for id in ids:
             self.nodes.pop(id, None)
+            self._order.pop(id, None)
 
     def drop_edges(self, edges: Collection[Edge]) -> None:
         """Removes edges, and the ends that nothing else makes known."""
         if not edges:
             return
-        gone = {edge.number for edge in edges}
-        _shrink(self.out, gone, {edge.source for edge in edges})
-        _shrink(self.into, gone, {edge.target for edge in edges})
-        for edge in edges:
+        gone = set(edges)
+        _shrink(self.out, gone, {edge.source for edge in gone})
+        _shrink(self.into, gone, {edge.target for edge in gone})
+        for edge in gone:
+            del self.edges[edge]
             if edge.id is not None:
-                self.by_id.pop(edge.id, None)
+                del self.by_id[edge.id]
             self._forget(edge.source)
             self._forget(edge.target)
 
@@ -124,24 +127,16 @@ class Graph:
         node = self.nodes.get(id)
         if node and not node.listed and not node.refused and id not in self.out and id not in self.into:
             del self.nodes[id]
+            del self._order[id]
 
     def _replaced_by(self, edges: Iterable[Edge]) -> list[Edge]:
-        found: dict[int, Edge] = {}
-        for edge in edges:
-            for known in self._same(edge):
-                found[known.number] = known
-        return list(found.values())
+        return list(dict.fromkeys(known for edge in edges for known in self._same(edge)))
 
-    def _same(self, edge: Edge) -> Iterator[Edge]:
+    def _same(self, edge: Edge) -> list[Edge]:
+        """The edges that adding this one replaces."""
         if edge.id is not None:
-            if edge.id in self.by_id:
-                yield self.by_id[edge.id]
-        else:
-            yield from (known for known in self.between(edge.source, edge.target) if known.id is None)
-
-    def _number(self) -> int:
-        self._next += 1
-        return self._next
+            return [self.by_id[edge.id]] if edge.id in self.by_id else []
+        return [known for known in self.between(edge.source, edge.target) if known.id is None]
 
 
 def _extend(index: dict[str, tuple[Edge, ...]], edges: Iterable[Edge], key: Callable[[Edge], str]) -> None:
@@ -152,9 +147,9 @@ def _extend(index: dict[str, tuple[Edge, ...]], edges: Iterable[Edge], key: Call
         index[end] = (*index.get(end, ()), *added)
 
 
-def _shrink(index: dict[str, tuple[Edge, ...]], gone: Collection[int], ends: Iterable[str]) -> None:
+def _shrink(index: dict[str, tuple[Edge, ...]], gone: Collection[Edge], ends: Iterable[str]) -> None:
     for end in ends:
-        kept = tuple(edge for edge in index.get(end, ()) if edge.number not in gone)
+        kept = tuple(edge for edge in index.get(end, ()) if edge not in gone)
         if kept:
             index[end] = kept
         else:

@@ -35,10 +35,10 @@ _EDGE_COLUMNS: dict[str, pa.DataType] = {
 
 def save_graph(path: str | Path, graph: Graph, match: str | None) -> None:
     """Writes the exchange; the order of rows is the order of subscribing."""
-    nodes = sorted(graph.nodes.values(), key=lambda node: node.number)
+    nodes = sorted(graph.nodes.values(), key=lambda node: graph.rank(node)[1])
     tables = {
         "nodes": pa.Table.from_pylist([_node_row(node) for node in nodes], schema=pa.schema(_NODE_COLUMNS)),
-        "edges": pa.Table.from_pylist([_edge_row(edge) for edge in graph.edges()], schema=pa.schema(_EDGE_COLUMNS)),
+        "edges": pa.Table.from_pylist([_edge_row(edge) for edge in graph.edges], schema=pa.schema(_EDGE_COLUMNS)),
     }
     write_folder(path, KIND, VERSION, tables=tables, meta={"match": match})
 

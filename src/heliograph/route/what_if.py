@@ -16,7 +16,7 @@ from heliograph.baselines.route_walk import Acceptance, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.model import Rejected, Rejections
 from heliograph.route.events import Event, Events
-from heliograph.route.graph import Graph, Node
+from heliograph.route.graph import Graph
 from heliograph.route.rows import read_edges, read_nodes
 from heliograph.tables.items import as_table
 from heliograph.tables.schemas import TABLES
@@ -56,20 +56,22 @@ def compare_versions(graph: Graph, changes: Any, read: Events, match: str | None
 
 
 def _differences(graph: Graph, changed: Graph, event: Event, match: str | None) -> list[dict[str, object]]:
-    before, after = _reached(graph, event, match), _reached(changed, event, match)
-    nodes = [*before.values(), *(node for id, node in after.items() if id not in before)]
+    """The nodes that only one version reaches, in the order of the version that has them, the present one first."""
+    before, after = dict.fromkeys(_reached(graph, event, match)), dict.fromkeys(_reached(changed, event, match))
+    nodes = [*before, *(id for id in after if id not in before)]
     return [
-        {"event_id": event.id, "node_id": node.id, "before": node.id in before, "after": node.id in after}
-        for node in sorted(nodes, key=lambda node: node.rank)
-        if (node.id in before) != (node.id in after)
+        {"event_id": event.id, "node_id": id, "before": id in before, "after": id in after}
+        for id in nodes
+        if (id in before) != (id in after)
     ]
 
 
-def _reached(graph: Graph, event: Event, match: str | None) -> dict[str, Node]:
+def _reached(graph: Graph, event: Event, match: str | None) -> list[str]:
+    """The nodes that the event reaches in this version, in order of subscribing."""
     if event.publisher not in graph.nodes:
-        return {}
-    arrivals = fewest_hops(graph, event.publisher, Acceptance(event, match))
-    return {id: arrival.node for id, arrival in arrivals.items()}
+        return []
+    arrivals = fewest_hops(graph, event.publisher, Acceptance(event, match)).values()
+    return [arrival.node.id for arrival in sorted(arrivals, key=lambda arrival: graph.rank(arrival.node))]
 
 
 def _changed(graph: Graph, changes: Any, rejected: list[Rejected], errors: list[HeliographError]) -> Graph:
