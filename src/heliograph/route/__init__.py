@@ -1,5 +1,21 @@
-"""route: which nodes can a publisher's event reach along a path whose every node and edge accepts it?"""
+"""route: which nodes can a publisher's event reach along a path whose every node and edge accepts it?
 
-from heliograph.route.engine import Route
+`Route` is loaded when first used, because the plain walk in `baselines`, on which it stands, reads this package's graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heliograph.route.engine import Route
 
 __all__ = ["Route"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Route":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from heliograph.route.engine import Route
+
+    return Route
