@@ -103,6 +103,12 @@ def pattern_text(pattern: Pattern, taxonomy: bool = False) -> str:
     return f"{subject} {predicate} {object}"
 
 
+def _any_property(query: Query) -> list[Variable]:
+    """The variables in the place of a property, which must not see the oracle's taxonomy rows."""
+    middles = [pattern.predicate for pattern in query.patterns if isinstance(pattern, TriplePattern)]
+    return [node for node in middles if isinstance(node, Variable)]
+
+
 def values_text(block: Values) -> str:
     rows = ("(" + " ".join("UNDEF" if term is None else node_text(term) for term in row) + ")" for row in block.rows)
     return f"VALUES ({' '.join(map(str, block.variables))}) {{ {' '.join(rows)} }}"
@@ -111,6 +117,7 @@ def values_text(block: Values) -> str:
 def query_text(query: Query, taxonomy: bool = False) -> str:
     """SPARQL text that asks for the distinct solutions over all variables."""
     body = [pattern_text(pattern, taxonomy) + " ." for pattern in query.patterns]
+    body += [f"FILTER({name} != <{ROW.value}>)" for name in _any_property(query)]
     body += [values_text(block) for block in query.values]
     body += [f"FILTER({expression_text(expression)})" for expression in query.filters]
     return f"SELECT DISTINCT * WHERE {{ {' '.join(body)} }}"

@@ -7,7 +7,6 @@ as held has a common solution, and has none together with what is reported as fa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -17,10 +16,11 @@ from heliograph.errors import UsageError
 from heliograph.filter.encoding import Batch, decode
 from heliograph.filter.evidence import evidence
 from heliograph.filter.matcher import Publication
+from heliograph.filter.nearest import nearest
 from heliograph.model import Explanation
 from heliograph.semantics.expressions import Condition
 from heliograph.subscriptions import Subscription
-from heliograph.syntax.query import Expression, Pattern, Query, Values
+from heliograph.syntax.query import And, Expression, Pattern, Query, Values
 from heliograph.syntax.spelling import spell_expression, spell_node, spell_pattern
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Variable
@@ -73,24 +73,25 @@ def _matched(subscription: Subscription, publication: Publication, plan: Plan) -
         matched=True,
         summary=f"{publication.id} matches {subscription.id}",
         evidence=None if shown is None else shown.shown,
-        held=tuple(_words(part, first) for part in _parts(subscription.query)),
+        held=tuple(spell_part(part, first) for part in _parts(subscription.query)),
     )
 
 
 def _silent(subscription: Subscription, publication: Publication, kept: _Kept) -> Explanation:
     assert kept.failed is not None
     found = list(islice(Plan.of(kept.query).solutions(publication.world), _EXAMPLES))
-    failed = _words(kept.failed, {}) + _found(kept.failed, found)
-    total = len(_parts(subscription.query))
+    reason = _reason(kept.failed, found, publication.world)
+    failed = spell_part(kept.failed) + (f": {reason}" if reason else "")
+    held, total = len(kept.parts), len(_parts(subscription.query))
     return Explanation(
         verb="filter",
         subscription_id=subscription.id,
         publication_id=publication.id,
         matched=False,
         summary=f"{publication.id} does not match {subscription.id}: "
-        f"{len(kept.parts)} of {total} edges and constraints hold together; this one does not: {failed}",
+        f"{held} of {total} edges and constraints hold together, this one failed: {failed}",
         failed=failed,
-        held=tuple(_words(part, found[0] if found else {}) for part in kept.parts),
+        held=tuple(spell_part(part, found[0]) for part in kept.parts),
     )
 
 
@@ -107,7 +108,7 @@ def _uncounted(subscription: Subscription, publication: Publication, plan: Plan)
         matched=False,
         summary=f"{publication.id} does not match {subscription.id}: {failed}",
         failed=failed,
-        held=tuple(_words(part, {}) for part in _parts(subscription.query)),
+        held=tuple(spell_part(part) for part in _parts(subscription.query)),
     )
 
 
@@ -136,7 +137,7 @@ def _keep(query: Query, world: World) -> _Kept:
 
 def _parts(query: Query) -> list[Part]:
     """VALUES, edges and constraints in the order of the query; a constraint follows the edge that binds it last."""
-    waiting = list(query.filters)
+    waiting = [part for each in query.filters for part in (each.operands if isinstance(each, And) else (each,))]
     bound: set[Variable] = set()
     parts: list[Part] = []
     for part in (*query.values, *query.patterns):
@@ -163,29 +164,28 @@ def _names(expression: Expression) -> frozenset[Variable]:
 # --- words ------------------------------------------------------------------------------------------------------
 
 
-def _words(part: Part, solution: Solution) -> str:
+def spell_part(part: Part, solution: Solution | None = None) -> str:
+    """A part of a query as people read it, with the values that its variables have in a solution."""
     if isinstance(part, Values):
         return f"VALUES for {' '.join(map(str, part.variables))}"
     if isinstance(part, Pattern):
-        return spell_pattern(part, solution)
-    text, values = spell_expression(part), "".join(_value_words(part, [solution]))
-    return f"{text} ({values})" if values else text
+        return spell_pattern(part, solution or {})
+    values = _values(part, solution) if solution else ""
+    return spell_expression(part) + (f" ({values})" if values else "")
 
 
-def _found(part: Part, found: list[Solution]) -> str:
-    """For a constraint that failed: the values its variables had; for an edge: what was asked for in vain."""
-    if isinstance(part, Values) or not found:
+def _reason(part: Part, found: list[Solution], world: World) -> str:
+    """For a constraint the values it met; for an edge what was asked for in vain, and what comes nearest to it."""
+    if isinstance(part, Values):
         return ""
-    if isinstance(part, Pattern):
-        asked = dict.fromkeys(spell_pattern(part, solution) for solution in found)
-        return "" if list(asked) == [spell_pattern(part)] else f": there is no {' and no '.join(asked)}"
-    values = list(dict.fromkeys(_value_words(part, found)))
-    return f" failed: {'; '.join(values)}" if values else ""
+    if not isinstance(part, Pattern):
+        return "; ".join(dict.fromkeys(filter(None, (_values(part, solution) for solution in found))))
+    asked = " and no ".join(dict.fromkeys(spell_pattern(part, solution) for solution in found))
+    near = " and ".join(nearest(part, found[0], world))
+    vain = "there is none" if asked == spell_pattern(part) else f"there is no {asked}"
+    return vain + (f"; nearest: {near}" if near else "")
 
 
-def _value_words(part: Expression, found: list[Solution]) -> Iterator[str]:
-    names = sorted(_names(part))
-    for solution in found:
-        known = [f"{name} was {spell_node(solution[name])}" for name in names if name in solution]
-        if known:
-            yield ", ".join(known)
+def _values(part: Expression, solution: Solution) -> str:
+    known = (name for name in sorted(_names(part)) if name in solution)
+    return ", ".join(f"{name} was {spell_node(solution[name])}" for name in known)
