@@ -118,7 +118,7 @@ class Watch:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
             run = Run(self.witness if witness is None else witness)
-            read = items if isinstance(items, Read) else as_table("updates", items)
+            read = as_table("updates", items)
             rows = read_rows(read, self.vocabulary, self._subscriptions.prefixes)
             run.rejected.extend(read.rejected)
             run.loaded()

@@ -22,9 +22,6 @@ class EvolvingGraph:
         self.edges: dict[Triple, Edge] = {}
         self.window = Window(extent or Extent())
 
-    def __len__(self) -> int:
-        return len(self.edges)
-
     def apply(self, update: Update) -> Effect:
         """Lets expire what the update's coming makes too old, then applies it."""
         effect = Effect()

@@ -7,7 +7,6 @@ Only its seq depends on what came before: see `Sequence`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +18,12 @@ from heliograph.errors import HeliographError, Place, PublicationError, TermErro
 from heliograph.tables.reads import Read
 from heliograph.terms import Position, Term
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.updates import EPOCH, OPERATIONS, REMOVE, Update
+from heliograph.watch.updates import OPERATIONS, REMOVE, Update
 
 Problems = Iterator[tuple[int, HeliographError]]  # row of the table, what is wrong with it
 Flags = npt.NDArray[np.bool_]
 
 _COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
-_TICK = timedelta(microseconds=1)
-_TIMES = range((datetime.min.replace(tzinfo=UTC) - EPOCH) // _TICK, (datetime.max.replace(tzinfo=UTC) - EPOCH) // _TICK)
 
 
 class Row(NamedTuple):
@@ -54,7 +51,7 @@ def read_rows(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -
         for index, error in refused:
             if name == "subject" or not vertex[index]:
                 problems.setdefault(index, TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix))
-    for index, error in _number_problems(table):
+    for index, error in _weight_problems(table):
         problems.setdefault(index, error)
     terms = [[vocabulary.term(id) if id >= 0 else None for id in ids.tolist()] for ids, _ in cells.values()]
     return _rows(read, terms, problems)
@@ -110,13 +107,10 @@ def _operation_problems(table: pa.Table) -> Problems:
         )
 
 
-def _number_problems(table: pa.Table) -> Problems:
+def _weight_problems(table: pa.Table) -> Problems:
     for index, weight in enumerate(table["weight"].to_pylist()):
         if weight is not None and not 0 <= weight < float("inf"):
             yield index, PublicationError("HG-624", f"the weight {weight}", fix="a weight is a number, 0 or more")
-    for index, at in enumerate(table["at"].cast(pa.int64()).to_pylist()):
-        if at is not None and at not in _TIMES:
-            yield index, PublicationError("HG-626", "a time beyond the years 1 to 9999", fix="check the column 'at'")
 
 
 class Sequence:

@@ -1,0 +1,179 @@
+"""Updates as they come: shapes, numbers, and rows that must be refused without losing the others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from heliograph import UsageError, Watch
+from heliograph.tables.items import as_table
+from heliograph.tables.reads import Read
+
+ANY = ("any", "SELECT * { ?s ?p ?o }")
+
+
+def watch(**options: Any) -> Watch:
+    made = Watch(**options)
+    made.subscribe(ANY)
+    return made
+
+
+def seqs(notifications: Any) -> list[tuple[str, str]]:
+    return [(n.publication_id, n.change) for n in notifications]
+
+
+def codes(notifications: Any) -> list[tuple[str, str]]:
+    return [(rejected.item, rejected.code) for rejected in notifications.rejected]
+
+
+GOOD = ("+", "a", "p", "b")
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (("*", "a", "p", "b"), "HG-621"),
+        ({"op": None, "subject": "a", "property": "p", "object": "b"}, "HG-621"),
+        ({"op": "", "subject": "a", "property": "p", "object": "b"}, "HG-621"),
+        (("-", "a", "p", None), "HG-622"),
+        (("-", "a", None, "b"), "HG-622"),
+        (("-", "a", "", "b"), "HG-622"),
+        (("+", "a", None, None), "HG-101"),
+        (("=", "a", "p", None), "HG-101"),
+        (("-", None, None, None), "HG-101"),
+        (("+", '"a"', "p", "b"), "HG-102"),
+        (("+", "a", "_:p", "b"), "HG-102"),
+        (("+", "a", "ex:p", "b"), "HG-104"),
+        (("+", "a", "p", "?x"), "HG-106"),
+        (("+", "a", "p", "b", -1.0), "HG-624"),
+        (("+", "a", "p", "b", float("inf")), "HG-624"),
+        (("+", "a", "p", "b", "heavy"), "HG-204"),
+        (("+", "a"), "HG-101"),
+        (("a", "p", "b"), "HG-208"),
+        ({"subject": "a"}, "HG-202"),
+    ],
+)
+def test_a_bad_row_loses_no_other(bad: Any, code: str) -> None:
+    published = watch().publish([GOOD, bad, ("+", "a", "p", "c")])
+    assert codes(published) == [("2", code)]
+    assert seqs(published) == [("1", "+"), ("3", "+")]
+    assert published.stats.publications == 2
+    assert published.stats.rejected == 1
+
+
+def test_a_refusal_names_column_row_and_fix() -> None:
+    (rejected,) = watch().publish([GOOD, ("+", "a", "ex:p", "b")]).rejected
+    assert "'property'" in rejected.message
+    assert "item 2" in rejected.message
+    assert "--prefix ex=" in rejected.message
+
+
+def test_a_time_beyond_the_calendar() -> None:
+    at = pa.array([None, 9_000_000_000_000_000_000 // 10], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    table = pa.table({"op": ["+"] * 2, "subject": ["a"] * 2, "property": ["p"] * 2, "object": ["b", "c"], "at": at})
+    published = watch().publish(table)
+    assert codes(published) == [("2", "HG-204")]
+    assert seqs(published) == [("1", "+")]
+
+
+def test_a_window_needs_times() -> None:
+    published = watch(window="1d").publish([GOOD, (*GOOD, None, datetime(2026, 1, 1, tzinfo=UTC))])
+    assert codes(published) == [("1", "HG-625")]
+    assert [(n.publication_id, n.at) for n in published] == [("2", datetime(2026, 1, 1, tzinfo=UTC))]
+
+
+def test_a_window_of_updates_does_not() -> None:
+    assert seqs(watch(window_updates=1).publish([GOOD, ("+", "a", "p", "c")])) == [("1", "+"), ("2", "-"), ("2", "+")]
+
+
+# --- seqs -------------------------------------------------------------------------------------------------------
+
+
+def numbered(*numbers: int | None) -> list[dict[str, Any]]:
+    return [
+        {"seq": seq, "op": "+", "subject": "a", "property": "p", "object": f"o{row}"} for row, seq in enumerate(numbers)
+    ]
+
+
+def test_seqs_count_rows_over_calls() -> None:
+    made = watch()
+    assert seqs(made.publish([("+", "a", "p", "b"), ("+", "a", "p", "b")])) == [("1", "+")]
+    assert seqs(made.publish(("+", "a", "p", "c"))) == [("3", "+")]
+    assert seqs(made.publish([("x", "a", "p", "c"), ("+", "a", "p", "d")])) == [("5", "+")]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7])
+def test_a_seq_must_rise(batch: int) -> None:
+    made, rows = watch(), numbered(3, 5, 5, 4, -1, 9, 8)
+    parts = [made.publish(rows[start : start + batch]) for start in range(0, len(rows), batch)]
+    assert [line for part in parts for line in seqs(part)] == [("3", "+"), ("5", "+"), ("9", "+")]
+    assert [code for part in parts for _, code in codes(part)] == ["HG-623"] * 4
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7])
+def test_a_missing_seq_follows_the_last(batch: int) -> None:
+    made, rows = watch(), numbered(None, 10, None, 12, None, 11, None)
+    parts = [made.publish(rows[start : start + batch]) for start in range(0, len(rows), batch)]
+    assert [seq for part in parts for seq, _ in seqs(part)] == ["1", "10", "11", "12", "13", "14"]
+
+
+def test_a_refused_row_does_not_use_up_its_seq() -> None:
+    rows = numbered(7, 7)
+    rows[0]["op"] = "?"
+    assert seqs(watch().publish(rows)) == [("7", "+")]
+
+
+def test_the_first_seq_may_be_anything() -> None:
+    assert seqs(watch().publish(numbered(-5, 0, None))) == [("-5", "+"), ("0", "+"), ("3", "+")]
+
+
+def test_pieces_of_one_source_keep_its_row_numbers() -> None:
+    """What a reader gives in pieces counts on, refused rows included; another source starts where it ended."""
+    made = watch()
+    read = as_table("updates", [("+", "a", "p", f"o{row}") for row in range(6)])
+    first = read._replace(source="u.csv", table=read.table.slice(1, 2), rows=read.rows[1:3])
+    second = read._replace(source="u.csv", table=read.table.slice(4, 2), rows=read.rows[4:6])
+    other = read._replace(source="v.csv", table=read.table.slice(0, 1), rows=read.rows[:1])
+    assert [seq for seq, _ in seqs(made.publish(first))] == ["2", "3"]
+    assert [seq for seq, _ in seqs(made.publish(second))] == ["5", "6"]
+    made.publish(("-", "a"))
+    assert [seq for seq, _ in seqs(made.publish(other))] == ["8"]
+
+
+def test_sources_joined_in_one_table() -> None:
+    read = as_table("updates", [("+", "a", "p", f"o{row}") for row in range(4)])
+    joined = Read("both", read.table, 1, read.rejected, read.rows % 2 + 1)
+    assert [seq for seq, _ in seqs(watch().publish(joined))] == ["2", "3", "4", "5"]
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------
+
+
+def test_shapes_of_updates() -> None:
+    made = watch()
+    assert seqs(made.publish(())) == []
+    assert seqs(made.publish({"op": "+", "subject": "a", "property": "p", "object": "b"})) == [("1", "+")]
+    assert seqs(made.publish(pa.table({"op": ["-"], "subject": ["a"], "property": ["p"], "object": ["b"]}))) == [
+        ("2", "-")
+    ]
+    assert seqs(made.publish([(9, "+", "a", "p", "b", 1.5)])) == [("9", "+")]
+    assert seqs(made.publish([("-", "a")])) == [("10", "-")]
+    with pytest.raises(UsageError):
+        made.publish(5)
+
+
+def test_blank_nodes_are_constants_by_label() -> None:
+    made = watch()
+    assert seqs(made.publish([("+", "_:x", "p", "_:y"), ("+", "_:x", "p", "_:y"), ("-", "_:y")])) == [
+        ("1", "+"),
+        ("3", "-"),
+    ]
+
+
+def test_prefixes() -> None:
+    made = Watch(mode="change", prefixes={"ex": "http://example.org/"})
+    made.subscribe(("s", "ASK { ex:a ex:p 5 }"))
+    assert seqs(made.publish([("+", "<http://example.org/a>", "ex:p", "05")])) == [("1", "+")]
