@@ -1,0 +1,43 @@
+"""The filter speaks the protocol of the engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heliograph import Filter
+from heliograph.engine import Engine
+from tests.contract.engine import Explains, RefusesDuplicates, Scene
+
+
+class FilterScene(Scene):
+    verb = "filter"
+
+    def engine(self) -> Engine:
+        return Filter()
+
+    def load(self, path: Path) -> Engine:
+        return Filter.load(path)
+
+    def matching(self, id: str) -> Any:
+        return (id, "SELECT ?y { :paper :year ?y FILTER(?y > 2000) }")
+
+    def silent(self, id: str) -> Any:
+        return (id, "SELECT ?y { :paper :year ?y FILTER(?y > 2100) }")
+
+    def refused(self, id: str) -> Any:
+        return (id, "SELECT ?y { OPTIONAL { :paper :year ?y } }")
+
+    def publication(self, number: int) -> Any:
+        return (f"d{number}", [("paper", "year", str(2000 + number)), ("paper", "author", "Arno")])
+
+    def refused_publication(self) -> Any:
+        return ("bad", [("paper", "unheard:of", "2001")])
+
+
+class TestFilter(RefusesDuplicates, Explains):
+    @pytest.fixture
+    def scene(self) -> Scene:
+        return FilterScene()
