@@ -19,6 +19,7 @@ from heliograph.model import Rejected
 from heliograph.publications import Publications, Triples
 from heliograph.tables.grouping import group_rows
 from heliograph.tables.items import as_table
+from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position
@@ -38,7 +39,7 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> B
     """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
     if isinstance(items, Publications):
         return Batch(items)
-    read = items if isinstance(items, Read) else as_table("publications", items)
+    read = items if isinstance(items, (Read, Whole)) else as_table("publications", items)
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     ids = read.table["publication_id"].to_pylist()
@@ -72,10 +73,10 @@ def _problems(ids: list[str | None], cells: Mapping[str, CellIds]) -> dict[int, 
     return problems
 
 
-def _reject(read: Read, ids: list[str | None], index: int, column: str, error: HeliographError) -> Rejected:
-    row = int(read.rows[index])
-    placed = type(error)(error.code, f"{error.message} in row {row}, column {column}", fix=error.fix)
-    return Rejected.of(placed, read.source or "publications", ids[index] or f"row {row}")
+def _reject(read: Read | Whole, ids: list[str | None], index: int, column: str, error: HeliographError) -> Rejected:
+    place = read.place(index)
+    placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
+    return Rejected.of(placed, place.source or "publications", ids[index] or f"row {place.item}")
 
 
 def _group(
