@@ -60,8 +60,9 @@ def write_folder(
             draft.mkdir(parents=True)
             _write_files(draft, arrays, tables)
             _write_manifest(draft, {"kind": kind, "version": version, "meta": dict(meta)})
-            _sync(draft)
+            _sync(*draft.iterdir(), draft)
             _swap(draft, target)
+            _sync(target.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
@@ -74,8 +75,8 @@ def read_folder(path: str | Path, kind: str, versions: Collection[int]) -> Saved
     try:
         arrays = {name: _open_array(folder, name) for name in manifest["files"]["arrays"]}
         tables = {name: _open_table(folder, name) for name in manifest["files"]["tables"]}
-    except (OSError, ValueError, pa.ArrowException, EOFError, SyntaxError) as error:
-        raise _damaged(folder, str(error)) from error
+    except Exception as error:  # garbage makes the readers of NumPy and Arrow fail in many ways
+        raise _damaged(folder, f"{type(error).__name__}, {error}") from error
     return Saved(arrays, tables, manifest["meta"], manifest["version"])
 
 
@@ -145,9 +146,9 @@ def _write_manifest(folder: Path, content: dict[str, Any]) -> None:
     (folder / MANIFEST).write_text(text, encoding="utf-8")
 
 
-def _sync(folder: Path) -> None:
+def _sync(*paths: Path) -> None:
     """A rename must not reach the disk before what it names does."""
-    for path in (*folder.iterdir(), folder):
+    for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -255,7 +256,9 @@ def _open_array(folder: Path, name: str) -> np.ndarray[Any, Any]:
 
 def _open_table(folder: Path, name: str) -> pa.Table:
     with pa.memory_map(str(_file(folder, "tables", name))) as source:
-        return pa.ipc.open_file(source).read_all()
+        table = pa.ipc.open_file(source).read_all()
+    table.validate(full=True)  # bad offsets would crash a later reader
+    return table
 
 
 def _no_save(folder: Path, why: str) -> StorageError:

@@ -5,7 +5,8 @@ cache folder, a private folder among the temporary files. Kernels compiled into 
 read-only are copied from there, not compiled again.
 
 The folder's name holds a digest of all kernel sources: Numba notices a changed file, but not a change in another
-file that the first one calls. Numba unpickles what it finds, so a folder that others may write to is never used.
+file that the first one calls. Numba unpickles what it finds, so among the temporary files only a folder that nobody
+else may write to is used.
 """
 
 from __future__ import annotations
@@ -109,14 +110,16 @@ def status() -> Status:
 @cache
 def cache_dir() -> Path:
     """The folder for compiled kernels, chosen once a process."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
     own = _HERE / "__pycache__"
-    base = next((base for base in (own, _user_cache()) if base is not None and _writable(base)), None)
+    base = next((base for base in (_chosen(), own, _user_cache()) if base is not None and _writable(base)), None)
     path = (base or _temporary()) / f"kernels-{_digest()}"
     _copy_missing(own / path.name, path)
     return path
+
+
+def _chosen() -> Path | None:
+    path = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(path) if path else None
 
 
 def _digest() -> str:

@@ -83,7 +83,7 @@ def fill(texts: Texts, table: Table) -> None:
         table.marks[slot] = np.uint32(hashed >> _29)
 
 
-@kernel(boolean(_TEXTS, int64, _TEXTS, int64))
+@kernel(boolean(_TEXTS, int64, _TEXTS, int32))
 def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
     start, other = left.offsets[i], right.offsets[j]
     length = left.offsets[i + 1] - start

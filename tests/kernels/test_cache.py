@@ -1,0 +1,184 @@
+"""Compiled kernels are kept somewhere writable, and found again, however little of the machine is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import heliograph
+from heliograph.kernels import cache
+
+# Tests may run as root, who can write everywhere. A read-only package is one where no file can be made.
+_READ_ONLY = """
+import tempfile
+make = tempfile.TemporaryFile
+def refuse(*arguments, dir=None, **options):
+    if dir is not None and str(dir).startswith({package!r}):
+        raise PermissionError(13, "Permission denied", str(dir))
+    return make(*arguments, dir=dir, **options)
+tempfile.TemporaryFile = refuse
+"""
+_WARM = """
+import json
+from heliograph.kernels import cache
+before = cache.status()
+report = cache.warm()
+after = cache.status()
+print(json.dumps([str(report.path), report.compiled, report.loaded, before.kernels, after.kernels, after.writable]))
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package in a place of its own."""
+    copy = tmp_path / "site" / "heliograph"
+    shutil.copytree(Path(heliograph.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def _run(package: Path, tmp_path: Path, *, read_only: bool, **environment: str) -> list[Any]:
+    nowhere = tmp_path / "file"
+    nowhere.touch()
+    (tmp_path / "tmp").mkdir(exist_ok=True)
+    script = (_READ_ONLY.format(package=str(package)) if read_only else "") + _WARM
+    variables = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(package.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(nowhere / "home"),
+        "TMPDIR": str(tmp_path / "tmp"),
+        **environment,
+    }
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_read_only_install_without_a_home_compiles_once(package: Path, tmp_path: Path) -> None:
+    path, compiled, loaded, before, after, writable = _run(package, tmp_path, read_only=True)
+    assert Path(path).parent == tmp_path / "tmp" / f"heliograph-{os.getuid()}"
+    assert (compiled > 0, loaded, before, after == compiled, writable) == (True, 0, 0, True, True)
+    again = _run(package, tmp_path, read_only=True)
+    assert again == [path, 0, compiled, after, after, True]
+    assert not list(package.rglob("*.nbi"))
+
+
+def test_a_warmed_install_that_became_read_only_compiles_nothing(package: Path, tmp_path: Path) -> None:
+    path, compiled, *_ = _run(package, tmp_path, read_only=False)
+    assert Path(path).parent == package / "kernels" / "__pycache__"
+    elsewhere, none, loaded, *_ = _run(package, tmp_path, read_only=True)
+    assert Path(elsewhere).is_relative_to(tmp_path / "tmp")
+    assert (none, loaded) == (0, compiled)
+
+
+# --- the choice of a folder -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """The package's own folder cannot be written, and nothing has been chosen yet."""
+    nowhere = tmp_path / "file"
+    nowhere.touch()
+    monkeypatch.setattr(cache, "_HERE", nowhere)
+    monkeypatch.setattr(cache, "_digest", lambda: "0123")
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))  # type: ignore[attr-defined]
+    (tmp_path / "tmp").mkdir()
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(nowhere / "home"))
+    return monkeypatch
+
+
+def _choice() -> Path:
+    return cache.cache_dir.__wrapped__()
+
+
+def test_numbas_own_setting_comes_first(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fresh.setenv("NUMBA_CACHE_DIR", str(tmp_path / "mine"))
+    assert _choice() == tmp_path / "mine" / "kernels-0123"
+
+
+def test_then_the_package(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fresh.setattr(cache, "_HERE", tmp_path / "package")
+    fresh.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "no"))
+    assert _choice() == tmp_path / "package" / "__pycache__" / "kernels-0123"
+
+
+@pytest.mark.parametrize(("name", "below"), [("HOME", ".cache/heliograph"), ("XDG_CACHE_HOME", "heliograph")])
+def test_then_the_users_cache(fresh: pytest.MonkeyPatch, tmp_path: Path, name: str, below: str) -> None:
+    fresh.setenv(name, str(tmp_path / "user"))
+    assert _choice() == tmp_path / "user" / below / "kernels-0123"
+
+
+def test_then_a_private_temporary_folder(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = _choice()
+    assert path == tmp_path / "tmp" / f"heliograph-{os.getuid()}" / "kernels-0123"
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert _choice() == path
+
+
+def test_nobody_elses_temporary_folder_is_trusted(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Numba unpickles what it finds: a folder that others may write to would let them run code."""
+    name = tmp_path / "tmp" / f"heliograph-{os.getuid()}"
+    fresh.setattr(cache.tempfile, "tempdir", str(tmp_path / "tmp"))  # type: ignore[attr-defined]
+    name.mkdir()
+    name.chmod(0o777)
+    assert _choice().parent != name
+    name.rmdir()
+    name.symlink_to(tmp_path)
+    assert _choice().parent != name
+    name.unlink()
+    name.touch()
+    assert _choice().parent != name
+
+
+def test_no_home_at_all(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    fresh.setattr(Path, "home", homeless)
+    assert _choice().is_relative_to(tmp_path / "tmp")
+
+
+def test_kernels_are_not_copied_over_others(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    (source / "a.nbi").write_text("new")
+    cache._copy_missing(source, target)
+    assert (target / "a.nbi").read_text() == "new"
+    (source / "a.nbi").write_text("newer")
+    cache._copy_missing(source, target)
+    assert (target / "a.nbi").read_text() == "new"
+    cache._copy_missing(source, tmp_path / "file" / "no")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "source", "target", "tmp"]
+
+
+def test_a_changed_source_changes_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cache, "_HERE", tmp_path)
+    (tmp_path / "one.py").write_text("x = 1")
+    before = cache._digest()
+    (tmp_path / "one.py").write_text("x = 2")
+    assert cache._digest() != before
+
+
+def test_other_users_of_numba_keep_their_cache_folder() -> None:
+    import numba.core.config as config
+
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+
+    @cache.kernel()
+    def nothing() -> None:
+        return None
+
+    assert before == config.CACHE_DIR  # type: ignore[attr-defined]
+    assert str(cache.cache_dir()) in nothing._cache.cache_path  # type: ignore[attr-defined]
+    cache._KERNELS.pop(f"{nothing.__module__}.{nothing.__qualname__}")
