@@ -12,6 +12,7 @@ from heliograph.model import Rejected
 from heliograph.publications import Publications
 from heliograph.tables.items import as_table, is_single
 from heliograph.tables.reads import Read
+from heliograph.tables.schemas import TABLES
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.reading import read_rows
 from heliograph.watch.updates import ADD, Update
@@ -37,18 +38,18 @@ def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) 
 
 
 def _read(items: Any) -> Read:
-    if isinstance(items, Read):
-        read = as_table("updates", _with_op(items.table))
-        return read._replace(source=items.source, rows=items.rows)
-    if hasattr(items, "__arrow_c_stream__"):
-        return as_table("updates", _with_op(pa.table(items)))
+    if isinstance(items, Read) or hasattr(items, "__arrow_c_stream__"):
+        read = as_table("graph", items)
+        return read._replace(table=_as_updates(read.table))
     return as_table("updates", [_as_update(item) for item in _each(items)])
 
 
-def _with_op(table: pa.Table) -> pa.Table:
-    if "op" in table.column_names:
-        return table
-    return table.append_column("op", pa.array([ADD] * len(table), pa.string()))
+def _as_updates(table: pa.Table) -> pa.Table:
+    """The columns of an updates table; a row without an op adds its triple."""
+    columns = {field.name: pa.nulls(len(table), field.type) for field in TABLES["updates"].arrow}
+    columns |= {name: table[name] for name in columns if name in table.column_names}
+    columns["op"] = pa.array([op or ADD for op in columns["op"].to_pylist()], pa.string())
+    return pa.table(columns)
 
 
 def _each(items: Any) -> Iterator[Any]:

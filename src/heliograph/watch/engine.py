@@ -157,15 +157,16 @@ class Watch:
 
     # --- questions ----------------------------------------------------------------------------------------------
 
-    def explain(self, subscription_id: str, seq: int | str | None = None) -> Explanation:
+    def explain(self, subscription: str, publication: int | str | None = None) -> Explanation:
         """Why a query holds now; or how much of it does, what is missing, and which update would complete it.
 
-        `seq` says which state is meant; the engine knows only the one it is in, so an earlier seq is refused.
+        `publication` is the seq after which the graph is meant. The engine knows only the graph as it is now, so a seq
+        before the last is refused; replay the updates up to it.
         """
         with self._lock:
-            watched = self._board[self._subscriptions[subscription_id].id]
+            watched = self._board[self._subscriptions[subscription].id]
             self._board.settle(witness=True)
-            return explain(watched, self._answers, self._sequence.reached(seq))
+            return explain(watched, self._answers, self._sequence.reached(publication))
 
     def stats(self) -> Stats:
         """The sum of everything so far."""
