@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from heliograph.errors import StorageError
+from heliograph.errors import Place, StorageError
 from heliograph.hashtable import find_text, find_texts, make_table, pays, text_at
 from heliograph.kernels.layout import Table, Texts
 from heliograph.publications import Ids
@@ -60,15 +60,22 @@ def appended(first: Texts, second: Texts) -> Texts:
     )
 
 
+class Parts(NamedTuple):
+    """What a save of terms consists of; heads refer to the (datatype, language) pairs in `qualifiers`."""
+
+    texts: Texts
+    qualifiers: tuple[tuple[str, str], ...]
+    table: Table
+    typed: Typed
+
+
 class Stored:
     """Saved terms: found and decoded one at a time from mapped arrays."""
 
-    def __init__(self, texts: Texts, qualifiers: Sequence[tuple[str, str]], table: Table, typed: Typed) -> None:
-        self._texts = texts
-        self._qualifiers = tuple(qualifiers)
-        self._numbers: Qualifiers = {pair: number for number, pair in enumerate(qualifiers)}
-        self._table = table
-        self._typed = typed
+    def __init__(self, parts: Parts, source: str | None = None) -> None:
+        self._texts, self._qualifiers, self._table, self._typed = parts
+        self._numbers: Qualifiers = {pair: number for number, pair in enumerate(parts.qualifiers)}
+        self._source = source
         self._decoded: dict[int, Term] = {}
 
     def __len__(self) -> int:
@@ -98,7 +105,7 @@ class Stored:
         try:
             value = text_at(self._texts, id).decode()
         except UnicodeDecodeError as error:
-            raise _damaged(f"term {id} is not UTF-8") from error
+            raise _damaged(f"term {id} is not UTF-8", self._source) from error
         if len(self._decoded) >= _REMEMBERED:
             self._decoded = {}
         self._decoded[id] = term = Term(_KINDS[kind], value, *self._qualifiers[number])
@@ -121,39 +128,45 @@ def pack(texts: Texts, qualifiers: Qualifiers, typed: Typed) -> Packed:
     return Packed(arrays, {"qualifiers": [list(pair) for pair in qualifiers], "key": table.key})
 
 
-def unpack(packed: Packed) -> Stored:
+def unpack(packed: Packed, source: str | None = None) -> Stored:
     """The terms of a save; arrays that do not fit together are refused here, so that no look-up runs astray."""
-    arrays, meta = packed
     try:
-        texts = Texts(*(_column(arrays, name, dtype) for name, dtype in _TEXT_COLUMNS))
-        typed = Typed(*(_column(arrays, name, dtype) for name, dtype in zip(Typed._fields, DTYPES, strict=True)))
-        table = Table(_column(arrays, "slots", np.int32), _column(arrays, "marks", np.uint32), int(meta["key"]))
-        qualifiers = [(str(datatype), str(language)) for datatype, language in meta["qualifiers"]]
+        parts = _parts(packed)
     except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(f"no {error}") from error
-    if not (_texts_fit(texts, len(qualifiers)) and _table_fits(table, texts) and _typed_fits(typed, texts)):
-        raise _damaged("its arrays do not fit together")
-    return Stored(texts, qualifiers, table, typed)
+        raise _damaged(f"{type(error).__name__}, {error}", source) from error
+    if not (_texts_fit(parts) and _table_fits(parts.table, parts.texts) and _typed_fits(parts.typed, parts.texts)):
+        raise _damaged("its arrays do not fit together", source)
+    return Stored(parts, source)
 
 
 _TEXT_COLUMNS = (("heads", np.int32), ("offsets", np.int64), ("data", np.uint8))
 
 
+def _parts(packed: Packed) -> Parts:
+    arrays, meta = packed
+    return Parts(
+        Texts(*(_column(arrays, name, dtype) for name, dtype in _TEXT_COLUMNS)),
+        tuple((str(datatype), str(language)) for datatype, language in meta["qualifiers"]),
+        Table(_column(arrays, "slots", np.int32), _column(arrays, "marks", np.uint32), int(meta["key"])),
+        Typed(*(_column(arrays, name, dtype) for name, dtype in zip(Typed._fields, DTYPES, strict=True))),
+    )
+
+
 def _column(arrays: Mapping[str, np.ndarray[Any, Any]], name: str, dtype: Any) -> np.ndarray[Any, Any]:
     column = arrays[name]
     if column.dtype != dtype or column.ndim != 1:
-        raise ValueError(f"column {name} of {np.dtype(dtype)}")
+        raise ValueError(f"{name} is no column of {np.dtype(dtype)}")
     return column
 
 
-def _texts_fit(texts: Texts, qualifiers: int) -> bool:
-    heads, offsets, data = texts
+def _texts_fit(parts: Parts) -> bool:
+    heads, offsets, data = parts.texts
     return (
         len(offsets) == len(heads) + 1
         and offsets[0] == 0
         and offsets[-1] == len(data)
         and bool((np.diff(offsets) >= 0).all())
-        and bool(((heads >= 0) & (heads % 4 < len(_KINDS)) & (heads // 4 < qualifiers)).all())
+        and bool(((heads >= 0) & (heads % 4 < len(_KINDS)) & (heads // 4 < len(parts.qualifiers))).all())
     )
 
 
@@ -173,5 +186,5 @@ def _typed_fits(typed: Typed, texts: Texts) -> bool:
     return all(len(column) == len(texts.heads) for column in typed)
 
 
-def _damaged(why: str) -> StorageError:
-    return StorageError("HG-805", f"a damaged vocabulary: {why}", fix="save it again")
+def _damaged(why: str, source: str | None) -> StorageError:
+    return StorageError("HG-805", f"a damaged vocabulary: {why}", place=Place(source), fix="save it again")

@@ -185,9 +185,9 @@ class Vocabulary:
         return flat.appended(under, flat.flatten(self._terms[: size - self._start], qualifiers))
 
     @classmethod
-    def unpack(cls, packed: flat.Packed) -> Self:
-        """The inverse of `pack`; the arrays are used as they are, mapped or not."""
-        return cls(below=flat.unpack(packed))
+    def unpack(cls, packed: flat.Packed, source: str | None = None) -> Self:
+        """The inverse of `pack`; the arrays are used as they are, mapped or not. `source` is named in errors."""
+        return cls(below=flat.unpack(packed, source))
 
     def save(self, path: str | Path) -> None:
         packed = self.pack()
@@ -196,7 +196,7 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         saved = read_folder(path, KIND, {VERSION})
-        return cls.unpack(flat.Packed(saved.arrays, saved.meta))
+        return cls.unpack(flat.Packed(saved.arrays, saved.meta), str(path))
 
 
 class Snapshot:
