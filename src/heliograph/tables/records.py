@@ -18,6 +18,7 @@ _QUOTED = rb'"([^"]*+(?:""[^"]*+)*+)'
 _END = rb"(,|\r\n|\n|\r|\Z)"
 _FIELD = re.compile(_QUOTED + rb'"' + _END + rb"|([^\",\r\n][^,\r\n]*+)?" + _END)
 _OPEN = re.compile(_QUOTED + rb"\Z")
+_LOOK_AHEAD = 1 << 26  # bytes that may be given back, beyond eight times what was read
 
 
 class Record(NamedTuple):
@@ -34,7 +35,7 @@ class _Lines:
     def __init__(self, blocks: Iterable[bytes], line: int) -> None:
         self._lines = (text for block in blocks for text in block.splitlines(keepends=True))
         self._ahead: deque[bytes] = deque()
-        self._budget = 1 << 26
+        self._budget = _LOOK_AHEAD
         self.line = line - 1
 
     def take(self) -> bytes | None:

@@ -108,13 +108,12 @@ class TableSchema:
         return f"{self.name} without {_quoted(missing)}: there is {shown}"
 
     def _fix(self, missing: list[str], present: list[str]) -> str:
-        spare = [name for name in present if name not in self.names]
-        for name in missing:
-            if near := difflib.get_close_matches(name.lower(), [other.lower() for other in spare], 1, 0.6):
-                meant = next(other for other in spare if other.lower() == near[0])
-                return f"rename {meant[:60]!r} to {name!r}"
-        if len(present) == 1 and (sign := next((sign for sign in (";", "\t", "|") if sign in present[0]), None)):
+        if len(present) == 1 and (sign := next((sign for sign in ";\t|" if sign in present[0]), None)):
             return f"separate the fields with commas, not {sign!r}"
+        spare = {name.lower(): name for name in present if name not in self.names}
+        for name in missing:
+            if near := difflib.get_close_matches(name, spare, 1, 0.6):
+                return f"rename {spare[near[0]][:60]!r} to {name!r}"
         return f"add the column {_quoted(missing)}"
 
 

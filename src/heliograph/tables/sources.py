@@ -47,20 +47,13 @@ def find_sources(spec: str | os.PathLike[str], suffixes: Collection[str] = TABLE
     if text == PIPE:
         return [Source(None, PIPE)]
     path = Path(text)
-    if path.is_dir():
+    if os.path.isdir(text):
         return _some(_folder(path, suffixes), f"no fitting file in the folder {text}", suffixes)
-    if _exists(path):
+    if os.path.exists(text):
         return [_file(path, text, suffixes)]
     if glob.has_magic(text):
         return _some(_glob(text, suffixes), f"nothing that fits matches {text}", suffixes)
     raise UsageError("HG-021", f"no such file: {text}", fix=_near(path, suffixes))
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name too long, or with a NUL in it
-        return False
 
 
 def _is_special(path: Path) -> bool:
@@ -123,14 +116,14 @@ def _some(sources: list[Source], problem: str, suffixes: Collection[str]) -> lis
 def _near(path: Path, suffixes: Collection[str]) -> str:
     """The nearest name beside the missing file, or the first folder of its path that is missing too."""
     parent = path.parent
-    if not parent.is_dir():
+    if not os.path.isdir(parent):
         return f"there is no folder {parent} either"
     try:
         beside = [entry.name for entry in os.scandir(parent) if entry.is_dir() or _fits(entry.name, suffixes)]
     except OSError:
         return "check the spelling"
-    near = difflib.get_close_matches(path.name, beside, 1, 0.6)
-    near = near or [name for name in beside if path.stem and Path(name).stem == path.stem]
+    near = [name for name in beside if Path(name).stem == path.stem]
+    near = near or difflib.get_close_matches(path.name[:255], beside, 1, 0.6)
     return f"did you mean {parent / near[0]}?" if near else "check the spelling"
 
 

@@ -1,0 +1,90 @@
+"""Files, folders, globs and pipes are found, named and ordered; what is missing says what was meant."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from heliograph.errors import UsageError
+from heliograph.tables.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, find_sources
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("d/b.csv", "d/a.parquet", "d/sub/c.NDJSON", "d/sub/readme.txt", "d/.hidden.csv", "d/_SUCCESS"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (tmp_path / "d/_temporary").mkdir()
+    (tmp_path / "d/_temporary/x.csv").touch()
+    return tmp_path
+
+
+def names(spec: str) -> list[str]:
+    return [source.name for source in find_sources(spec)]
+
+
+def test_a_file_keeps_the_name_it_was_given(data: Path) -> None:
+    assert names("d/b.csv") == ["d/b.csv"]
+    assert names(f"{data}/d/../d/b.csv") == [f"{data}/d/../d/b.csv"]
+    assert find_sources(Path("d/b.csv"))[0].path == Path("d/b.csv")
+
+
+def test_a_folder_means_all_that_fits_below_it_in_order(data: Path) -> None:
+    assert names("d") == names("d/") == ["a.parquet", "b.csv", "sub/c.NDJSON"]
+    assert [source.suffix for source in find_sources("d")] == [".parquet", ".csv", ".ndjson"]
+
+
+def test_a_glob_names_what_it_matches(data: Path) -> None:
+    assert names("d/*.csv") == ["d/b.csv"]
+    assert names("d/[as]*") == names("d/**/[ac]*") == ["d/a.parquet", "d/sub/c.NDJSON"]
+    assert names("d/**/*.[nN]*") == ["d/sub/c.NDJSON"]
+    assert names("**/b.csv") == ["d/b.csv"]
+
+
+def test_a_name_with_brackets_may_be_a_file(data: Path) -> None:
+    (data / "d/x[1].csv").touch()
+    assert names("d/x[1].csv") == ["d/x[1].csv"]
+
+
+def test_a_dash_is_the_pipe() -> None:
+    (source,) = find_sources("-")
+    assert (source.path, source.name, source.suffix, source.is_pipe) == (None, "-", "", True)
+
+
+def test_a_named_pipe_needs_no_suffix(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (source,) = find_sources(tmp_path / "pipe")
+    assert source.is_pipe
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "found"),
+    [
+        ("d/bb.csv", "HG-021", "did you mean d/b.csv?"),
+        ("d/b.parquet", "HG-021", "did you mean d/b.csv?"),
+        ("dd", "HG-021", "did you mean d?"),
+        ("d/zzzzzzzz.csv", "HG-021", "check the spelling"),
+        ("nowhere/x.csv", "HG-021", "there is no folder nowhere"),
+        ("x" * 5000, "HG-021", "check the spelling"),
+        ("a\0b", "HG-021", "check the spelling"),
+        ("d/sub/readme.txt", "HG-022", ".parquet .csv .ndjson .jsonl"),
+        ("d/_temporary", "HG-023", "ends in .parquet"),
+        ("d/*.jsonl", "HG-023", "ends in .parquet"),
+    ],
+)
+def test_what_is_not_there_says_what_to_do(data: Path, spec: str, code: str, found: str) -> None:
+    (data / "d/_temporary/x.csv").unlink()
+    with pytest.raises(UsageError) as caught:
+        find_sources(spec)
+    assert caught.value.code == code
+    assert found in str(caught.value)
+
+
+def test_suffixes_decide_what_fits(data: Path) -> None:
+    (data / "d/x.ttl").touch()
+    assert [source.name for source in find_sources("d", DOCUMENT_SUFFIXES)] == ["x.ttl"]
+    assert [source.name for source in find_sources("d", (*TABLE_SUFFIXES, ".ttl"))][-1] == "x.ttl"
