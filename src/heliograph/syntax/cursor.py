@@ -151,10 +151,24 @@ class Cursor:
         return self.error(refusal.code, f"{refusal.name} is not supported", fix=refusal.fix, at=at)
 
     def _hint(self) -> str | None:
+        """A fix for mistakes that other languages teach."""
+        if self.kind in _HINTS:
+            return _HINTS[self.kind]
+        if self.kind == "=" and self.kinds[self.at - 1] == "=":
+            return "equality is a single ="
+        if self.word == "<>":
+            return "write != for unequal"
         if self.kind == "iri" and not self.word[1:2].isalpha():
             return "write spaces around < and > where they compare"
         word = near(self.word) if self.word.isalpha() else None
         return f"did you mean {word}?" if word and word.upper() != self.kind else None
+
+
+_HINTS = {
+    "AND": "write && for and",
+    "OR": "write || for or",
+    ",": "write no commas between variables, and one between arguments",
+}
 
 
 def _short(text: str, limit: int = 40) -> str:

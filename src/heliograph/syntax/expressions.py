@@ -193,7 +193,7 @@ def loose_literal(cursor: Cursor) -> Term:
     text = cursor.fixed(Role.OBJECT)
     assert isinstance(text, Term)
     if text.datatype != XSD_STRING:
-        raise cursor.unexpected("no second tag or type")
+        raise cursor.error("HG-400", f"found {cursor.word}, a second tag or type of one literal")
     if cursor.kind == "lang":
         language = cursor.word[1:]
         cursor.at += 1
@@ -214,9 +214,8 @@ def loose_literal(cursor: Cursor) -> Term:
 
 def _function(cursor: Cursor, clause: str) -> Expression:
     """A call by IRI: the metrics, or a refusal."""
-    at = cursor.at
-    name = cursor.fixed(Role.OPERAND)
-    cursor.at = at
+    name = cursor.fixed(Role.CALLED)
+    cursor.at -= 1
     if not isinstance(name, Term) or name.is_literal:
         cursor.at += 1
         raise cursor.unexpected("an operator")

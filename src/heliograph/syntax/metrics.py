@@ -6,31 +6,13 @@ never meets an argument it cannot use.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from heliograph.syntax.cursor import Cursor
 from heliograph.syntax.nodes import Role
 from heliograph.syntax.query import Expression, Metric, Node
+from heliograph.syntax.signatures import SIGNATURES, near_metric
 from heliograph.terms import HG, Term
 from heliograph.values import XSD_INTEGER
 
-# How each function is written, for messages.
-SIGNATURES = {
-    "degree": "hg:degree(?x) or hg:degree(?x, :property)",
-    "indegree": "hg:indegree(?x) or hg:indegree(?x, :property)",
-    "outdegree": "hg:outdegree(?x) or hg:outdegree(?x, :property)",
-    "clustering": "hg:clustering(?x)",
-    "transitivity": "hg:transitivity()",
-    "averageClustering": "hg:averageClustering()",
-    "distance": 'hg:distance(?a, ?b[, "undirected"][, "weight"][, :property…])',
-    "cliques": "hg:cliques(k) with k from 1 to 5",
-    "betweenness": "hg:betweenness(?x)",
-    "density": "hg:density() or hg:density(?x, hops)",
-    "dense": "hg:dense(?x)",
-    "steiner": "hg:steiner(?a, ?b, …[, hg:via(:property)…])",
-    "steinerPoint": "hg:steinerPoint(?x, ?a, ?b, …)",
-    "via": "hg:via(:property) among the arguments of hg:steiner",
-}
 _DISTANCE_WORDS = ("undirected", "weight")
 _MOST_CLIQUES = 5
 
@@ -40,7 +22,7 @@ def parse_metric(cursor: Cursor) -> Metric:
     opened = cursor.at
     name = _name(cursor)
     if name == "via":
-        raise cursor.error("HG-432", "hg:via outside of hg:steiner", fix=f"write {SIGNATURES['via']}")
+        raise _wrong(cursor, "via", opened, "hg:via outside of hg:steiner")
     return Metric(name, _arguments(cursor, name, opened))
 
 
@@ -49,8 +31,7 @@ def _name(cursor: Cursor) -> str:
     assert isinstance(term, Term)
     name = term.value[len(HG) :]
     if name not in SIGNATURES:
-        close = get_close_matches(name.lower(), {known.lower(): known for known in SIGNATURES}, n=1, cutoff=0.5)
-        known = next((known for known in SIGNATURES if close and known.lower() == close[0]), None)
+        known = near_metric(name)
         fix = f"did you mean {SIGNATURES[known]}?" if known else f"the functions are {' '.join(SIGNATURES)}"
         raise cursor.error("HG-430", f"no function hg:{name}", fix=fix, at=cursor.at - 1)
     return name

@@ -13,7 +13,8 @@ from enum import Enum
 from heliograph.syntax.iris import is_absolute, resolve
 from heliograph.syntax.query import Node
 from heliograph.syntax.regex import regex_problem
-from heliograph.terms import PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
+from heliograph.syntax.signatures import SIGNATURES
+from heliograph.terms import HG, PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
 _VARIABLE, _NAME, _LITERAL, _BLANK = "variable", "IRI", "literal", "blank node"
@@ -27,6 +28,7 @@ class Role(Enum):
     OBJECT = ("the object of a triple", (_VARIABLE, _NAME, _LITERAL, _BLANK))
     CLASS = ("an end of an is-a form", (_VARIABLE, _NAME, _BLANK))
     OPERAND = ("part of an expression", (_VARIABLE, _NAME, _LITERAL))
+    CALLED = ("a function", (_VARIABLE, _NAME, _LITERAL, _BLANK))
     VARIABLE = ("a variable", (_VARIABLE,))
     NUMBER = ("a number", (_LITERAL,))
     CONSTANT = ("a constant", (_NAME, _LITERAL))
@@ -38,7 +40,7 @@ class Role(Enum):
     def __init__(self, title: str, kinds: tuple[str, ...]) -> None:
         self.title = title
         self.kinds = kinds
-        self.checked = title.startswith(("a pattern", "a number"))
+        self.checked = title.startswith(("a pattern", "a number", "part", "the property"))
 
     __hash__ = object.__hash__  # members are single: their identity will do, and is faster than their name
 
@@ -149,7 +151,17 @@ def _check(role: Role, node: Node, text: str) -> None:
         if _NUMBER.fullmatch(text) is None:
             raise Problem("HG-403", f"{text} where a number is wanted")
     elif isinstance(node, Term):
-        _check_regex(node, "i" if role is Role.REGEX_I else "")
+        if role is Role.PREDICATE or role is Role.OPERAND:
+            _check_metric(node, text, role)
+        else:
+            _check_regex(node, "i" if role is Role.REGEX_I else "")
+
+
+def _check_metric(node: Term, text: str, role: Role) -> None:
+    """A metric is called; by its bare name it would be an IRI that nothing is ever equal to."""
+    if node.value.startswith(HG) and node.value[len(HG) :] in SIGNATURES:
+        fix = f"call it in a FILTER of a watch interest: {SIGNATURES[node.value[len(HG) :]]}"
+        raise Problem("HG-431", f"the metric {text} as {role.title} is not supported", fix)
 
 
 def _check_regex(node: Term, flags: str) -> None:

@@ -170,6 +170,8 @@ def _count(cursor: Cursor, draft: Draft) -> None:
     cursor.expect("AS", "AS and a variable")
     draft.counts_at.append(cursor.at)
     draft.counts.append(_variable(cursor, "AS"))
+    if draft.counts[-1] in draft.counts[:-1]:
+        raise cursor.error("HG-407", f"two counts named {draft.counts[-1]}", fix="drop one of them", at=cursor.at - 1)
     cursor.close(")", opened)
 
 
@@ -206,7 +208,8 @@ def _no_element(cursor: Cursor, opened: int) -> SparqlError:
         return cursor.refused(refusals.QUOTED)
     if cursor.kind == "end":
         cursor.close("}", opened)
-    return cursor.unexpected("a triple, FILTER, VALUES or }")
+    behind_triple = cursor.kinds[cursor.at - 1] not in ("{", ".")
+    return cursor.unexpected(". ; , FILTER, VALUES or }" if behind_triple else "a triple, FILTER, VALUES or }")
 
 
 def _nested(cursor: Cursor) -> refusals.Refusal:
@@ -258,7 +261,7 @@ def _row(cursor: Cursor, width: int) -> tuple[Term | None, ...]:
         row.append(_data(cursor))
     cursor.close(")", opened)
     if len(row) != width:
-        message = f"{len(row)} values for {width} variables of VALUES"
+        message = f"{len(row)} value{'s' * (len(row) != 1)} for {width} variable{'s' * (width != 1)} of VALUES"
         raise cursor.error("HG-406", message, fix="write one for each, UNDEF where it is free", at=opened)
     return tuple(row)
 
@@ -309,12 +312,13 @@ def _having(cursor: Cursor, draft: Draft) -> None:
         stray = stray_variable(condition, draft.group_by)
         if stray is not None:
             fix = f"write COUNT(*) for the count, or add {stray} to GROUP BY"
+            at = next(index for index in range(at, cursor.at) if cursor.words[index][1:] == stray.name)
             raise cursor.error("HG-407", f"{stray} in HAVING is no variable of GROUP BY", fix=fix, at=at)
         draft.having.append(condition)
 
 
 def _surplus(cursor: Cursor) -> SparqlError:
-    if cursor.kind in ("UNION", "{"):
+    if cursor.kind == "UNION":
         return cursor.refused(refusals.REFUSED["UNION"])
     if cursor.kind == "GROUP":
         return cursor.error("HG-400", "GROUP BY behind HAVING", fix="write GROUP BY first")

@@ -38,7 +38,7 @@ _STRING = (
 _EXPONENT = r"[eE][+-]?[0-9]++"
 _NUMBER = rf"(?<![{_NAME}])(?:[0-9]++(?:\.[0-9]*+{_EXPONENT}|\.[0-9]++|{_EXPONENT})?|\.[0-9]++(?:{_EXPONENT})?)"
 
-_LIFTED = {
+LIFTED = {
     "var": _VARIABLE,
     "pname": _PNAME,
     "iri": _IRI,
@@ -55,8 +55,8 @@ _FIXED = {
     "bad": r"[\s\S]",
 }
 
-LIFT = re.compile("(" + "|".join(_LIFTED.values()) + ")")
-LEXER = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in (_LIFTED | _FIXED).items()))
+LIFT = re.compile("(" + "|".join(LIFTED.values()) + ")")
+LEXER = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in (LIFTED | _FIXED).items()))
 
 # The kinds that stand for a node of the graph; the parser treats them alike and checks them by role.
 NODES = frozenset({"var", "pname", "iri", "string", "number", "blank"})
@@ -125,15 +125,23 @@ _OPENERS = {'"': "a string", "'": "a string", "<": "an IRI"}
 def _unreadable(text: str, start: int) -> SparqlError:
     character = text[start]
     if character in _OPENERS:
-        start -= 2 if text[start - 2 : start] == character * 2 else 0
+        start = _long_string(text) or start
         what = f"{_OPENERS[character]} that is not closed"
         return problem(text, start, "HG-401", what, fix=_CLOSE[character], length=len(text) - start)
     if character == "\\":
         return problem(text, start, "HG-401", "a backslash that escapes nothing", fix="see SPARQL's list of escapes")
+    if character == "&":
+        return problem(text, start, "HG-400", "a single &", fix="write && for and")
     if character == "_":
         return problem(text, start, "HG-400", "a name that begins with _", fix="write _:label for a blank node")
     fix = "names with such characters are written in angle brackets or percent-encoded, text in quotes"
     return problem(text, start, "HG-400", f"the character {character!r} stands for nothing here", fix=fix)
+
+
+def _long_string(text: str) -> int | None:
+    """Where a string in three quotes opens that is never closed: the lexer took its first two for an empty string."""
+    empty = (match for match in LEXER.finditer(text) if match[0] in ('""', "''"))
+    return next((match.start() for match in empty if text[match.end() : match.end() + 1] == match[0][0]), None)
 
 
 _CLOSE = {
