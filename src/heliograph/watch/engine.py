@@ -155,6 +155,11 @@ class Watch:
             )
         return row.outcome._replace(seq=self._sequence.take(row))
 
+    @property
+    def seq(self) -> int | None:
+        """The seq of the latest update: where the graph stands."""
+        return self._sequence.last
+
     # --- questions ----------------------------------------------------------------------------------------------
 
     def explain(self, subscription: str, publication: int | str | None = None) -> Explanation:
