@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 
 import typer
@@ -97,7 +97,5 @@ def _is_of_the_framework(error: Exception) -> bool:
 
 def _silence_stdout() -> None:
     """The reader of our pipe has gone: nothing more is written, not even by the interpreter's last flush."""
-    try:
+    with suppress(OSError):  # standard output may be no file at all, as in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError:
-        sys.stdout = open(os.devnull, "w")

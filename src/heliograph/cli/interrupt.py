@@ -27,7 +27,9 @@ class Interrupts:
             self._before = signal.signal(signal.SIGINT, self._on_signal)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._mine:
             signal.signal(signal.SIGINT, self._before)
 

@@ -30,10 +30,16 @@ COMMANDS = {
     "explain": Lazy(
         "heliograph.cli.explain:explain_app", "Why a subscription matched a publication, or why not.", UNDERSTAND
     ),
-    "lint": Lazy("heliograph.cli.lint:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND),
-    "demo": Lazy("heliograph.cli.demo:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND),
+    "lint": Lazy(
+        "heliograph.cli.lint:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND
+    ),
+    "demo": Lazy(
+        "heliograph.cli.demo:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND
+    ),
     "generate": Lazy(
-        "heliograph.cli.generate:generate_app", "Write a seeded workload of any size, with its expected answer.", WORKSHOP
+        "heliograph.cli.generate:generate_app",
+        "Write a seeded workload of any size, with its expected answer.",
+        WORKSHOP,
     ),
     "bench": Lazy("heliograph.cli.bench:bench", "Measure: row, workload, measured, spread, target, pass.", WORKSHOP),
     "doctor": Lazy("heliograph.cli.doctor:doctor_command", "Check this machine, and say what to do.", WORKSHOP),

@@ -141,7 +141,7 @@ def read_prefixes(given: list[str] | None) -> dict[str, str]:
         name, equals, namespace = text.partition("=")
         if not equals or ":" not in namespace or any(character in name for character in ":<> "):
             raise UsageError(
-                "HG-021", f"--prefix {text} declares no prefix", fix="write --prefix ex=http://example.org/"
+                "HG-031", f"--prefix {text} declares no prefix", fix="write --prefix ex=http://example.org/"
             )
         prefixes[name] = namespace.removeprefix("<").removesuffix(">")
     return prefixes

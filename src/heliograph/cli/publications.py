@@ -1,0 +1,90 @@
+"""Publications from files and pipes, in batches: tables, RDF documents and feeds, mixed as they come.
+
+The laws: over all files of a call the rows with one publication_id are one publication, so tables are grouped as a
+whole before the first is published; on a pipe a change of id ends a publication. Publications come in the order of
+their first row, files in the order of their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from heliograph.cli.run import Batch, Run, unreadable
+from heliograph.filter.encoding import encode
+from heliograph.publications import Publications, Triples
+from heliograph.tables.grouping import complete_publications
+from heliograph.tables.reader import Whole, read_all, read_table
+from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
+from heliograph.vocabulary import Vocabulary
+
+BATCH = 1000
+_SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
+
+
+def read_publications(
+    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, size: int = BATCH
+) -> Iterator[Batch]:
+    """The publications of `--publications`, in order, so many at a time."""
+    sources = find_sources(spec, _SUFFIXES)
+    if sources[0].is_pipe:
+        reads = run.checked("--publications", read_table("publications", sources))
+        for read in complete_publications(reads):
+            yield Batch(read, read.table.num_rows)
+        return
+    count, unread = 0, False
+    for batch in _in_order(sources, vocabulary, prefixes, size):
+        count += batch.size
+        unread = unread or any(entry.item is None for entry in batch.rejected)
+        yield batch
+    if unread and not count:
+        raise unreadable("--publications")
+
+
+def _in_order(sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], size: int) -> Iterator[Batch]:
+    """Tables are read first, because a later file may add to a publication; they are published in their turn."""
+    tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
+    whole = read_all("publications", tables)
+    publications, rejected = encode(whole, vocabulary, prefixes)
+    if rejected:
+        yield Batch(some(publications, 0, 0), 0, rejected)
+    ends = _ends(tables, whole, publications)
+    done = 0
+    for source in sources:
+        if source.suffix in TABLE_SUFFIXES:
+            yield from _slices(publications, done, ends[source.name], size)
+            done = ends[source.name]
+        else:
+            yield from _documents(source, vocabulary, size)
+
+
+def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dict[str, int]:
+    """For each table, how many publications begin in it or before it."""
+    first: dict[str | None, int] = {}
+    places = {source.name: number for number, source in enumerate(tables)}
+    for part in whole.parts:
+        for publication_id in part.table["publication_id"].unique().to_pylist():
+            first.setdefault(publication_id, places[str(part.source)])
+    begins = np.maximum.accumulate(np.array([first[id] for id in publications.ids], np.int64))
+    return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
+
+
+def _documents(source: Source, vocabulary: Vocabulary, size: int) -> Iterator[Batch]:
+    from heliograph.feeds import read_documents
+
+    for documents in read_documents([source], vocabulary.overlay(), batch=size):
+        yield Batch(documents.publications, len(documents.publications.ids), documents.rejected)
+
+
+def _slices(publications: Publications, start: int, end: int, size: int) -> Iterator[Batch]:
+    for first in range(start, end, size):
+        last = min(first + size, end)
+        yield Batch(some(publications, first, last), last - first)
+
+
+def some(publications: Publications, first: int, last: int) -> Publications:
+    """The publications from number `first` up to `last`."""
+    offsets = publications.offsets[first : last + 1]
+    triples = Triples(*(column[offsets[0] : offsets[-1]] for column in publications.triples))
+    return Publications(publications.vocabulary, publications.ids[first:last], offsets - offsets[0], triples)

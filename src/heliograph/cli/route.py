@@ -1,0 +1,171 @@
+"""`heliograph route`: which subscribers can each event reach along a valid path?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from heliograph.cli.options import Output, takes
+
+if TYPE_CHECKING:
+    from heliograph.cli.run import Run
+    from heliograph.route import Route
+    from heliograph.tables.reads import Read
+
+RESULTS = "Results"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The graph of publishers, intermediaries and subscribers."""
+
+    nodes: Annotated[
+        str,
+        typer.Option(
+            "--nodes", "-n", metavar="N", help="Table (node_id, [targeting], [cost], [labels]); - reads NDJSON."
+        ),
+    ]
+    edges: Annotated[
+        str,
+        typer.Option(
+            "--edges", "-e", metavar="E", help="Table (source, target, [edge_id], [targeting], [cost]); - reads NDJSON."
+        ),
+    ]
+    match: Annotated[
+        Literal["superset", "subset", "intersects"] | None,
+        typer.Option(
+            "--match",
+            metavar="superset|subset|intersects",
+            help="Compare the nodes' labels with the event's attribute `labels`, in place of targeting.",
+        ),
+    ] = None
+
+
+EventsOption = Annotated[
+    str,
+    typer.Option(
+        "--events",
+        "-v",
+        metavar="V",
+        help="Table (event_id, publisher, attributes): a file, a folder, a glob; - reads NDJSON.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Which results are wanted, and how they are shown."""
+
+    subscribers_only: Annotated[
+        bool,
+        typer.Option("--subscribers-only", help="Only nodes without outgoing edges.", rich_help_panel=RESULTS),
+    ] = False
+    rank: Annotated[
+        Literal["cost"] | None,
+        typer.Option("--rank", metavar="cost", help="Cheapest path first; implies --paths.", rich_help_panel=RESULTS),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="K", min=0, help="At most K results per event.", rich_help_panel=RESULTS),
+    ] = None
+    paths: Annotated[bool, typer.Option("--paths", help="Show a valid path as evidence.", rich_help_panel=RESULTS)] = (
+        False
+    )
+    hops: Annotated[
+        int | None,
+        typer.Option("--hops", metavar="H", min=0, help="Paths of at most H edges.", rich_help_panel=RESULTS),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOptions:
+    exchange: Exchange
+    events: EventsOption
+    results: Results
+    output: Output
+    what_if: Annotated[
+        str | None,
+        typer.Option(
+            "--what-if",
+            metavar="CHANGES",
+            help="Table (kind, op, node_id | source, target, targeting, cost): write the deliveries that these changes "
+            "would add or take away (event_id, node_id, before, after).",
+            rich_help_panel=RESULTS,
+        ),
+    ] = None
+
+
+@takes(RouteOptions)
+def route_command(options: RouteOptions) -> int:
+    """Which subscribers can each event reach along a valid path?
+
+    One notification for each node reached through nodes and edges that all accept the event.
+    """
+    from heliograph.cli.interests import once
+    from heliograph.cli.rows import read_events
+    from heliograph.cli.run import Run
+
+    once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
+    if options.what_if is not None:
+        return _what_if(options, options.what_if)
+    chosen = options.results
+    with Run(options.output) as run:
+        engine = load_route(options.exchange, read_exchange(options.exchange, run), run)
+        batches = read_events(options.events, run)
+        run.publish_all(
+            "events",
+            batches,
+            lambda items: engine.publish(
+                items,
+                paths=chosen.paths,
+                rank=chosen.rank,
+                limit=chosen.limit,
+                subscribers_only=chosen.subscribers_only,
+                hops=chosen.hops,
+            ),
+        )
+    return run.exit_code
+
+
+class Tables(NamedTuple):
+    """The exchange as it was read."""
+
+    nodes: Read
+    edges: Read
+
+    def names(self) -> list[str | None]:
+        columns = (self.nodes.table["node_id"], self.edges.table["source"], self.edges.table["target"])
+        return list(dict.fromkeys(name for column in columns for name in column.to_pylist()))
+
+
+def read_exchange(exchange: Exchange, run: Run) -> Tables:
+    with run.loading():
+        nodes = run.whole("--nodes", "nodes", exchange.nodes)
+        return Tables(nodes, run.whole("--edges", "edges", exchange.edges))
+
+
+def load_route(exchange: Exchange, tables: Tables, run: Run) -> Route:
+    """An engine over the exchange."""
+    from heliograph.route import Route
+
+    with run.loading():
+        engine = Route(match=exchange.match)
+        run.reject(engine.add_nodes(tables.nodes).rejected, tables.nodes.source)
+        run.reject(engine.add_edges(tables.edges).rejected, tables.edges.source)
+        run.subscribed(engine.stats().subscriptions)
+    return engine
+
+
+def _what_if(options: RouteOptions, changes: str) -> int:
+    from heliograph.cli.run import Run
+
+    with Run(options.output, "what_if") as run:
+        engine = load_route(options.exchange, read_exchange(options.exchange, run), run)
+        proposed = run.whole("--what-if", "changes", changes)
+        events = run.whole("--events", "events", options.events)
+        found = engine.compare(proposed, events)
+        run.reject(found.rejected)
+        run.write(found.table)
+    return run.exit_code

@@ -1,0 +1,177 @@
+"""One run of a verb: batches in; notifications, what was rejected and the measurements out.
+
+The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe sees
+its answers at once; every rejected item is reported once; Ctrl-C ends the run between two batches, all of it written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.cli.guard import Exit
+from heliograph.cli.interrupt import Interrupts
+from heliograph.cli.options import Output, check_engine
+from heliograph.cli.progress import Bar
+from heliograph.errors import TableError, UsageError
+from heliograph.model import Notifications, Rejected, Rejections, Stats
+from heliograph.tables.reader import read_all
+from heliograph.tables.reads import Read
+from heliograph.tables.sources import find_sources
+from heliograph.tables.writer import StreamWriter, Writer, open_writer
+
+_REMEMBERED = 10_000  # refused items that are kept in mind
+
+
+class Batch(NamedTuple):
+    """What is published in one call, how many publications or rows that is, and what was rejected on the way."""
+
+    items: Any
+    size: int
+    rejected: Iterable[Rejected] = ()
+
+
+class Run:
+    """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
+
+    def __init__(self, output: Output, table: str = "notifications") -> None:
+        check_engine(output.engine)
+        _check_stats(output.stats)
+        self._stats_path = output.stats
+        self._out = open_writer(table, output.out)
+        self._refusals: Writer = (
+            open_writer("rejected", output.rejected) if output.rejected else StreamWriter("rejected", sys.stderr.buffer)
+        )
+        self._rejected = 0
+        self.refused: dict[str, Rejected] = {}
+        """The first refused items by their id."""
+        self._interrupted = False
+        self._load_ns = 0
+        self.stats = Stats()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """A failed run leaves no output behind, but what was rejected stays: it says why."""
+        self._refusals.__exit__(None, None, None)
+        self._out.__exit__(kind, error, trace)
+        if kind is None and self._stats_path is not None:
+            _write_stats(self._stats_path, replace(self.stats, rejected=self._rejected, load_ns=self._load_ns))
+
+    # --- going in -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """What is done here counts as loading."""
+        started = time.perf_counter_ns()
+        yield
+        self._load_ns += time.perf_counter_ns() - started
+
+    def subscribed(self, count: int) -> None:
+        """How many subscriptions the engine has, should nothing be published at all."""
+        self.stats += Stats(subscriptions=count)
+
+    def checked(self, option: str, reads: Iterable[Read]) -> Iterator[Read]:
+        """The same reads; if all there was could not be read, the run fails."""
+        rows, unread = 0, False
+        for read in reads:
+            rows += read.table.num_rows + sum(entry.item is not None for entry in read.rejected)
+            unread = unread or any(entry.item is None for entry in read.rejected)
+            yield read
+        if unread and not rows:
+            raise unreadable(option)
+
+    def whole(self, option: str, name: str, spec: str) -> Read:
+        """A whole table at once; what was refused of it is reported."""
+        sources = find_sources(spec)
+        found = read_all(name, sources)
+        self.reject(found.rejected)
+        rows = [part.rows for part in self.checked(option, found.parts)]
+        numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, Rejections(), numbers)
+
+    def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
+        """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""
+        with Bar(what) as bar, Interrupts() as interrupts:
+            try:
+                for batch in self._timed(batches):
+                    with interrupts.batch():
+                        self.reject(batch.rejected)
+                        wanted = self.report(publish(batch.items))
+                    bar.advance(batch.size)
+                    if not wanted:
+                        break
+            except KeyboardInterrupt:
+                self._interrupted = True
+
+    def _timed(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches; getting them counts as parsing."""
+        coming = iter(batches)
+        while True:
+            started = time.perf_counter_ns()
+            batch = next(coming, None)
+            self.stats += Stats(subscriptions=self.stats.subscriptions, parse_ns=time.perf_counter_ns() - started)
+            if batch is None:
+                return
+            yield batch
+
+    # --- coming out ---------------------------------------------------------------------------------------------
+
+    def report(self, notifications: Notifications) -> bool:
+        """Writes what a call gave; False once nobody reads any more."""
+        self.stats += notifications.stats
+        self.reject(notifications.rejected)
+        return self._out.write(notifications.table)
+
+    def write(self, table: pa.Table) -> bool:
+        return self._out.write(table)
+
+    def reject(self, rejected: Iterable[Rejected], source: str | None = None) -> None:
+        """Writes what was refused; `source` stands in where an item does not know its own."""
+        items = [entry if entry.source or not source else replace(entry, source=source) for entry in rejected]
+        if items:
+            self._rejected += len(items)
+            if len(self.refused) < _REMEMBERED:
+                self.refused.update((entry.item, entry) for entry in items if entry.item)
+            self._refusals.write(Rejections(items).table)
+
+    @property
+    def exit_code(self) -> Exit:
+        if self._interrupted:
+            return Exit.INTERRUPTED
+        return Exit.REJECTED if self._rejected else Exit.DONE
+
+
+def unreadable(option: str) -> TableError:
+    return TableError("HG-210", f"nothing could be read from {option}", fix="see what was rejected, and why")
+
+
+def _check_stats(path: str | None) -> None:
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        folder = Path(path).parent
+        raise UsageError("HG-025", f"no folder {folder} for {path}", fix=f"make it: mkdir -p {folder}")
+
+
+def _write_stats(path: str, stats: Stats) -> None:
+    text = json.dumps(dict(stats), indent=2) + "\n"
+    target = Path(path)
+    if target.exists() and not target.is_file():  # a device or a named pipe
+        target.write_text(text)
+        return
+    part = target.with_name(f".{target.name}.part")
+    part.write_text(text)
+    os.replace(part, target)

@@ -1,0 +1,134 @@
+"""`heliograph watch`: which queries over an evolving graph does each update make true or false?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from heliograph.cli.options import Interests, Output, takes
+
+if TYPE_CHECKING:
+    from heliograph.cli.interests import Subscriber
+    from heliograph.cli.run import Batch, Run
+    from heliograph.watch import Watch
+
+GRAPH = "The graph"
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """The graph and how it changes."""
+
+    updates: Annotated[
+        str,
+        typer.Option(
+            "--updates",
+            "-u",
+            metavar="U",
+            help="Table ([seq], op, subject, property, object, [weight], [at]): file, folder or glob; - reads NDJSON.",
+        ),
+    ]
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            "-g",
+            metavar="G",
+            help="What is there at the start, not reported: tables with subject, property, object, or RDF documents.",
+            rich_help_panel=GRAPH,
+        ),
+    ] = None
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window", metavar="7d", help="Forget edges older than this: 45s 30m 12h 7d 2w.", rich_help_panel=GRAPH
+        ),
+    ] = None
+    window_updates: Annotated[
+        int | None,
+        typer.Option(
+            "--window-updates", metavar="N", min=1, help="Forget edges older than N updates.", rich_help_panel=GRAPH
+        ),
+    ] = None
+    mode: Annotated[
+        Literal["each", "change"],
+        typer.Option(
+            "--mode", metavar="each|change", help="Report each match, or only when a query becomes true or false."
+        ),
+    ] = "each"
+    initial: Annotated[bool, typer.Option("--initial", help="Report first what holds already.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    evolution: Evolution
+    interests: Interests
+    output: Output
+    witness: Annotated[bool, typer.Option("--witness", help="Show the edges of each match as evidence.")] = False
+
+
+@takes(WatchOptions)
+def watch_command(options: WatchOptions) -> int:
+    """Which queries over an evolving graph does each update make true or false?
+
+    One notification for each match gained (+) or lost (-), with the number of the update that caused it.
+    """
+    from heliograph.cli.interests import once
+    from heliograph.cli.run import Run
+
+    interests, evolution = options.interests, options.evolution
+    once(interests.subscriptions, interests.patterns, interests.constraints, interests.taxonomy, evolution.updates)
+    with Run(options.output) as run:
+        engine = load_watch(interests, evolution, run)
+        run.publish_all(
+            "updates", read_updates(evolution, run), lambda items: engine.publish(items, witness=options.witness)
+        )
+    return run.exit_code
+
+
+def load_watch(
+    interests: Interests, evolution: Evolution, run: Run, before: Callable[[Subscriber], Subscriber] | None = None
+) -> Watch:
+    """An engine over the graph at the start, with all subscriptions that the options name.
+
+    `before` may put something between the options and the engine.
+    """
+    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.watch import Watch
+
+    with run.loading():
+        context = read_context(interests, run)
+        engine = Watch(
+            evolution.mode,
+            taxonomy=context.taxonomy,
+            prefixes=context.prefixes,
+            initial=evolution.initial,
+            window=evolution.window,
+            window_updates=evolution.window_updates,
+        )
+        if evolution.graph is not None:
+            load_graph(engine, evolution.graph, run)
+        subscribe(before(engine) if before else engine, interests, run)
+        run.subscribed(engine.stats().subscriptions)
+    return engine
+
+
+def load_graph(engine: Watch, spec: str, run: Run) -> None:
+    """Loads what the graph holds at the start."""
+    from heliograph.cli.graphs import read_graph
+
+    for items, _, rejected in read_graph(spec, engine.vocabulary, run):
+        run.reject(rejected)
+        run.reject(engine.load_graph(items).rejected, spec)
+
+
+def read_updates(evolution: Evolution, run: Run) -> Iterator[Batch]:
+    """The updates in batches; an empty one comes first, for what holds at the start."""
+    from heliograph.cli.rows import read_rows
+    from heliograph.cli.run import Batch
+
+    yield Batch([], 0)
+    yield from read_rows("--updates", "updates", evolution.updates, run)
