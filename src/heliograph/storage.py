@@ -245,13 +245,7 @@ def _listed(versions: Collection[int]) -> str:
 
 
 def _open_array(folder: Path, name: str) -> np.ndarray[Any, Any]:
-    file = _file(folder, "arrays", name)
-    try:
-        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-    except ValueError:
-        array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)  # what is empty cannot be mapped
-        array.flags.writeable = False
-        return array
+    return np.asarray(np.load(_file(folder, "arrays", name), mmap_mode="r", allow_pickle=False))
 
 
 def _open_table(folder: Path, name: str) -> pa.Table:

@@ -95,10 +95,7 @@ def canonical(value: Value) -> str:
 
 def to_float32(number: float) -> float:
     """`number` rounded to IEEE single precision, infinite where it overflows."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", number))[0])
-    except OverflowError:
-        return math.copysign(math.inf, number)
+    return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
 def _read_integer(lexical: str) -> Value | None:
