@@ -1,6 +1,6 @@
 """route: which nodes can a publisher's event reach along a path whose every node and edge accepts it?
 
-`Route` is loaded when first used, because the plain walk in `baselines`, on which it stands, reads this package's graph.
+`Route` is loaded when first used, because the plain walk that it stands on (in `baselines`) reads this package's graph.
 """
 
 from __future__ import annotations

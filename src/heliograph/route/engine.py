@@ -201,7 +201,7 @@ def _route_all(graph: Graph, read: Events, options: Options, match: str | None) 
         try:
             _check_publisher(graph, event)
         except PublicationError as error:
-            rejected.append(Rejected.of(error, item=event.id))
+            rejected.append(Rejected.of(error, read.source, event.id))
             continue
         acceptance = Acceptance(event, match)
         found = _found(graph, event, acceptance, options)

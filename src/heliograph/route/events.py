@@ -25,6 +25,7 @@ class Event(NamedTuple):
 
 
 class Events(NamedTuple):
+    source: str | None
     events: list[Event]
     rejected: list[Rejected]
     errors: list[HeliographError]
@@ -33,7 +34,7 @@ class Events(NamedTuple):
 def read_events(items: Any, with_labels: bool) -> Events:
     """The events of a table or of Python items, in order; an id that comes twice is refused the second time."""
     read = as_table("events", items)
-    result = Events([], list(read.rejected), [])
+    result = Events(read.source, [], list(read.rejected), [])
     seen: set[str] = set()
     columns = (read.table.column(name).to_pylist() for name in ("event_id", "publisher", "attributes"))
     for row, cells in enumerate(zip(*columns, strict=True)):

@@ -51,7 +51,7 @@ def compare_versions(graph: Graph, changes: Any, read: Events, match: str | None
         else:
             error = PublicationError("HG-643", f"the publisher {event.publisher!r} is unknown before and after")
             errors.append(error)
-            rejected.append(Rejected.of(error, item=event.id))
+            rejected.append(Rejected.of(error, read.source, event.id))
     return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from heliograph.syntax.predicate_form import And, Constant, Or, Path, Predicate, attributes, spell_path, to_sql
+from heliograph.syntax.predicate_form import And, Or, Path, Predicate, attributes, spell_path, to_sql
 from heliograph.syntax.predicate_truth import Attributes, evaluate
 
 
@@ -15,9 +15,8 @@ def blame(predicate: Predicate, event: Attributes) -> str:
         return blame(next(part for part in predicate.operands if evaluate(part, event) is not True), event)
     if isinstance(predicate, Or):
         return "; and ".join(dict.fromkeys(blame(part, event) for part in predicate.operands))
-    if isinstance(predicate, Constant):
-        return f"it is {to_sql(predicate)} for every event"
-    return f"{to_sql(predicate)} ({_met(predicate, event)})"
+    met = _met(predicate, event)
+    return f"{to_sql(predicate)} ({met})" if met else f"{to_sql(predicate)} holds for no event"
 
 
 def _met(predicate: Predicate, event: Attributes) -> str:

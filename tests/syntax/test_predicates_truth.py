@@ -1,0 +1,107 @@
+"""What predicates say of events: the fixture's cases, and the naive twin on generated ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from heliograph.syntax.predicate_blame import blame
+from heliograph.syntax.predicate_form import And, Predicate
+from heliograph.syntax.predicate_like import matcher
+from heliograph.syntax.predicate_never import never_fails, never_holds
+from heliograph.syntax.predicate_truth import Attributes, accepts, evaluate
+from heliograph.syntax.predicates import parse_predicate
+from tests.syntax.predicate_naive import truth
+from tests.syntax.predicate_strategies import events, predicates
+
+FIXTURE = Path(__file__).parent / "fixtures" / "predicates.txt"
+ANSWERS = {"true": True, "false": False, "unknown": None}
+
+
+def cases() -> list[tuple[str, str, str]]:
+    lines = [line for line in FIXTURE.read_text("utf-8").splitlines() if line.strip() and not line.startswith("#")]
+    split = [tuple(part.strip() for part in line.split(" | ")) for line in lines]
+    return [(event, text, answer) for event, text, answer in split]
+
+
+@pytest.mark.parametrize(("event", "text", "answer"), cases())
+def test_case(event: str, text: str, answer: str) -> None:
+    attributes = Attributes(json.loads(event))
+    assert evaluate(parse_predicate(text), attributes) is ANSWERS[answer]
+    assert accepts(parse_predicate(text), attributes) is (answer == "true")
+
+
+@given(predicates, events)
+def test_agrees_with_the_naive_twin(form: Predicate, event: dict[str, Any]) -> None:
+    assert evaluate(form, Attributes(event)) is truth(form, event)
+
+
+@given(predicates, events)
+def test_what_never_holds_does_not_hold(form: Predicate, event: dict[str, Any]) -> None:
+    answer = evaluate(form, Attributes(event))
+    assert not (never_holds(form) and answer is True)
+    assert not (never_fails(form) and answer is False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FALSE",
+        "NULL",
+        "a = NULL",
+        "a BETWEEN 5 AND 3",
+        "a BETWEEN 'a' AND 3",
+        "a IN (NULL)",
+        "a LIKE NULL",
+        "a = 1 AND b BETWEEN 2 AND 1",
+        "a = 1 AND NOT a = 1",
+        "a = NULL OR FALSE",
+        "NOT (TRUE OR a = 1)",
+        "NOT NOT FALSE",
+        "NOT (NULL AND NOT FALSE)",
+    ],
+)
+def test_never_holds(text: str) -> None:
+    assert never_holds(parse_predicate(text))
+
+
+@pytest.mark.parametrize("text", ["a = 1 AND a = 2", "a > 5 AND a < 3", "NOT a = 1", "a", "NOT (a = 1 AND b = 2)"])
+def test_may_hold(text: str) -> None:
+    """On a list, two values can be met at once."""
+    assert not never_holds(parse_predicate(text))
+
+
+@given(predicates, events)
+def test_blame_speaks_of_what_failed(form: Predicate, event: dict[str, Any]) -> None:
+    attributes = Attributes(event)
+    if evaluate(form, attributes) is not True:
+        told = blame(form, attributes)
+        parts = form.operands if isinstance(form, And) else (form,)
+        failed = next(part for part in parts if evaluate(part, attributes) is not True)
+        assert told == blame(failed, attributes)
+        assert " is " in told or told.endswith("holds for no event")
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "told"),
+    [
+        ("t = 'a' AND age > 40", {"t": "a", "age": 35}, "age > 40 (age is 35)"),
+        ("age > 40", {}, "age > 40 (age is missing)"),
+        ("a = 1 OR b = 1", {"a": 2}, "a = 1 (a is 2); and b = 1 (b is missing)"),
+        ("NOT a IN (1, 2)", {"a": 1}, "NOT a IN (1, 2) (a is 1)"),
+        ("FALSE", {}, "FALSE holds for no event"),
+        ("a < b", {"a": 2, "b": 1}, "a < b (a is 2, b is 1)"),
+        ("s = 'x'", {"s": "y" * 100}, f"""s = 'x' (s is "{"y" * 56}...)"""),
+    ],
+)
+def test_blame(text: str, event: dict[str, Any], told: str) -> None:
+    assert blame(parse_predicate(text), Attributes(event)) == told
+
+
+def test_like_takes_linear_time() -> None:
+    """A backtracking matcher would not come back from this."""
+    assert not matcher("%a" * 40 + "b", None, False)("a" * 5000)
