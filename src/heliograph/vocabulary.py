@@ -10,7 +10,8 @@ Threads: writers take turns on a lock; readers need none, because a term is stor
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
@@ -29,6 +30,7 @@ from heliograph.typed import Typed, TypedColumns, interleaved, joined
 
 KIND = "vocabulary"
 VERSION = 1
+_VALUE, _QUALIFIER = itemgetter(1), itemgetter(2, 3)
 
 
 class CellIds(NamedTuple):
@@ -73,14 +75,19 @@ class Vocabulary:
     # --- one term -----------------------------------------------------------------------------------------------
 
     def intern(self, term: Term) -> int:
-        """The id of a term, a new one if it was not known."""
-        found = self._ids.get(term)
-        return self.intern_many((term,))[0] if found is None else found
+        """The id of a term, a new one if it was not known. `intern_many` is several times faster for new ones."""
+        found = self.find(term)
+        if found < 0:
+            self._append((term,))
+            found = self._ids[term]
+        return found
 
     def find(self, term: Term) -> int:
         """The id of a term, or -1."""
         found = self._ids.get(term)
-        return self.find_many((term,))[0] if found is None else found
+        if found is None:
+            found = -1 if self._below is None else self._below.find_many((term,))[0]
+        return found
 
     def term(self, id: int) -> Term:
         """The term of an id."""
@@ -106,19 +113,21 @@ class Vocabulary:
     def intern_many(self, terms: Sequence[Term]) -> list[int]:
         """The id of each term, new ones where it was not known."""
         found = self.find_many(terms)
-        if -1 in found:
-            with self._lock:
-                found = [self._append(term) if id < 0 else id for id, term in zip(found, terms, strict=True)]
-        return found
+        if -1 not in found:
+            return found
+        self._append([term for term, id in zip(terms, found, strict=True) if id < 0])
+        known = self._ids
+        return [known[term] if id < 0 else id for term, id in zip(terms, found, strict=True)]
 
-    def _append(self, term: Term) -> int:
-        known = self._ids.get(term)  # another writer, or an earlier term of this call, may have come first
-        if known is not None:
-            return known
-        _check_text(term)
-        self._terms.append(term)
-        self._ids[term] = id = len(self) - 1
-        return id
+    def _append(self, terms: Sequence[Term]) -> None:
+        """Adds those that are new, all or none of them."""
+        with self._lock:
+            known = self._ids  # another writer may have come first
+            new = dict.fromkeys(term for term in terms if term not in known)
+            _check_texts(new)
+            start = len(self)
+            self._terms.extend(new)
+            known.update(zip(new, range(start, start + len(new)), strict=True))
 
     # --- columns ------------------------------------------------------------------------------------------------
 
@@ -223,7 +232,9 @@ class Snapshot:
         return self._base.texts(qualifiers, self._size)
 
 
-def _check_text(term: Term) -> None:
-    for part in (term.value, term.datatype, term.language):
-        if not part.isascii():
-            spelling.check_unicode(part)
+def _check_texts(terms: Collection[Term]) -> None:
+    for text in map(_VALUE, terms):
+        if not text.isascii():
+            spelling.check_unicode(text)
+    for datatype, language in set(map(_QUALIFIER, terms)):
+        spelling.check_unicode(datatype + language)
