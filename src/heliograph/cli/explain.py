@@ -16,7 +16,9 @@ from heliograph.cli.watch import Evolution
 if TYPE_CHECKING:
     from heliograph.model import Explanation
 
-explain_app = typer.Typer(no_args_is_help=True, help="Why a subscription matched a publication, or why not.")
+explain_app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Why a subscription matched a publication, or why not."
+)
 
 
 @dataclass(frozen=True, slots=True)
