@@ -138,7 +138,7 @@ _BARE = re.compile(
     r"(?P<integer>[+-]?[0-9]+)|(?P<decimal>[+-]?[0-9]*\.[0-9]+)"
     r"|(?P<double>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)|(?P<boolean>true|false)"
 )
-_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(.+))?', re.DOTALL)
+_LITERAL = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^(.+))?', re.DOTALL)
 _BLANK = re.compile(r"_:([^\W_](?:[\w.\-·]*[\w\-·])?|[_](?:[\w.\-·]*[\w\-·])?)")
 _VARIABLE = re.compile(r"\?(\w+)")
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]*")
