@@ -106,6 +106,11 @@ def test_later_edges_that_hold_are_kept_beside_the_one_that_failed() -> None:
     assert "2 of 3 edges and constraints hold together" in why_not.summary
 
 
+def test_only_the_first_of_several_failures_is_named() -> None:
+    why_not = explained("ASK { ?p :author :Bob ; :venue :SIGMOD ; :year 2001 VALUES ?z { } }")
+    assert (why_not.failed, list(why_not.held)) == ("VALUES for ?z", ["p17 year 2001"])
+
+
 def test_a_constraint_over_two_edges() -> None:
     publication = ("d", [("x", "low", "5"), ("x", "high", "3")])
     why_not = explained("ASK { ?x :low ?a ; :high ?b FILTER(?a < ?b) }", publication)

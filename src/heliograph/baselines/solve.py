@@ -70,8 +70,14 @@ class _Search:
 
 
 def _descend(bindings: Solution, steps: tuple[Step, ...], conditions: tuple[Condition, ...]) -> _Level:
-    estimates = [step.estimate(bindings) for step in steps]
-    best = estimates.index(min(estimates))
+    """The step with the fewest ways comes next; one that has none settles it."""
+    best, fewest = 0, steps[0].estimate(bindings)
+    for position in range(1, len(steps)):
+        if not fewest:
+            break
+        ways = steps[position].estimate(bindings)
+        if ways < fewest:
+            best, fewest = position, ways
     return _Level(steps[best].extend(bindings), steps[:best] + steps[best + 1 :], conditions)
 
 

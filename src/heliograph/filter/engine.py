@@ -157,7 +157,7 @@ def _report(matches: Iterator[_Match], limit: int, tally: _Tally) -> Iterator[No
         shown = None
         if limit or subscription.query.counted:
             shown = evidence(Plan.of(subscription.query), publication.world, limit)
-            tally.truncated += shown is not None and shown.cut
+            tally.truncated += shown.cut
         yield Notification(
             subscription_id=subscription.id,
             subscriber=subscription.subscriber,

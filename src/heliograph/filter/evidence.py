@@ -31,12 +31,10 @@ class Evidence(NamedTuple):
         return json_text(self.shown)
 
 
-def evidence(plan: Plan, world: World, limit: int) -> Evidence | None:
-    """The evidence of a match with at most `limit` bindings, or None where none was asked for."""
+def evidence(plan: Plan, world: World, limit: int) -> Evidence:
+    """The evidence of a match, with at most `limit` bindings."""
     if plan.query.counted:
         return _counted(plan, world, limit)
-    if not limit:
-        return None
     names = shown_variables(plan.query)
     found = list(islice(plan.solutions(world), GUARD + 1))
     rows = {tuple(solution.get(name) for name in names): None for solution in found[:GUARD]}

@@ -72,7 +72,7 @@ def _matched(subscription: Subscription, publication: Publication, plan: Plan) -
         publication_id=publication.id,
         matched=True,
         summary=f"{publication.id} matches {subscription.id}",
-        evidence=None if shown is None else shown.shown,
+        evidence=shown.shown,
         held=tuple(spell_part(part, first) for part in _parts(subscription.query)),
     )
 
@@ -98,9 +98,9 @@ def _silent(subscription: Subscription, publication: Publication, kept: _Kept) -
 def _uncounted(subscription: Subscription, publication: Publication, plan: Plan) -> Explanation:
     """The pattern has solutions, or need not have any, but no group of them satisfies HAVING."""
     counts = plan.counts(publication.world)
-    largest = max(counts, key=counts.__getitem__, default=None)
+    largest = max(counts, key=counts.__getitem__)
     condition = "a match" if plan.query.having is None else spell_expression(plan.query.having)
-    failed = f"{condition}: {_count_words(plan, largest, counts)}"
+    failed = f"{condition}: {_count_words(plan, largest, counts[largest])}"
     return Explanation(
         verb="filter",
         subscription_id=subscription.id,
@@ -112,12 +112,10 @@ def _uncounted(subscription: Subscription, publication: Publication, plan: Plan)
     )
 
 
-def _count_words(plan: Plan, largest: GroupKey | None, counts: dict[GroupKey, int]) -> str:
-    if largest is None:
-        return "there is no group"
+def _count_words(plan: Plan, largest: GroupKey, count: int) -> str:
     pairs = zip(plan.query.group_by, largest, strict=True)
     group = ", ".join(f"{name} = {spell_node(term)}" for name, term in pairs if term is not None)
-    return f"the largest count was {counts[largest]}" + (f", of {group}" if group else "")
+    return f"the largest count was {count}" + (f", of {group}" if group else "")
 
 
 # --- keeping parts one by one -----------------------------------------------------------------------------------
