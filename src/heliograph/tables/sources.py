@@ -38,7 +38,7 @@ class Source(NamedTuple):
     @property
     def is_pipe(self) -> bool:
         """Standard input, a named pipe or a device: read once, as it comes."""
-        return self.path is None or _is_special(self.path)
+        return self.path is None or is_special(self.path)
 
 
 def find_sources(spec: str | os.PathLike[str], suffixes: Collection[str] = TABLE_SUFFIXES) -> list[Source]:
@@ -56,7 +56,8 @@ def find_sources(spec: str | os.PathLike[str], suffixes: Collection[str] = TABLE
     raise UsageError("HG-021", f"no such file: {text}", fix=_near(path, suffixes))
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
+    """Whether this is a named pipe or a device: neither a file nor a folder, but there."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -70,7 +71,7 @@ def _fits(path: Path | str, suffixes: Collection[str]) -> bool:
 
 def _file(path: Path, text: str, suffixes: Collection[str]) -> Source:
     """A single file, given by name; a named pipe needs no suffix."""
-    if not _fits(path, suffixes) and not _is_special(path):
+    if not _fits(path, suffixes) and not is_special(path):
         raise UsageError(
             "HG-022",
             f"{text} ends in {path.suffix or 'no suffix'}",

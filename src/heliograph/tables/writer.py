@@ -21,7 +21,7 @@ from heliograph.errors import Place, TableError, UsageError
 from heliograph.tables.columns import nulls
 from heliograph.tables.encoding import csv_table, ndjson_bytes
 from heliograph.tables.schemas import TableSchema, table_schema
-from heliograph.tables.sources import PIPE, TABLE_SUFFIXES
+from heliograph.tables.sources import PIPE, TABLE_SUFFIXES, is_special
 
 
 class Writer(Protocol):
@@ -40,16 +40,16 @@ def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
     if text == PIPE:
         return StreamWriter(name, sys.stdout.buffer)
     target = Path(text)
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if is_special(target):
         return StreamWriter(name, target.open("wb"), close=True)
     encoder = _ENCODERS.get(target.suffix.lower())
     if encoder is None:
         raise UsageError(
             "HG-022", f"{text} ends in {target.suffix or 'no suffix'}", fix=f"end it in {' '.join(TABLE_SUFFIXES)}"
         )
-    if target.is_dir():
+    if os.path.isdir(text):
         raise UsageError("HG-025", f"{text} is a folder", fix=f"give a file in it, such as {target / name}.parquet")
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise UsageError("HG-025", f"no folder {target.parent} for {text}", fix=f"make it: mkdir -p {target.parent}")
     return FileWriter(schema, target, encoder)
 
@@ -71,6 +71,9 @@ class StreamWriter:
             except BrokenPipeError:
                 self._wanted = False
                 _forget(self._stream)
+            except OSError as error:
+                _forget(self._stream)
+                raise _unwritable("the output", error) from error
         return self._wanted
 
     def __enter__(self) -> Self:
@@ -106,15 +109,15 @@ class FileWriter:
         self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
         try:
             self._file = self._part.open("xb")
-        except OSError as error:
-            raise _unwritable(path, error) from error
+        except (OSError, ValueError) as error:
+            raise _unwritable(str(path), error) from error
         self._encoder = encoder(schema, self._file)
 
     def write(self, table: pa.Table | pa.RecordBatch) -> bool:
         try:
             self._encoder.write(conform(self._schema, table))
         except OSError as error:
-            raise _unwritable(self._path, error) from error
+            raise _unwritable(str(self._path), error) from error
         return True
 
     def __enter__(self) -> Self:
@@ -123,23 +126,23 @@ class FileWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        wanted = kind is None or issubclass(kind, KeyboardInterrupt)
         try:
             self._encoder.close()
             self._file.close()
-            if kind is None or issubclass(kind, KeyboardInterrupt):
+            if wanted:
                 os.replace(self._part, self._path)
         except OSError as problem:
-            raise _unwritable(self._path, problem) from problem
+            if wanted:
+                raise _unwritable(str(self._path), problem) from problem
         finally:
             self._file.close()
             self._part.unlink(missing_ok=True)
 
 
-def _unwritable(path: Path, error: OSError) -> TableError:
-    reason = error.strerror or str(error)[:120]
-    return TableError(
-        "HG-209", f"cannot write it: {reason}", place=Place(str(path)), fix="check the folder and the disk"
-    )
+def _unwritable(name: str, error: OSError | ValueError) -> TableError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)[:120]
+    return TableError("HG-209", f"cannot write: {reason}", place=Place(name), fix="check the folder and the disk")
 
 
 def conform(schema: TableSchema, table: pa.Table | pa.RecordBatch) -> pa.Table:
