@@ -25,6 +25,22 @@ def refuse(*arguments, dir=None, **options):
     return make(*arguments, dir=dir, **options)
 tempfile.TemporaryFile = refuse
 """
+_USE = """
+import pyarrow as pa
+from heliograph import flat, hashtable
+from heliograph.kernels import cache
+from heliograph.terms import Position
+from heliograph.vocabulary import Vocabulary
+flat.pays = hashtable.pays = lambda count: True
+vocabulary = Vocabulary()
+column = pa.array(["a", "5", "b"])
+vocabulary.intern_cells(column, Position.OBJECT)
+loaded = Vocabulary.unpack(vocabulary.pack())
+assert loaded.intern_cells(column, Position.OBJECT).ids.tolist() == [0, 1, 2]
+used = [entry.dispatcher.stats for entry in cache.declared().values()]
+assert any(stats.cache_hits for stats in used)
+assert not any(stats.cache_misses for stats in used), used
+"""
 _WARM = """
 import json
 from heliograph.kernels import cache
@@ -43,18 +59,17 @@ def package(tmp_path: Path) -> Path:
     return copy
 
 
-def _run(package: Path, tmp_path: Path, *, read_only: bool, **environment: str) -> list[Any]:
+def _run(package: Path, tmp_path: Path, *, read_only: bool, use: str = "") -> list[Any]:
     nowhere = tmp_path / "file"
     nowhere.touch()
     (tmp_path / "tmp").mkdir(exist_ok=True)
-    script = (_READ_ONLY.format(package=str(package)) if read_only else "") + _WARM
+    script = (_READ_ONLY.format(package=str(package)) if read_only else "") + use + _WARM
     variables = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(package.parent),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(nowhere / "home"),
         "TMPDIR": str(tmp_path / "tmp"),
-        **environment,
     }
     command = [sys.executable, "-W", "error", "-c", script]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=tmp_path)
@@ -67,7 +82,7 @@ def test_a_read_only_install_without_a_home_compiles_once(package: Path, tmp_pat
     path, compiled, loaded, before, after, writable = _run(package, tmp_path, read_only=True)
     assert Path(path).parent == tmp_path / "tmp" / f"heliograph-{os.getuid()}"
     assert (compiled > 0, loaded, before, after == compiled, writable) == (True, 0, 0, True, True)
-    again = _run(package, tmp_path, read_only=True)
+    again = _run(package, tmp_path, read_only=True, use=_USE)
     assert again == [path, 0, compiled, after, after, True]
     assert not list(package.rglob("*.nbi"))
 
@@ -75,7 +90,7 @@ def test_a_read_only_install_without_a_home_compiles_once(package: Path, tmp_pat
 def test_a_warmed_install_that_became_read_only_compiles_nothing(package: Path, tmp_path: Path) -> None:
     path, compiled, *_ = _run(package, tmp_path, read_only=False)
     assert Path(path).parent == package / "kernels" / "__pycache__"
-    elsewhere, none, loaded, *_ = _run(package, tmp_path, read_only=True)
+    elsewhere, none, loaded, *_ = _run(package, tmp_path, read_only=True, use=_USE)
     assert Path(elsewhere).is_relative_to(tmp_path / "tmp")
     assert (none, loaded) == (0, compiled)
 

@@ -99,8 +99,7 @@ def test_warming_covers_every_signature_in_use() -> None:
     assert set(declared) >= {f"heliograph.kernels.hashing.{name}" for name in ("fill", "find", "hashes")}
     for entry in declared.values():
         assert entry.signatures
-        allowed = {str(getattr(signature, "args", signature)) for signature in entry.signatures}
-        assert {str(found) for found in entry.dispatcher.signatures} <= allowed
+        assert set(entry.dispatcher.signatures) <= set(entry.signatures)
 
 
 def test_small_work_does_not_import_numba() -> None:

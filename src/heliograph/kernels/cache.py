@@ -35,7 +35,7 @@ class Declared(NamedTuple):
     """A compiled function and the signatures it is called with."""
 
     dispatcher: Any
-    signatures: tuple[Any, ...]
+    signatures: tuple[tuple[Any, ...], ...]
 
 
 class Status(NamedTuple):
@@ -56,8 +56,11 @@ class WarmReport(NamedTuple):
     took_ns: int
 
 
-def kernel(*signatures: Any) -> Callable[[_FUNCTION], _FUNCTION]:
-    """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`."""
+def kernel(*signatures: tuple[Any, ...]) -> Callable[[_FUNCTION], _FUNCTION]:
+    """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`.
+
+    A signature is a tuple of argument types without a result: under just that key a call looks into the cache.
+    """
     from numba import njit
 
     def declare(function: _FUNCTION) -> _FUNCTION:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, int32, int64, types, uint8, uint32, uint64, void
+from numba import int32, int64, types, uint8, uint32, uint64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.layout import Table, Texts
@@ -34,7 +34,7 @@ _NAMED: Any = types.NamedTuple
 _TEXTS = _NAMED((_array(int32, readonly=True), _array(int64, readonly=True), _array(uint8, readonly=True)), Texts)
 
 
-@kernel(uint64(uint64, uint64))
+@kernel((uint64, uint64))
 def _times(left: Any, right: Any) -> Any:
     """left × right modulo the prime, both below it, within 64 bits: 2^61 counts as 1, so 2^62 counts as 2."""
     left_high, left_low = left >> _31, left & _LOW_31
@@ -45,13 +45,13 @@ def _times(left: Any, right: Any) -> Any:
     return total - _PRIME if total >= _PRIME else total
 
 
-@kernel(uint64(uint64, uint64, uint64))
+@kernel((uint64, uint64, uint64))
 def _step(hashed: Any, key: Any, word: Any) -> Any:
     total = _times(hashed, key) + word
     return total - _PRIME if total >= _PRIME else total
 
 
-@kernel(uint64(_TEXTS, int64, uint64))
+@kernel((_TEXTS, int64, uint64))
 def _hash(texts: Texts, number: int, key: Any) -> Any:
     first, last = texts.offsets[number], texts.offsets[number + 1]
     hashed = np.uint64(texts.heads[number])
@@ -63,14 +63,14 @@ def _hash(texts: Texts, number: int, key: Any) -> Any:
     return _step(hashed, key, np.uint64(last - first))
 
 
-@kernel(void(_TEXTS, uint64, _array(uint64, readonly=False)))
+@kernel((_TEXTS, uint64, _array(uint64, readonly=False)))
 def hashes(texts: Texts, key: Any, out: npt.NDArray[np.uint64]) -> None:
     """The hash of every text."""
     for number in range(len(texts.heads)):
         out[number] = _hash(texts, number, key)
 
 
-@kernel(void(_TEXTS, _table(readonly=False)))
+@kernel((_TEXTS, _table(readonly=False)))
 def fill(texts: Texts, table: Table) -> None:
     """Enters every text, all different, into an empty table."""
     mask = np.uint64(len(table.slots) - 1)
@@ -83,7 +83,7 @@ def fill(texts: Texts, table: Table) -> None:
         table.marks[slot] = np.uint32(hashed >> _29)
 
 
-@kernel(boolean(_TEXTS, int64, _TEXTS, int32))
+@kernel((_TEXTS, int64, _TEXTS, int32))
 def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
     start, other = left.offsets[i], right.offsets[j]
     length = left.offsets[i + 1] - start
@@ -95,7 +95,7 @@ def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
     return place == length
 
 
-@kernel(void(_TEXTS, _TEXTS, _table(readonly=True), _array(int32, readonly=False)))
+@kernel((_TEXTS, _TEXTS, _table(readonly=True), _array(int32, readonly=False)))
 def find(wanted: Texts, stored: Texts, table: Table, out: npt.NDArray[np.int32]) -> None:
     """The number under which each wanted text is stored, or -1."""
     mask = np.uint64(len(table.slots) - 1)
