@@ -77,7 +77,7 @@ _BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?\Z"
 _DAY = r"(-?(?:[1-9][0-9]{4,8}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
 _DATE = re.compile(_DAY + _ZONE)
-_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18})0*)?" + _ZONE)
+_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}+)0*+)?" + _ZONE)
 _STR_BITS = 13_000  # below Python's limit of 4,300 digits for str() of an integer
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
