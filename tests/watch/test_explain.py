@@ -128,6 +128,8 @@ def test_states() -> None:
     with pytest.raises(UsageError) as caught:
         watch.explain("s", "one")
     assert caught.value.code == "HG-073"
+    with pytest.raises(UsageError):
+        watch.explain("s", ("+", "a", "p", "b"))  # type: ignore[arg-type]
     with pytest.raises(SubscriptionError):
         watch.explain("t")
 

@@ -126,6 +126,11 @@ def test_a_refused_row_does_not_use_up_its_seq() -> None:
     assert seqs(watch().publish(rows)) == [("7", "+")]
 
 
+def test_there_is_a_last_seq() -> None:
+    found = watch().publish(numbered(2**63 - 1, None))
+    assert (seqs(found), codes(found)) == ([(str(2**63 - 1), "+")], [("2", "HG-623")])
+
+
 def test_the_first_seq_may_be_anything() -> None:
     assert seqs(watch().publish(numbered(-5, 0, None))) == [("-5", "+"), ("0", "+"), ("3", "+")]
 

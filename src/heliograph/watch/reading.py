@@ -26,6 +26,9 @@ Flags = npt.NDArray[np.bool_]
 _COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 
 
+_LAST = 2**63 - 1  # the largest seq that its column can hold
+
+
 class Row(NamedTuple):
     """One row of an updates table: its number in the source, the seq it gives, and what it says or lacks."""
 
@@ -157,14 +160,13 @@ class Sequence:
 
     def take(self, row: Row) -> int:
         """The seq of a row, which is the last one from now on; raises where it is not above every earlier one."""
-        if row.seq is None:
+        seq = row.seq
+        if seq is None:
             seq = self.seen if self.last is None else max(self.seen, self.last + 1)
-        elif self.last is None or row.seq > self.last:
-            seq = row.seq
-        else:
+        if seq > _LAST or (self.last is not None and seq <= self.last):
             raise PublicationError(
                 "HG-623",
-                f"seq {row.seq} after {self.last}: a seq must be above every earlier one",
+                f"seq {seq} after {self.last}: a seq must be above every earlier one, and below 2^63",
                 place=row.place,
                 fix="give updates in ascending seq, each with its own",
             )
@@ -175,7 +177,7 @@ class Sequence:
         """The last seq as an id, if the graph stands where it stood after `seq`."""
         try:
             wanted = self.last if seq is None else int(seq)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise UsageError("HG-073", f"{seq!r} is no seq", fix="give the whole number of an update") from error
         if wanted is not None and self.last is not None and wanted < self.last:
             raise UsageError(
