@@ -114,6 +114,11 @@ def test_bad_rows_are_rejected_one_by_one_and_the_rest_stays() -> None:
     assert "--prefix unheard=IRI" in found.rejected[3].message
 
 
+def test_publications_come_in_the_order_of_their_first_row_even_a_bad_one() -> None:
+    rows = [("late", "x", "bad:p", "1"), ("gone", "x", "bad:p", "1"), ("early", "x", "p", "1"), ("late", "x", "p", "1")]
+    assert pairs(subscribed(any=ANY).publish(rows)) == [("any", "late"), ("any", "early")]
+
+
 def test_publications_do_not_grow_the_vocabulary() -> None:
     engine = subscribed(any=ANY)
     engine.publish([(f"d{number}", [(f"x{number}", "p", "1")]) for number in range(50)])

@@ -1,7 +1,8 @@
 """Encode: whatever was published becomes one batch of interned publications, and what is wrong is set aside.
 
 The law: each row becomes a triple of its publication or a rejection, by itself. All rows with one id in one call are
-one publication, wherever they lie; publications come in the order of their first good row.
+one publication, wherever they lie; publications come in the order of their first row, and one of which nothing is left
+is not published.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.baselines.solve import Graph, world
 from heliograph.errors import HeliographError, PublicationError
@@ -42,9 +44,8 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> B
     read = items if isinstance(items, (Read, Whole)) else as_table("publications", items)
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
-    ids = read.table["publication_id"].to_pylist()
-    problems = _problems(ids, cells)
-    rejected = (_reject(read, ids, index, *problems[index]) for index in sorted(problems))
+    problems = _problems(read.table["publication_id"], cells)
+    rejected = (_reject(read, index, *problems[index]) for index in sorted(problems))
     return Batch(_group(read.table, overlay, cells, problems), (*read.rejected, *rejected))
 
 
@@ -60,23 +61,22 @@ def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
         yield Publication(publication_id, world(graph, taxonomy))
 
 
-def _problems(ids: list[str | None], cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
+def _problems(ids: pa.ChunkedArray[Any], cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
     """The first thing wrong with each bad row: the column, and the error."""
+    nameless = np.flatnonzero(pc.equal(ids.fill_null(""), pa.scalar("")).to_numpy(zero_copy_only=False))
+    unnamed = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
     problems: dict[int, tuple[str, HeliographError]] = {}
-    for index, publication_id in enumerate(ids):
-        if not publication_id:
-            error = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
-            problems[index] = ("publication_id", error)
+    problems |= dict.fromkeys(nameless.tolist(), ("publication_id", unnamed))
     for name, column in cells.items():
         for index, refused in column.errors:
             problems.setdefault(index, (name, refused))
     return problems
 
 
-def _reject(read: Read | Whole, ids: list[str | None], index: int, column: str, error: HeliographError) -> Rejected:
-    place = read.place(index)
+def _reject(read: Read | Whole, index: int, column: str, error: HeliographError) -> Rejected:
+    place, id = read.place(index), read.table["publication_id"][index].as_py()
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
-    return Rejected.of(placed, place.source or "publications", ids[index] or f"row {place.item}")
+    return Rejected.of(placed, place.source or "publications", id or f"row {place.item}")
 
 
 def _group(
@@ -84,7 +84,10 @@ def _group(
 ) -> Publications:
     good = np.ones(table.num_rows, bool)
     good[list(problems)] = False
-    groups = group_rows(table.select(["publication_id"]).filter(pa.array(good)), "publication_id")
-    columns = (cells[name].ids[good][groups.permutation] for name in _COLUMNS)
-    ids = tuple(str(publication_id) for publication_id in groups.ids)
-    return Publications(vocabulary, ids, groups.offsets, Triples(*columns))
+    groups = group_rows(table, "publication_id")
+    kept = good[groups.permutation]
+    sizes = np.diff(np.concatenate(([0], np.cumsum(kept)))[groups.offsets])
+    ids = tuple(str(id) for id, size in zip(groups.ids, sizes.tolist(), strict=True) if size)
+    offsets = np.concatenate(([0], np.cumsum(sizes[sizes > 0]))).astype(np.int64)
+    columns = (cells[name].ids[groups.permutation[kept]] for name in _COLUMNS)
+    return Publications(vocabulary, ids, offsets, Triples(*columns))
