@@ -12,7 +12,6 @@ A shape is learnt when it is met again, so that texts which share nothing cost n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from heliograph.syntax.cursor import Record
@@ -73,7 +72,7 @@ class Shapes:
 
     def _learn(self, text: str, parts: list[str]) -> Template:
         constants = parts[1::2]
-        record = Record(list(accumulate(map(len, parts[:-1])))[0::2])
+        record = Record([match.start(1) for match in LIFT.finditer(text)])
         draft, scope = parse(tokenize(text), self._scope, self._verb, record)
         scope = self._scopes.setdefault((scope.base, *sorted(scope.prefixes.items())), scope)
         template = make_template(draft, record, scope, constants)

@@ -3,6 +3,7 @@
 The law that makes sharing by shape sound: `LIFT` is the first half of `LEXER`, so where `LIFT.split` finds a constant
 the lexer finds the same token, and what lies between constants consists of whole tokens. A word is a prefix of a
 prefixed name and a number never starts behind a word, hence no token between constants can grow into the next one.
+White space around constants is lifted with them, as it says nothing; only behind a sign it does (`-5`, `- 5`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ _FIXED = {
     "bad": r"[\s\S]",
 }
 
-LIFT = re.compile("(" + "|".join(LIFTED.values()) + ")")
+LIFT = re.compile(
+    r"(?:(?<![ \t\r\n+\-])[ \t\r\n]++)?+(" + "|".join(LIFTED.values()) + r")[ \t\r\n]*+",
+)
 LEXER = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in (LIFTED | _FIXED).items()))
 
 # The kinds that stand for a node of the graph; the parser treats them alike and checks them by role.
