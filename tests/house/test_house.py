@@ -18,7 +18,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LAYERS = (
     {"_version", "errors", "values", "terms"},
     {"model", "engine", "storage", "kernels"},
-    {"vocabulary", "overlay", "publications"},
+    {"cells", "vocabulary", "publications"},
     {"tables", "taxonomy"},
     {"syntax", "feeds"},
     {"semantics", "subscriptions"},

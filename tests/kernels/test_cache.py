@@ -27,7 +27,7 @@ tempfile.TemporaryFile = refuse
 """
 _USE = """
 import pyarrow as pa
-from heliograph import flat, hashtable
+from heliograph.vocabulary import flat, hashtable
 from heliograph.kernels import cache
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary

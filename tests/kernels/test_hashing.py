@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph import hashtable
-from heliograph.hashtable import PRIME, find_text, find_texts, hash_text, make_table
 from heliograph.kernels import cache, hashing
 from heliograph.kernels.layout import Table, Texts
+from heliograph.vocabulary import hashtable
+from heliograph.vocabulary.hashtable import PRIME, find_text, find_texts, hash_text, make_table
 from tests import naive
 
 Entry = tuple[int, bytes]

@@ -2,7 +2,7 @@
 
 The hash is a polynomial over the text's 7-byte words modulo the prime 2^61 - 1, evaluated at a random key that is kept
 with the table. Two different texts of n words collide for at most n of the 2^61 keys, so nobody who does not know the
-key can make a table slow. `heliograph.flat` holds the twins in plain Python; the two must agree in every bit.
+key can make a table slow. `vocabulary.hashtable` holds the twins in plain Python; the two must agree in every bit.
 """
 
 from __future__ import annotations

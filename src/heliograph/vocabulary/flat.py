@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import Place, StorageError
-from heliograph.hashtable import find_text, find_texts, make_table, pays, text_at
 from heliograph.kernels.layout import Table, Texts
 from heliograph.publications import Ids
 from heliograph.terms import Term, TermKind
-from heliograph.typed import DTYPES, Typed
+from heliograph.vocabulary.hashtable import find_text, find_texts, make_table, pays, text_at
+from heliograph.vocabulary.typed import DTYPES, Typed
 
 _REMEMBERED = 1 << 16  # decoded terms; forgotten all at once when full
 _KINDS = tuple(TermKind)

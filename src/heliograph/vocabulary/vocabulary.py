@@ -18,15 +18,16 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from heliograph import flat
 from heliograph import terms as spelling
-from heliograph.cells import Cells, Column, Memo, Text, distinct
+from heliograph.cells import Cells, Text, distinct
 from heliograph.errors import TermError
 from heliograph.kernels.layout import Texts
 from heliograph.publications import Ids
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
-from heliograph.typed import Typed, TypedColumns, interleaved, joined
+from heliograph.vocabulary import flat
+from heliograph.vocabulary.memo import Column, Memo
+from heliograph.vocabulary.typed import Typed, TypedColumns, interleaved, joined
 
 KIND = "vocabulary"
 VERSION = 1

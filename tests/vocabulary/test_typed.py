@@ -18,9 +18,9 @@ from heliograph.terms import (
     plain_name,
     value_of,
 )
-from heliograph.typed import MICRO, NO_KIND, NO_ZONE, typed_of
 from heliograph.values import XSD, Instant, Kind
 from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary.typed import MICRO, NO_KIND, NO_ZONE, typed_of
 from tests import term_strategies as hostile
 
 OBJECT = Position.OBJECT

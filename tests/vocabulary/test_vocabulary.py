@@ -12,7 +12,6 @@ from benchmarks import interning
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph import cells
 from heliograph.errors import TermError, UsageError
 from heliograph.terms import (
     PREFIXES,
@@ -26,11 +25,11 @@ from heliograph.terms import (
     plain_name,
     spell,
 )
-from heliograph.typed import typed_of
 from heliograph.values import XSD
-from heliograph.vocabulary import CellIds, Vocabulary
+from heliograph.vocabulary import CellIds, Vocabulary, memo
+from heliograph.vocabulary.typed import typed_of
 from tests import term_strategies as hostile
-from tests.columns import same
+from tests.vocabulary.columns import same
 
 OBJECT, PROPERTY, SUBJECT = Position.OBJECT, Position.PROPERTY, Position.SUBJECT
 TERMS = st.lists(hostile.objects, max_size=12)
@@ -198,7 +197,7 @@ def test_other_columns_are_a_usage_error() -> None:
 
 
 def test_memory_of_cells_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "_REMEMBERED", 10)
+    monkeypatch.setattr(memo, "_REMEMBERED", 10)
     vocabulary = Vocabulary()
     for start in range(0, 40, 4):
         texts = [f"n{number}" for number in range(start, start + 4)]
@@ -275,7 +274,7 @@ def test_cells_met_in_an_overlay_are_remembered_in_the_base_if_they_are_its_own(
         read.append(text)
         return parse_cell(text, *rest)
 
-    monkeypatch.setattr(cells, "parse_cell", reading)
+    monkeypatch.setattr(memo, "parse_cell", reading)
     assert base.overlay().intern_cells(column, OBJECT).ids.tolist() == [0, 1]
     assert [text for text in read if text is not None] == ["b"]
     base.intern_cells(pa.array(["z", "b"]), OBJECT)

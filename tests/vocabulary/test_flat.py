@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph import flat, hashtable
 from heliograph.errors import StorageError
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import (
@@ -22,9 +21,9 @@ from heliograph.terms import (
     plain_name,
 )
 from heliograph.values import XSD
-from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary import Vocabulary, flat, hashtable
 from tests import term_strategies as hostile
-from tests.columns import same
+from tests.vocabulary.columns import same
 
 OBJECT = Position.OBJECT
 TERMS = st.lists(hostile.objects, max_size=12)
