@@ -86,10 +86,6 @@ class Cursor:
             raise self.unexpected(f"{kind} to close the {self.words[opened]} of line {line}, column {column}")
         self.at += 1
 
-    def adjoins(self) -> bool:
-        """Whether the next token follows this one without a space."""
-        return self.starts[self.at] + len(self.words[self.at]) == self.starts[self.at + 1]
-
     def deeper(self) -> None:
         self.nesting += 1
         if self.nesting > MAX_NESTING:
@@ -125,8 +121,12 @@ class Cursor:
         self.at += 2
         return node if self.record is None else self.record.signed_slot(sign, start)
 
-    def at_signed_number(self) -> bool:
-        return self.kinds[self.at] in ("+", "-") and self.kinds[self.at + 1] == "number" and self.adjoins()
+    def at_signed_number(self, at: int | None = None) -> bool:
+        """Whether a sign stands here, with a number that follows it without a space."""
+        here = self.at if at is None else at
+        if self.kinds[here] not in ("+", "-") or self.kinds[here + 1] != "number":
+            return False
+        return self.starts[here] + 1 == self.starts[here + 1]
 
     def fresh(self) -> Variable:
         """A hidden variable for a blank node without a label; no label can be spelt like it."""

@@ -163,13 +163,7 @@ class Query:
 
 
 def _pattern_variables(query: Query) -> Iterator[Variable]:
-    for pattern in query.patterns:
-        ends = (
-            (pattern.subject, pattern.predicate, pattern.object)
-            if isinstance(pattern, TriplePattern)
-            else (pattern.subject, pattern.object)
-        )
-        yield from (node for node in ends if isinstance(node, Variable))
+    yield from [node for pattern in query.patterns for node in pattern if isinstance(node, Variable)]
     for block in query.values:
         yield from block.variables
     for metric in query.metrics:

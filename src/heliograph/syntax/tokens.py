@@ -85,13 +85,16 @@ def tokenize(text: str) -> Tokens:
         if kind == "space" or kind == "comment":
             continue
         word = match[0]
-        if kind == "op":
-            kind = word
+        if kind in NODES:
+            kinds.append(kind)
+        elif kind == "op":
+            kinds.append(word)
         elif kind == "word":
-            kind = word if word == "a" else word.upper()
-        elif kind == "bad" or kind is None:
+            kinds.append(word if word == "a" else word.upper())
+        elif kind == "lang":
+            kinds.append(kind)
+        else:
             raise _unreadable(text, match.start())
-        kinds.append(kind)
         words.append(word)
         starts.append(match.start())
     end = starts[-1] + len(words[-1]) if words else 0

@@ -21,7 +21,7 @@ Verb = Node | ClassRelation
 
 
 def starts_triples(cursor: Cursor) -> bool:
-    return cursor.kind in _OPENERS
+    return cursor.kinds[cursor.at] in _OPENERS
 
 
 def parse_triples(cursor: Cursor, patterns: list[Pattern]) -> None:
@@ -56,16 +56,16 @@ def _objects(cursor: Cursor, subject: Node, verb: Verb, patterns: list[Pattern])
 def _object(cursor: Cursor, subject: Node, verb: Verb, patterns: list[Pattern]) -> None:
     """One object; its triple stands before the triples that describe it, as a reader meets them."""
     place = len(patterns)
-    if isinstance(verb, ClassRelation):
+    if not isinstance(verb, ClassRelation):
+        patterns.insert(place, TriplePattern(subject, verb, _node(cursor, patterns)))
+    else:
         node = _compound(cursor, patterns) if cursor.kind in ("[", "(") else cursor.node(Role.CLASS)
         patterns.insert(place, ClassPattern(verb, subject, node))
-    else:
-        patterns.insert(place, TriplePattern(subject, verb, _node(cursor, patterns)))
 
 
 def _node(cursor: Cursor, patterns: list[Pattern]) -> Node:
     """A node in the place of an object."""
-    kind = cursor.kind
+    kind = cursor.kinds[cursor.at]
     if kind in NODES:
         if kind == "string" and cursor.ahead() in ("^^", "lang"):
             return loose_literal(cursor)
@@ -124,16 +124,16 @@ def _collection(cursor: Cursor, patterns: list[Pattern]) -> Node:
 
 
 def _verb(cursor: Cursor) -> Verb:
-    kind = cursor.kind
-    if kind == "a":
-        cursor.at += 1
-        return _is_a(cursor) if _at_path(cursor) else RDF_TYPE
-    if kind not in NODES:
+    at = cursor.at
+    kind = cursor.kinds[at]
+    if kind in NODES:
+        if cursor.kinds[at + 1] in refusals.PATH_OPERATORS and _at_path(cursor, at + 1):
+            return _path(cursor)
+        return cursor.node(Role.PREDICATE)
+    if kind != "a":
         raise _no_verb(cursor)
     cursor.at += 1
-    path = _at_path(cursor)
-    cursor.at -= 1
-    return _path(cursor) if path else cursor.node(Role.PREDICATE)
+    return _is_a(cursor) if _at_path(cursor, cursor.at) else RDF_TYPE
 
 
 def _no_verb(cursor: Cursor) -> Exception:
@@ -143,9 +143,9 @@ def _no_verb(cursor: Cursor) -> Exception:
     return cursor.unexpected("a property: a variable, an IRI or a")
 
 
-def _at_path(cursor: Cursor) -> bool:
+def _at_path(cursor: Cursor, at: int) -> bool:
     """Whether a path operator follows a property; `+5` behind it is an object."""
-    return cursor.kind in refusals.PATH_OPERATORS and not cursor.at_signed_number()
+    return cursor.kinds[at] in refusals.PATH_OPERATORS and not cursor.at_signed_number(at)
 
 
 def _path(cursor: Cursor) -> Verb:
@@ -172,7 +172,7 @@ def _is_a(cursor: Cursor) -> ClassRelation:
 
 
 def _whole_path(cursor: Cursor, relation: ClassRelation) -> ClassRelation:
-    if _at_path(cursor):
+    if _at_path(cursor, cursor.at):
         raise _refused_path(cursor)
     return relation
 
