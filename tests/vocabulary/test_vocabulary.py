@@ -321,6 +321,16 @@ def test_readers_see_whole_terms_while_writers_append() -> None:
     assert sorted(vocabulary.find_many(terms)) == list(range(3000))
 
 
+def test_an_interrupted_append_is_overwritten() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.intern(plain_name("a"))
+    vocabulary._terms.append(plain_name("interrupted before its id was entered"))
+    assert len(vocabulary) == 1
+    assert vocabulary.intern_many([plain_name("b"), plain_name("c")]) == [1, 2]
+    assert [str(vocabulary.term(id)) for id in range(3)] == ["a", "b", "c"]
+    assert len(vocabulary.typed().kind) == 3
+
+
 # --- the benchmark ----------------------------------------------------------------------------------------------
 
 

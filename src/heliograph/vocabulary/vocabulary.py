@@ -4,7 +4,9 @@ The laws: ids are never taken back, `term(intern(t)) == t`, equal terms have equ
 order of first interning. An overlay is a vocabulary over a snapshot of another one: it resolves the ids below its
 start to the same terms, and its own begin there; dropping it leaves the base as it was.
 
-Threads: writers take turns on a lock; readers need none, because a term is stored before its id can be found.
+Threads: writers take turns on a lock. Readers need none: a term is stored before its id can be found, and the size is
+the number of ids that can, so that a snapshot of some size finds every term below it. An interrupt between the two
+leaves a term without an id, which the next writer overwrites.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ class Vocabulary:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return self._start + len(self._terms)
+        return self._start + len(self._ids)
 
     def __contains__(self, term: Term) -> bool:
         return self.find(term) >= 0
@@ -127,7 +129,7 @@ class Vocabulary:
             new = dict.fromkeys(term for term in terms if term not in known)
             _check_texts(new)
             start = len(self)
-            self._terms.extend(new)
+            self._terms[len(known) :] = new
             known.update(zip(new, range(start, start + len(new)), strict=True))
 
     # --- columns ------------------------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ class Vocabulary:
     def typed(self, ids: Ids | None = None) -> Typed:
         """The typed values of these ids, or of all of them: see `typed.Typed`."""
         with self._lock:
-            own = self._columns.upto(self._terms, len(self._terms))
+            own = self._columns.upto(self._terms, len(self._ids))
         if self._below is None:
             return own if ids is None else own.take(ids)
         return joined(self._below.typed(), own) if ids is None else self._gather(ids, own, self._below)
@@ -217,7 +219,7 @@ class Snapshot:
         self._size = size
 
     def __len__(self) -> int:
-        return self._size
+        return self._start + len(self._ids)
 
     def find_many(self, terms: Sequence[Term]) -> list[int]:
         size = self._size
