@@ -219,7 +219,7 @@ class Snapshot:
         self._size = size
 
     def __len__(self) -> int:
-        return self._start + len(self._ids)
+        return self._size
 
     def find_many(self, terms: Sequence[Term]) -> list[int]:
         size = self._size
