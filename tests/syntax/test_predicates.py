@@ -186,6 +186,7 @@ def test_shapes_share_only_what_is_alike() -> None:
         "TRUE",
     ]
     assert isinstance(compiled[6], PredicateError)
+    assert len({str(error) for error in compile_predicates(["a.5 = 1", "a.5 = 2", "a.5 = 3"])}) == 3
 
 
 def test_a_number_of_very_many_digits_is_refused() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from heliograph.errors import PredicateError, StorageError
+from heliograph.errors import Place, PredicateError, StorageError, UsageError
 from heliograph.route.graph import Edge, Graph, Node, refused_node
 from heliograph.route.options import check_match
 from heliograph.storage import read_folder, write_folder
@@ -32,13 +33,15 @@ _EDGE_COLUMNS: dict[str, pa.DataType] = {
     "cost": pa.float64(),
 }
 
+_SCHEMAS = {"nodes": pa.schema(_NODE_COLUMNS), "edges": pa.schema(_EDGE_COLUMNS)}
+
 
 def save_graph(path: str | Path, graph: Graph, match: str | None) -> None:
     """Writes the exchange; the order of rows is the order of subscribing."""
     nodes = sorted(graph.nodes.values(), key=lambda node: graph.rank(node)[1])
     tables = {
-        "nodes": pa.Table.from_pylist([_node_row(node) for node in nodes], schema=pa.schema(_NODE_COLUMNS)),
-        "edges": pa.Table.from_pylist([_edge_row(edge) for edge in graph.edges], schema=pa.schema(_EDGE_COLUMNS)),
+        "nodes": pa.Table.from_pylist([_node_row(node) for node in nodes], schema=_SCHEMAS["nodes"]),
+        "edges": pa.Table.from_pylist([_edge_row(edge) for edge in graph.edges], schema=_SCHEMAS["edges"]),
     }
     write_folder(path, KIND, VERSION, tables=tables, meta={"match": match})
 
@@ -46,38 +49,42 @@ def save_graph(path: str | Path, graph: Graph, match: str | None) -> None:
 def load_graph(path: str | Path) -> tuple[Graph, str | None]:
     """The exchange and the comparison of labels that were saved at `path`."""
     saved = read_folder(path, KIND, (VERSION,))
-    graph = Graph()
+    for name, schema in _SCHEMAS.items():
+        if name not in saved.tables or not saved.tables[name].schema.equals(schema):
+            raise _damaged(path, f"the table {name} is missing or has other columns")
     nodes, edges = saved.tables["nodes"].to_pylist(), saved.tables["edges"].to_pylist()
     targeting = _compiled(path, [row["targeting"] for row in (*nodes, *edges)])
-    graph.put_nodes(
-        refused_node(row["node_id"], row["refused"])
-        if row["refused"]
-        else Node(
-            row["node_id"],
-            targeting[number],
-            row["targeting"],
-            row["cost"],
-            frozenset(row["labels"]),
-            listed=row["listed"],
-        )
-        for number, row in enumerate(nodes)
-    )
-    graph.put_edges(
-        [
-            Edge(row["source"], row["target"], row["edge_id"], form, row["targeting"], row["cost"])
-            for row, form in zip(edges, targeting[len(nodes) :], strict=True)
-        ]
-    )
-    return graph, check_match(saved.meta["match"])
+    graph = Graph()
+    graph.put_nodes([_node(row, form) for row, form in zip(nodes, targeting, strict=False)])
+    graph.put_edges([_edge(row, form) for row, form in zip(edges, targeting[len(nodes) :], strict=True)])
+    try:
+        return graph, check_match(saved.meta.get("match"))
+    except UsageError as error:
+        raise _damaged(path, error.message) from error
 
 
 def _compiled(path: str | Path, texts: list[str | None]) -> list[Predicate]:
     forms: list[Predicate] = []
     for form in compile_predicates(texts):
         if isinstance(form, PredicateError):
-            raise StorageError("HG-805", f"a saved targeting cannot be read: {form.message}", fix="save it again")
+            raise _damaged(path, f"a targeting cannot be read: {form.message}")
         forms.append(form)
     return forms
+
+
+def _damaged(path: str | Path, why: str) -> StorageError:
+    return StorageError("HG-805", f"a damaged save: {why}", place=Place(str(path)), fix="save it again")
+
+
+def _node(row: dict[str, Any], targeting: Predicate) -> Node:
+    if row["refused"]:
+        return refused_node(row["node_id"], row["refused"])
+    labels = frozenset(row["labels"])
+    return Node(row["node_id"], targeting, row["targeting"], row["cost"], labels, listed=row["listed"])
+
+
+def _edge(row: dict[str, Any], targeting: Predicate) -> Edge:
+    return Edge(row["source"], row["target"], row["edge_id"], targeting, row["targeting"], row["cost"])
 
 
 def _node_row(node: Node) -> dict[str, object]:

@@ -74,8 +74,6 @@ def refuse_after_operand(text: str, token: Token) -> PredicateError:
     if token.kind in _AFTER:
         name, fix = _AFTER[token.kind]
         return unsupported(name, text, token, fix)
-    if token.kind == "end":
-        return predicate_error("HG-451", "the text ends in the middle of a condition", text, token)
     fix = "close every parenthesis once" if token.kind == ")" else "join conditions with AND or OR"
     return predicate_error("HG-451", f"expected AND, OR or the end, got {_brief(token)}", text, token, fix)
 

@@ -136,11 +136,13 @@ def _draw(rng: np.random.Generator, pool: Ints, targets: Ints, taken: Links | No
     """An edge to each target from a member of the pool, redrawn while its two ends are taken; then left out."""
     taken = taken or Links(targets[:0], targets[:0])
     sources = _skewed(rng, pool, len(targets))
+    again = _repeated(taken, sources, targets)
     for _ in range(_TRIES):
-        again = _repeated(taken, sources, targets)
+        if not again.any():
+            break
         sources[again] = rng.choice(pool, int(again.sum()))
-    kept = ~_repeated(taken, sources, targets)
-    return Links(sources[kept], targets[kept])
+        again = _repeated(taken, sources, targets)
+    return Links(sources[~again], targets[~again])
 
 
 def _repeated(taken: Links, sources: Ints, targets: Ints) -> npt.NDArray[np.bool_]:
