@@ -28,7 +28,7 @@ items = st.dictionaries(names, cells, max_size=7) | st.lists(cells, max_size=7).
 GOOD = ("+", "one", "p", "two")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(items, max_size=6), st.sampled_from(({}, {"window": "1h"}, {"window_updates": 1})))
 def test_updates(rows: list[Any], window: dict[str, Any]) -> None:
     watch = Watch("change", **window)
@@ -41,7 +41,7 @@ def test_updates(rows: list[Any], window: dict[str, Any]) -> None:
         assert watch.explain("s").matched
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(items, max_size=6))
 def test_graphs(rows: list[Any]) -> None:
     watch = Watch(initial=True)
@@ -51,12 +51,14 @@ def test_graphs(rows: list[Any]) -> None:
     assert len(watch.publish([])) == 1
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=30) | st.recursive(cells, lambda inner: st.dictionaries(st.text(), inner)).map(repr))
 def test_options(text: str) -> None:
     with suppress(HeliographError):
         assert isinstance(read_options(text, Options()), Options)
 
 
+@settings(deadline=None)
 @given(cells, cells)
 def test_windows(window: Any, updates: Any) -> None:
     with suppress(HeliographError):

@@ -151,13 +151,13 @@ def run(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None
             assert seen(published) == oracle.publish(action[1], seq)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=70)
 @given(st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 5), min_size=5, max_size=25))
 def test_every_update_of_a_stream(actions: list[tuple[Any, ...]]) -> None:
     run(actions, Watch(), NaiveGraph())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=70)
 @given(
     st.lists(st.one_of(subscribing, *[publishing(True)] * 5), min_size=5, max_size=20),
     st.none() | st.integers(1, 8),
@@ -170,7 +170,7 @@ def test_windows(actions: list[tuple[Any, ...]], span: int | None, last: int | N
 PATTERN = "SELECT * { ?x :p ?y . ?y :q ?z . ?x :p ?z }"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(steps(), max_size=30))
 def test_a_triangle(stream: list[Step]) -> None:
     run([("subscribe", "s", PATTERN, "each"), *(("publish", step) for step in stream)], Watch(), NaiveGraph())

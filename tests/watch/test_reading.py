@@ -103,6 +103,7 @@ def test_seqs_count_rows_over_calls() -> None:
     assert seqs(made.publish([("+", "a", "p", "b"), ("+", "a", "p", "b")])) == [("1", "+")]
     assert seqs(made.publish(("+", "a", "p", "c"))) == [("3", "+")]
     assert seqs(made.publish([("x", "a", "p", "c"), ("+", "a", "p", "d")])) == [("5", "+")]
+    assert made.seq == 5
 
 
 @pytest.mark.parametrize("batch", [1, 2, 7])
