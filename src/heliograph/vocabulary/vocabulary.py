@@ -12,7 +12,7 @@ leaves a term without an id, which the next writer overwrites.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -155,7 +155,7 @@ class Vocabulary:
         self._memo.remember({texts[number]: found[number] for number in new}, column)
         return found, {number: outcome for number, outcome in outcomes.items() if isinstance(outcome, TermError)}
 
-    def spell(self, ids: Iterable[int] | Ids, position: Position = Position.OBJECT) -> pa.StringArray:
+    def spell(self, ids: Sequence[int] | Ids, position: Position = Position.OBJECT) -> pa.StringArray:
         """The cell texts of these ids; null where an id is negative."""
         unique, inverse = np.unique(np.asarray(ids, np.int32), return_inverse=True)
         texts = [spelling.spell(self.term(id), position) if id >= 0 else None for id in unique.tolist()]
