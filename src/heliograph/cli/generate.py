@@ -6,6 +6,7 @@ The options of each are the parameters of its generator, read from it: see `heli
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -83,15 +84,12 @@ def _command(verb: str, generator: Generator) -> Callable[..., None]:
     def command(out: Path, seed: int, **given: Any) -> None:
         _write(verb, make(seed, **given), out)
 
-    command.__name__, command.__doc__ = f"{verb}_workload", generator.summary
+    parameters = getattr(module, generator.parameters)
+    fixed = (_parameter("out", OutOption), _parameter("seed", SeedOption, 1))
+    about = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(parameters) or "")
+    command.__name__, command.__doc__ = f"{verb}_workload", f"{generator.summary}\n\n{about}"
     command.__annotations__ = {}
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            _parameter("out", OutOption),
-            _parameter("seed", SeedOption, 1),
-            *_options(getattr(module, generator.parameters)),
-        ]
-    )
+    command.__signature__ = inspect.Signature([*fixed, *_options(parameters)])  # type: ignore[attr-defined]
     return command
 
 

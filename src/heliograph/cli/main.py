@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -78,5 +79,17 @@ def heliograph(
         os.environ[DEBUG] = "1"
 
 
+class _NoPandas:
+    """Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing
+    that happens here. In the process of the command line, and there alone, it is not to be found."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does without pandas", name=name)
+
+
 def main() -> None:
+    """The process that `heliograph` starts."""
+    sys.meta_path.insert(0, _NoPandas)
     app(prog_name="heliograph")

@@ -1,0 +1,132 @@
+"""`heliograph doctor`: what it finds, what it says, and when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from heliograph.cli import machine
+from heliograph.cli.machine import Check, State
+from heliograph.kernels import cache
+from tests.cli.conftest import Run
+
+
+def find(name: str) -> Check:
+    return next(check for check in machine.checks() if check.name == name)
+
+
+def fake_java(folder: Path, banner: str) -> Path:
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\necho '{banner}' >&2\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_every_check_is_printed(run: Run) -> None:
+    found = run("doctor")
+    assert found.code == 0
+    for name in ("Python", "packages", "Java", "Spark", "cores", "memory", "kernel cache"):
+        assert name in found.out
+
+
+def test_json(run: Run) -> None:
+    told = json.loads(run("doctor", "--json").out)
+    assert [check["name"] for check in told["checks"]][:2] == ["Python", "packages"]
+    assert {check["state"] for check in told["checks"]} <= {"ok", "warning", "failed"}
+
+
+def test_quiet_prints_problems_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Check("good", State.OK, "fine"), Check("odd", State.WARNING, "not so fine", "do this")]
+    monkeypatch.setattr("heliograph.cli.doctor.checks", lambda: iter(found))
+    shown = run("doctor", "--quiet")
+    assert (shown.code, "good" in shown.out, "do this" in shown.out) == (0, False, True)
+
+
+def test_a_failed_check_is_an_environment_problem(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(machine.ESSENTIAL, "unheard-of", "unheard_of")
+    found = run("doctor")
+    assert (found.code, "pip install unheard-of" in found.out) == (4, True)
+
+
+def test_missing_java_and_spark_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "find_java", lambda: None)
+    monkeypatch.setitem(machine.SPARK, "unheard-of", "unheard.of")
+    assert (find("Java").state, find("Spark").state) == (State.WARNING, State.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("banner", "version"),
+    [('openjdk version "21.0.2" 2024-01-16', 21), ('java version "1.8.0_392"', None), ("no java at all", None)],
+)
+def test_java_is_judged_by_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, banner: str, version: int | None
+) -> None:
+    java = fake_java(tmp_path / "jdk", banner)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(machine.glob, "glob", lambda pattern: [])
+    assert machine.find_java() == ((str(java), version) if version else None)
+
+
+def test_a_java_that_cannot_run_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = fake_java(tmp_path / "jdk", "")
+    java.write_bytes(b"\x7fELF nonsense")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(machine.glob, "glob", lambda pattern: [])
+    assert machine.find_java() is None
+
+
+def test_old_python_little_memory_and_an_unwritable_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.sys, "version_info", (3, 10, 0))
+    assert find("Python").state is State.FAILED
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 1 << 30)
+    assert find("memory").state is State.WARNING
+    monkeypatch.setattr(machine, "memory_bytes", lambda: None)
+    assert find("memory").state is State.OK
+    for writable, kernels, state in ((False, 3, State.WARNING), (True, 0, State.WARNING), (True, 3, State.OK)):
+        status = cache.Status(Path("cache"), writable, kernels)
+        monkeypatch.setattr(cache, "status", lambda status=status: status)
+        assert find("kernel cache").state is state
+
+
+def test_memory_is_the_lower_of_machine_and_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_physical", lambda: 8)
+    monkeypatch.setattr(machine, "_container", lambda: 4)
+    assert machine.memory_bytes() == 4
+    monkeypatch.setattr(machine, "_container", lambda: None)
+    assert machine.memory_bytes() == 8
+    monkeypatch.setattr(machine, "_physical", lambda: None)
+    assert machine.memory_bytes() is None
+
+
+def test_what_the_system_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise ValueError
+
+    monkeypatch.setattr(machine.os, "sysconf", refuse)
+    assert machine._physical() is None
+    monkeypatch.setattr(Path, "read_text", lambda self: "max")
+    assert machine._container() is None
+    monkeypatch.setattr(Path, "read_text", lambda self: "1024")
+    assert machine._container() == 1024
+
+    def missing(self: Path) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert machine._container() is None
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert find("cores").state is State.OK
+
+
+def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = cache.WarmReport(Path("cache"), ("one",), 1, 2, 1_500_000_000)
+    monkeypatch.setattr(cache, "warm", lambda: report)
+    assert "1 compiled, 2 already there, in 1.5 s" in run("doctor", "--warm").out
+    assert "compiled," not in run("doctor", "--warm", "--quiet").out

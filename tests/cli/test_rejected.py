@@ -1,0 +1,117 @@
+"""What cannot be read: reported with its place, nothing else lost, and the exit code says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heliograph.tables.reader import read_all
+from heliograph.tables.sources import find_sources
+from tests.cli.conftest import Run, write
+from tests.cli.files import EDGES, EVENTS, MATCHES, NODES, PUBLICATIONS, SUBSCRIPTIONS, TABLE_KINDS, UPDATES, ndjson, save
+
+
+def test_a_bad_subscription_is_rejected_and_the_rest_runs(run: Run) -> None:
+    subscriptions = save([*SUBSCRIPTIONS, {"subscription_id": "bad", "query": "SELECT * { ?x :p }"}], "s.csv")
+    found = run("filter", "-s", subscriptions, "-p", save(PUBLICATIONS, "p.csv"))
+    assert (found.code, found.pairs) == (3, MATCHES)
+    [refused] = found.refused
+    assert list(refused) == ["source", "item", "code", "message"]
+    assert (refused["source"], refused["item"]) == ("s.csv", "bad")
+    assert refused["code"].startswith("HG-4")
+
+
+def test_a_bad_query_file_is_named(run: Run) -> None:
+    write("q/friends.rq", SUBSCRIPTIONS[0]["query"])
+    write("q/bad.rq", "SELECT * { ?x :p ")
+    Path("q/latin.rq").write_bytes(b"ASK { ?x :p '\xff' }")
+    found = run("filter", "-s", "q", "-p", save(PUBLICATIONS, "p.csv"))
+    assert (found.code, found.pairs) == (3, [("friends", "p1")])
+    assert {(row["source"], row["item"]) for row in found.refused} == {("bad.rq", "bad"), ("latin.rq", "latin")}
+
+
+def test_a_bad_row_is_rejected_with_its_file_and_number(run: Run) -> None:
+    save([*PUBLICATIONS[:1], {**PUBLICATIONS[0], "subject": '"text"'}], "in/a.csv")
+    save([PUBLICATIONS[1], {**PUBLICATIONS[3], "property": "xx:age"}, *PUBLICATIONS[2:]], "in/b.csv")
+    found = run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", "in")
+    assert (found.code, found.pairs) == (3, MATCHES)
+    assert [(row["source"], row["item"]) for row in found.refused] == [("a.csv", "p1"), ("b.csv", "p3")]
+    assert all("row 2" in row["message"] for row in found.refused)
+
+
+@pytest.mark.parametrize("kind", TABLE_KINDS)
+def test_the_rejected_table(run: Run, kind: str) -> None:
+    subscriptions = save([*SUBSCRIPTIONS, {"subscription_id": "bad", "query": "nonsense"}], "s.csv")
+    found = run("filter", "-s", subscriptions, "-p", save(PUBLICATIONS, "p.csv"), "--rejected", f"r.{kind}")
+    assert (found.code, found.err, found.pairs) == (3, "", MATCHES)
+    assert read_all("rejected", find_sources(f"r.{kind}")).table["item"].to_pylist() == ["bad"]
+
+
+def test_the_rejected_table_is_written_when_nothing_was_rejected(run: Run) -> None:
+    run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", save(PUBLICATIONS, "p.csv"), "--rejected", "r.parquet")
+    assert read_all("rejected", find_sources("r.parquet")).table.num_rows == 0
+
+
+def test_rejected_items_are_counted(run: Run) -> None:
+    subscriptions = save([*SUBSCRIPTIONS, {"subscription_id": "bad", "query": "nonsense"}], "s.csv")
+    rows = [*PUBLICATIONS, {**PUBLICATIONS[0], "subject": "?x"}]
+    run("filter", "-s", subscriptions, "-p", save(rows, "p.csv"), "--stats", "s.json", "--rejected", "r.csv")
+    assert json.loads(Path("s.json").read_text())["rejected"] == 2
+
+
+def test_one_unreadable_file_among_others(run: Run) -> None:
+    save(PUBLICATIONS, "in/a.csv")
+    write("in/b.csv", "id,subject\n1,2\n")
+    write("in/c.parquet", "no parquet")
+    found = run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", "in")
+    assert (found.code, found.pairs) == (3, MATCHES)
+    assert [row["source"] for row in found.refused] == ["b.csv", "c.parquet"]
+
+
+@pytest.mark.parametrize("option", ["-s", "-p"])
+def test_an_input_of_which_nothing_can_be_read_fails(run: Run, option: str) -> None:
+    specs = {"-s": save(SUBSCRIPTIONS, "s.csv"), "-p": save(PUBLICATIONS, "p.csv")}
+    specs[option] = write("bad.csv", "a,b\n1,2\n")
+    found = run("filter", "-s", specs["-s"], "-p", specs["-p"], "--out", "n.csv", "--rejected", "r.csv")
+    assert found.code == 1
+    assert "HG-210" in found.err
+    assert not Path("n.csv").exists()
+    assert "HG-202" in Path("r.csv").read_text()
+
+
+def test_a_broken_document_alone_fails_and_beside_others_is_rejected(run: Run) -> None:
+    subscriptions = save(SUBSCRIPTIONS, "s.csv")
+    write("in/bad.ttl", "this is no turtle")
+    alone = run("filter", "-s", subscriptions, "-p", "in")
+    assert (alone.code, alone.rows) == (1, [])
+    save(PUBLICATIONS, "in/good.csv")
+    beside = run("filter", "-s", subscriptions, "-p", "in")
+    assert (beside.code, beside.pairs) == (3, MATCHES)
+    assert beside.refused[0]["source"] == "bad.ttl"
+
+
+def test_a_bad_line_on_a_pipe(run: Run) -> None:
+    text = ndjson(PUBLICATIONS[:1]) + "not json\n" + ndjson(PUBLICATIONS[1:])
+    found = run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", "-", input=text)
+    assert found.code == 3
+    assert found.pairs == MATCHES
+    assert found.refused[0]["source"] == "-"
+
+
+def test_bad_updates(run: Run) -> None:
+    rows = [UPDATES[0], {**UPDATES[1], "op": "?"}, *UPDATES[1:]]
+    found = run("watch", "-s", save(SUBSCRIPTIONS, "s.csv"), "-u", save(rows, "u.csv"))
+    assert (found.code, [row["publication_id"] for row in found.rows]) == (3, ["1", "3", "4"])
+    assert found.refused[0]["source"] == "u.csv"
+
+
+def test_bad_nodes_edges_and_events(run: Run) -> None:
+    nodes = save([*NODES, {"node_id": "Bad", "targeting": "age >"}], "n.csv")
+    edges = save([*EDGES, {"source": "Net", "target": "Ad2", "cost": -1.0}], "e.csv")
+    events = save([*EVENTS, EVENTS[0], {**EVENTS[0], "event_id": "e4", "publisher": "Nobody"}], "v.csv")
+    found = run("route", "--nodes", nodes, "--edges", edges, "--events", events)
+    assert (found.code, len(found.rows)) == (3, 4)
+    assert [row["source"] for row in found.refused][:2] == ["n.csv", "e.csv"]
+    assert [row["item"] for row in found.refused][2:] == ["e1", "e4"]
