@@ -17,12 +17,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from heliograph.errors import PredicateError
-from heliograph.syntax.predicate_form import ACCEPT, Comparison, Constant, IsNull, Pair, Path, Predicate, Truth
+from heliograph.syntax.predicate_form import ACCEPT, Predicate
 from heliograph.syntax.predicate_lexer import NUMBER, STRING, Token, tokenize
 from heliograph.syntax.predicates import Literal, Parser, parse_predicate
 
 _LITERAL = re.compile(rf"({STRING}|(?<![\w.$]){NUMBER})")
-_ALONE = re.compile(r'["`]|--|/\*')  # constants inside quoted names and comments are not constants
+_ALONE = ('"', "`", "--", "/*")  # constants inside quoted names and comments are not constants
 
 Fill = Callable[[list[Any]], Any]
 
@@ -47,7 +47,7 @@ class Shapes:
             return error
 
     def _shared(self, text: str) -> Predicate | None:
-        if _ALONE.search(text):
+        if any(mark in text for mark in _ALONE):
             return None
         parts = _LITERAL.split(text)
         literals = parts[1::2]
@@ -118,29 +118,47 @@ def _filler(part: Any) -> Fill:
     if isinstance(part, _Text):
         return operator.itemgetter(int(part))
     if isinstance(part, _Number):
-        return _number_filler(int(part), part.sign)
-    if isinstance(part, tuple):
-        return _tuple_filler([_filler(element) for element in part])
-    if isinstance(part, Comparison):
-        return _comparison_filler(part.attribute, part.operator, _filler(part.value))
-    if is_dataclass(part) and not isinstance(part, Truth | IsNull | Pair | Constant):
-        return _node_filler(type(part), [_filler(getattr(part, entry.name)) for entry in fields(part)])
+        return operator.itemgetter(int(part)) if part.sign > 0 else _negated(int(part))
+    if isinstance(part, tuple) and _has_slot(part):
+        return _tuple_filler(part)
+    if is_dataclass(part) and _has_slot(part):
+        return _node_filler(part)
     return lambda _: part
 
 
-def _number_filler(number: int, sign: int) -> Fill:
-    return operator.itemgetter(number) if sign > 0 else lambda values: -values[number]
+def _has_slot(part: Any) -> bool:
+    if isinstance(part, tuple):
+        return any(map(_has_slot, part))
+    if is_dataclass(part):
+        return any(_has_slot(getattr(part, entry.name)) for entry in fields(part))
+    return isinstance(part, _Text | _Number)
 
 
-def _tuple_filler(fillers: list[Fill]) -> Fill:
+def _negated(number: int) -> Fill:
+    return lambda values: -values[number]
+
+
+def _tuple_filler(parts: tuple[Any, ...]) -> Fill:
+    if len(parts) > 1 and all(isinstance(part, _Text) or getattr(part, "sign", -1) > 0 for part in parts):
+        return operator.itemgetter(*map(int, parts))
+    fillers = [_filler(part) for part in parts]
     return lambda values: tuple([fill(values) for fill in fillers])
 
 
-def _comparison_filler(path: Path, sign: str, value: Fill) -> Fill:
-    return lambda values: Comparison(path, sign, value(values))
-
-
-def _node_filler(kind: Callable[..., Any], fillers: list[Fill]) -> Fill:
+def _node_filler(node: Any) -> Fill:
+    """Most nodes have one part with slots: the last of a comparison, the second of IN, the only one of AND and OR."""
+    kind = type(node)
+    parts = [getattr(node, entry.name) for entry in fields(node)]
+    fillers = [_filler(part) for part in parts]
+    if [_has_slot(part) for part in parts] == [False, False, True]:
+        first, second, fill = parts[0], parts[1], fillers[2]
+        return lambda values: kind(first, second, fill(values))
+    if [_has_slot(part) for part in parts] == [False, True]:
+        first, fill = parts[0], fillers[1]
+        return lambda values: kind(first, fill(values))
+    if len(parts) == 1:
+        fill = fillers[0]
+        return lambda values: kind(fill(values))
     return lambda values: kind(*[fill(values) for fill in fillers])
 
 

@@ -12,7 +12,7 @@ this is refused by its name, with a rewrite where there is one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from heliograph.errors import PredicateError
@@ -165,13 +165,13 @@ class Parser:
             kind = self._token.kind
         if kind == "IS" and not negated:
             return self._is_null(self._compared(subject, start))
-        rule = {"IN": self._in, "BETWEEN": self._between, "LIKE": self._like, "ILIKE": self._like}.get(kind)
+        rule = _TESTS.get(kind)
         if rule is None:
             if negated:
                 message = f"expected IN, BETWEEN, LIKE or ILIKE after NOT, got {_shown(self._token)}"
                 self._fail("HG-451", message, self._token)
             return subject
-        test = rule(self._compared(subject, start))
+        test = rule(self, self._compared(subject, start))
         return negation(test) if negated else test
 
     def _compared(self, item: Item, token: Token) -> Attribute | Literal:
@@ -357,6 +357,14 @@ class Parser:
         self._advance()
         self._depth -= 1
         return item
+
+
+_TESTS: dict[str, Callable[[Parser, Attribute | Literal], Predicate]] = {
+    "IN": Parser._in,
+    "BETWEEN": Parser._between,
+    "LIKE": Parser._like,
+    "ILIKE": Parser._like,
+}
 
 
 def _membership(path: Path, values: list[Literal]) -> Predicate:
