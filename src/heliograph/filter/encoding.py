@@ -61,9 +61,11 @@ def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
         yield Publication(publication_id, world(graph, taxonomy))
 
 
-def _problems(ids: pa.ChunkedArray[Any], cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
+def _problems(
+    ids: pa.ChunkedArray[pa.StringScalar], cells: Mapping[str, CellIds]
+) -> dict[int, tuple[str, HeliographError]]:
     """The first thing wrong with each bad row: the column, and the error."""
-    nameless = np.flatnonzero(pc.equal(ids.fill_null(""), pa.scalar("")).to_numpy(zero_copy_only=False))
+    nameless = np.flatnonzero(pc.equal(ids.fill_null(pa.scalar("")), pa.scalar("")).to_numpy(zero_copy_only=False))
     unnamed = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
     problems: dict[int, tuple[str, HeliographError]] = {}
     problems |= dict.fromkeys(nameless.tolist(), ("publication_id", unnamed))
