@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from heliograph.baselines.solve import Plan
-from heliograph.filter.matcher import Publication
+from heliograph.baselines.solve import Plan, World
 from heliograph.subscriptions import Subscription
 
 _ALIVE = 1 << 62  # a stamp that no version reaches
 _WORTH_FOLDING = 64  # dead entries below which the list is left as it is
+
+
+class Published(Protocol):
+    """A publication, as far as it is looked at here."""
+
+    @property
+    def world(self) -> World: ...
 
 
 class _Entry:
@@ -44,13 +51,13 @@ class NaiveVersion:
     def __len__(self) -> int:
         return self.alive
 
-    def candidates(self, publication: Publication) -> Iterator[Subscription]:
+    def candidates(self, publication: Published) -> Iterator[Subscription]:
         for position in range(self.length):
             entry = self.entries[position]
             if entry.died > self.stamp:
                 yield entry.subscription
 
-    def verify(self, subscription: Subscription, publication: Publication) -> bool:
+    def verify(self, subscription: Subscription, publication: Published) -> bool:
         entry = self.by_number.get(subscription.number)
         plan = entry.plan if entry is not None else Plan.of(subscription.query)  # removed since this version
         return plan.matches(publication.world)
