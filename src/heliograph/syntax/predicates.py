@@ -45,6 +45,7 @@ MAX_NAMES = 64  # names in one nested attribute
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARISONS = {"!=": "<>"} | {name: name for name in _MIRRORED}
 _NAMES = TRAILING | {"name", "quoted"}
+_CONTINUES = frozenset((".", "(", "string"))  # what makes more of a name than an attribute
 _CONSTANT = ("constant",)  # stands for the attribute while a test on a constant is folded
 
 
@@ -284,6 +285,9 @@ class Parser:
     def _operand(self) -> Item:
         token = self._token
         kind = token.kind
+        if kind == "name" and self._tokens[self._place + 1].kind not in _CONTINUES:
+            self._advance()
+            return Attribute((token.text,), token)
         if kind in _NAMES:
             return self._attribute()
         if kind in ("number", "string"):
