@@ -7,6 +7,7 @@ import math
 import uuid
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,7 @@ def _cell(kind: Kind, value: Any) -> Any:
         (np.float64(7), "7"),
         (np.str_("a"), "a"),
         (date(2026, 11, 15), "2026-11-15"),
+        (np.datetime64("2026-11-15T08:00:00", "ns"), "2026-11-15T08:00:00"),
         (uuid.UUID(int=0), "00000000-0000-0000-0000-000000000000"),
         (Variable("x"), "?x"),
     ],
@@ -264,6 +266,7 @@ def test_what_cannot_stand_in_its_column_says_what_can(kind: Kind, value: Any) -
         ({"a": "\ud800"}, '{"a":"\\ud800"}'),
         ({"a": Decimal("2.5"), "b": Decimal(2), "c": date(2026, 1, 1)}, '{"a":2.5,"b":2,"c":"2026-01-01"}'),
         ({"a": np.int64(5), "b": np.array([1, 2]), "c": {"x"}}, '{"a":5,"b":[1,2],"c":["x"]}'),
+        (MappingProxyType({"a": MappingProxyType({})}), '{"a":{}}'),
         (5, "5"),
         (b"{}", "{}"),
         ("{", "{"),

@@ -19,7 +19,7 @@ from tests.tables.strategies import tables
 
 SUFFIXES = (".parquet", ".csv", ".ndjson")
 QUIET = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 _PIECES = st.sampled_from(
     [
@@ -84,7 +84,7 @@ _ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("name", ["updates", "edges", "constraints"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(value=_ANYTHING)
 def test_any_python_value_is_taken_or_refused(name: str, value: object) -> None:
     columns = TABLES[name].columns

@@ -33,7 +33,7 @@ def test_groups_hold_every_row_once_in_order(ids: list[str | None], cut: int) ->
     assert rows == [[row for row, other in enumerate(ids) if other == one] for one in groups.ids]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(IDS, st.integers(0, 1)), max_size=6))
 def test_pieces_hold_whole_publications_and_no_id_twice(batches: list[tuple[list[str | None], int]]) -> None:
     reads: list[Read] = []

@@ -123,6 +123,7 @@ def test_what_is_one_item() -> None:
         ("updates", (1, 2), "HG-208", "no item of updates"),
         ("updates", ("+", "x" * 500, "p"), "HG-208", "…"),
         ("nodes", (["n"], "t"), "HG-204", "write text"),
+        pytest.param("edges", ("a", "b", 1, "", 10**5000), "HG-204", "a int in column 'cost'", id="huge"),
     ],
 )
 def test_a_bad_item_is_refused_by_its_position(name: str, item: Any, code: str, found: str) -> None:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -159,13 +160,11 @@ def number_cell(value: Any) -> float | None:
         if not value:
             return None
         value = float(value) if _NUMBER.match(value) else value
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            value = str(value)
     if value is None:
         return None
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            return float(value)
     raise BadCell("write a number, such as 2.5")
 
 

@@ -82,18 +82,27 @@ def coerce_values(kind: Kind, values: Sequence[Any]) -> Coerced:
 
 
 def _one_by_one(kind: Kind, values: Sequence[Any], convert: Callable[[Any], Any]) -> Coerced:
+    cells, bad = _converted(values, convert, str if kind in TEXTUAL else None)
+    try:
+        return Coerced(pa.array(cells, target_type(kind)), bad)
+    except UnicodeEncodeError:
+        cells, worse = _converted(cells, _encodable)
+        return Coerced(pa.array(cells, target_type(kind)), sorted([*bad, *worse], key=lambda entry: entry.row))
+
+
+def _converted(
+    values: Sequence[Any], convert: Callable[[Any], Any], as_it_is: type | None = None
+) -> tuple[list[Any], list[Bad]]:
+    """The cells of values, null where one is bad; values of the type `as_it_is` need no conversion."""
     cells: list[Any] = []
     bad: list[Bad] = []
     for row, value in enumerate(values):
         try:
-            cells.append(convert(value))
+            cells.append(value if type(value) is as_it_is else convert(value))
         except BadCell as error:
             cells.append(None)
             bad.append(Bad(row, value, str(error)))
-    try:
-        return Coerced(pa.array(cells, target_type(kind)), bad)
-    except UnicodeEncodeError:
-        return _one_by_one(kind, values, lambda value: _encodable(convert(value)))
+    return cells, bad
 
 
 def _encodable(cell: Any) -> Any:

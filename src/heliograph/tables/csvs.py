@@ -6,7 +6,8 @@ where none belongs. The law: both give the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO, cast
@@ -111,30 +112,39 @@ def _arrow_csv(reading: _Reading, block: bytes) -> pa.Table | None:
 def _slow(reading: _Reading, blocks: Iterable[bytes]) -> Iterator[Raw]:
     """Any records, one by one."""
     records = read_records(blocks, reading.line)
-    while batch := list(islice(records, BATCH_ROWS)):
-        rows: list[tuple[int, Sequence[str | None]]] = []
-        refused: list[Refused] = []
-        for row, record in enumerate(batch, reading.row):
-            try:
-                rows.append((row, _fields(reading, record, row)))
-            except TableError as error:
-                refused.append(Refused(row, Rejected.of(error)))
-        columns = {name: [fields[number] for _, fields in rows] for number, name in enumerate(reading.wanted)}
-        yield Raw(reading.source, columns, np.array([row for row, _ in rows], dtype=np.int64), refused)
-        reading.row += len(batch)
+    for first in records:
+        yield _batch(reading, chain([first], islice(records, BATCH_ROWS - 1)))
+
+
+def _batch(reading: _Reading, records: Iterable[Record]) -> Raw:
+    columns: dict[str, list[str | None]] = {name: [] for name in reading.wanted}
+    rows: list[int] = []
+    refused: list[Refused] = []
+    for row, record in enumerate(records, reading.row):
+        reading.row = row + 1
+        try:
+            fields = _fields(reading, record, row)
+        except TableError as error:
+            refused.append(Refused(row, Rejected.of(error)))
+            continue
+        rows.append(row)
+        for column, field in zip(columns.values(), fields, strict=True):
+            column.append(field)
+    return Raw(reading.source, columns, np.array(rows, dtype=np.int64), refused)
 
 
 def _fields(reading: _Reading, record: Record, row: int) -> list[str | None]:
     """The wanted fields of a record as text."""
+    fields = record.fields
+    if fields is not None and len(fields) == reading.width:
+        with suppress(UnicodeDecodeError):
+            return [fields[index].decode("utf-8") or None for index in reading.wanted.values()]
     place = Place(reading.source, str(row), record.line)
-    if record.fields is None:
+    if fields is None:
         raise _broken(record.problem, place)
-    if len(record.fields) != reading.width:
-        raise _broken(f"{len(record.fields)} fields where the header has {reading.width}", place)
-    try:
-        return [record.fields[index].decode("utf-8") or None for index in reading.wanted.values()]
-    except UnicodeDecodeError as error:
-        raise TableError("HG-207", "text that is not UTF-8", place=place, fix="save it as UTF-8") from error
+    if len(fields) != reading.width:
+        raise _broken(f"{len(fields)} fields where the header has {reading.width}", place)
+    raise TableError("HG-207", "text that is not UTF-8", place=place, fix="save it as UTF-8")
 
 
 def _broken(problem: str, place: Place) -> TableError:
