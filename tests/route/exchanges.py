@@ -29,7 +29,7 @@ Edge = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Case:
     nodes: list[Node]
     edges: list[Edge]
 
@@ -51,7 +51,7 @@ edge_rows = st.fixed_dictionaries(
     }
 )
 exchanges = st.builds(
-    Exchange,
+    Case,
     st.lists(node_rows, max_size=5, unique_by=lambda node: node["node_id"]),
     st.lists(edge_rows, min_size=1, max_size=14),
 )
@@ -63,7 +63,7 @@ def cost(row: dict[str, Any] | None, default: float) -> float:
     return default if value is None else float(value)
 
 
-def valid_graph(exchange: Exchange, start: str, x: int | None) -> Any:
+def valid_graph(exchange: Case, start: str, x: int | None) -> Any:
     """The exchange with only what accepts the event; the start is doubled, so that leaving it and entering differ."""
     rows = {node["node_id"]: node for node in exchange.nodes}
     graph = nx.DiGraph()

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import heliograph.route
+from heliograph.baselines.exchange import Event, Exchange, Node
 from heliograph.baselines.route_walk import Acceptance, cheapest, fewest_hops
 from heliograph.errors import PredicateError, PublicationError, SubscriptionError, TableError, UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA
 from heliograph.route import Route
-from heliograph.route.events import Event
-from heliograph.route.graph import Graph, Node
 from heliograph.syntax.predicate_truth import Attributes
-from tests.route.exchanges import Exchange, event, exchanges, reached, values
+from tests.route.exchanges import Case, event, exchanges, reached, values
 
 CHAIN = [("p", "a"), ("a", "b"), ("b", "c")]
 
@@ -253,7 +251,7 @@ def test_limit_is_per_event_and_shows() -> None:
 
 
 @given(exchanges, values, st.integers(0, 5), st.booleans())
-def test_a_limit_takes_the_first(exchange: Exchange, x: int | None, limit: int, ranked: bool) -> None:
+def test_a_limit_takes_the_first(exchange: Case, x: int | None, limit: int, ranked: bool) -> None:
     engine = Route(exchange.nodes, exchange.edges)
     rank = "cost" if ranked else None
     whole = engine.publish(event(exchange.edges[0]["source"], x), rank=rank)
@@ -292,7 +290,7 @@ def test_candidates_are_predicates_evaluated() -> None:
 
 
 @given(exchanges, values)
-def test_nothing_is_asked_twice(exchange: Exchange, x: int | None) -> None:
+def test_nothing_is_asked_twice(exchange: Case, x: int | None) -> None:
     found = Route(exchange.nodes, exchange.edges).publish(event(exchange.edges[0]["source"], x), rank="cost", hops=6)
     targeted = [row for row in (*exchange.nodes, *exchange.edges) if row["targeting"]]
     assert found.stats.verified <= found.stats.candidates <= len(targeted)
@@ -315,14 +313,9 @@ def test_a_deep_exchange_needs_no_recursion() -> None:
     assert Route(edges=links).explain("5000", event("0", 1)).matched
 
 
-def test_the_package_exports_the_engine_only() -> None:
-    with pytest.raises(AttributeError):
-        getattr(heliograph.route, "Router")  # noqa: B009
-
-
 def test_the_walk_stands_alone() -> None:
     """The plain walk serves as an oracle without the engine around it."""
-    graph = Graph()
+    graph = Exchange()
     graph.put_nodes([Node("p"), Node("a")])
     acceptance = Acceptance(Event("e", "p", Attributes({})))
     assert fewest_hops(graph, "p", acceptance) == cheapest(graph, "p", acceptance) == {}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, PublicationError
 from heliograph.route import Route
-from tests.route.exchanges import NAMES, Exchange, event, exchanges, reached, values
+from tests.route.exchanges import NAMES, Case, event, exchanges, reached, values
 
 NODES = [("net", "topic = 'Sports' AND age > 30"), ("adv", "age < 60"), ("far", None)]
 EDGES: list[Any] = [
@@ -107,7 +107,7 @@ def test_an_unknown_publisher_raises_by_name() -> None:
 
 
 @given(exchanges, values, st.sampled_from(NAMES))
-def test_explain_and_publish_agree(exchange: Exchange, x: int | None, goal: str) -> None:
+def test_explain_and_publish_agree(exchange: Case, x: int | None, goal: str) -> None:
     """What explain says happened is what publish does, and a block that it names lies next to what was reached."""
     engine = Route(exchange.nodes, exchange.edges)
     one = event(exchange.edges[0]["source"], x)

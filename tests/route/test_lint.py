@@ -8,7 +8,7 @@ from hypothesis import given
 
 from heliograph.route import Route
 from heliograph.route.lint import lint_route
-from tests.route.exchanges import Exchange, event, exchanges, reached
+from tests.route.exchanges import Case, event, exchanges, reached
 
 
 def findings(nodes: Any, edges: Any) -> list[tuple[str, str, str | None]]:
@@ -63,7 +63,7 @@ def test_without_publishers_every_node_may_publish() -> None:
 
 
 @given(exchanges)
-def test_what_is_unreachable_is_never_reached(exchange: Exchange) -> None:
+def test_what_is_unreachable_is_never_reached(exchange: Case) -> None:
     found = lint_route(exchange.nodes, exchange.edges).to_pylist()
     engine = Route(exchange.nodes, exchange.edges)
     entered = {edge["target"] for edge in exchange.edges}

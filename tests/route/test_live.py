@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from heliograph.errors import StorageError
 from heliograph.route import Route
 from heliograph.storage import read_folder, write_folder
-from tests.route.exchanges import NAMES, Exchange, edge_rows, event, exchanges, node_rows, reached, values
+from tests.route.exchanges import NAMES, Case, edge_rows, event, exchanges, node_rows, reached, values
 
 
 def answers(engine: Route) -> list[Any]:
@@ -32,7 +32,7 @@ def sets(engine: Route) -> set[tuple[str, str | None]]:
 
 
 @given(exchanges, st.randoms(use_true_random=False))
-def test_the_order_of_adding_changes_no_result(exchange: Exchange, chance: random.Random) -> None:
+def test_the_order_of_adding_changes_no_result(exchange: Case, chance: random.Random) -> None:
     whole = Route(exchange.nodes, exchange.edges)
     piecemeal = Route()
     steps = [("add_nodes", node) for node in exchange.nodes]
@@ -45,7 +45,7 @@ def test_the_order_of_adding_changes_no_result(exchange: Exchange, chance: rando
 
 
 @given(exchanges, st.lists(node_rows, max_size=3), st.lists(edge_rows, max_size=5))
-def test_adding_and_removing_restores(exchange: Exchange, nodes: list[Any], edges: list[Any]) -> None:
+def test_adding_and_removing_restores(exchange: Case, nodes: list[Any], edges: list[Any]) -> None:
     engine = Route(exchange.nodes, exchange.edges)
     before = answers(engine)
     fresh = [{**node, "node_id": f"new {node['node_id']}"} for node in nodes]
@@ -62,7 +62,7 @@ def test_adding_and_removing_restores(exchange: Exchange, nodes: list[Any], edge
 
 
 @given(exchanges, st.lists(node_rows, min_size=1, max_size=4, unique_by=lambda node: node["node_id"]))
-def test_adding_a_node_again_replaces_it(exchange: Exchange, nodes: list[Any]) -> None:
+def test_adding_a_node_again_replaces_it(exchange: Case, nodes: list[Any]) -> None:
     engine = Route(exchange.nodes, exchange.edges)
     engine.add_nodes(nodes)
     later = {node["node_id"]: node for node in (*exchange.nodes, *nodes)}
@@ -137,7 +137,7 @@ def test_concurrent_publishes_see_one_version() -> None:
 
 @settings(max_examples=25)
 @given(exchanges, values)
-def test_a_save_brings_it_back(tmp_path_factory: pytest.TempPathFactory, exchange: Exchange, x: int | None) -> None:
+def test_a_save_brings_it_back(tmp_path_factory: pytest.TempPathFactory, exchange: Case, x: int | None) -> None:
     path = tmp_path_factory.mktemp("save") / "exchange"
     engine = Route([*exchange.nodes, ("broken", "x =")], [*exchange.edges, ("a", "broken")])
     engine.save(path)

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.route import Route
-from tests.route.exchanges import NAMES, Exchange, event, exchanges, pairs, reached, valid_graph, values
+from tests.route.exchanges import NAMES, Case, event, exchanges, pairs, reached, valid_graph, values
 
 starts = st.sampled_from(NAMES)
 
 
 @given(exchanges, starts, values)
-def test_reach(exchange: Exchange, start: str, x: int | None) -> None:
+def test_reach(exchange: Case, start: str, x: int | None) -> None:
     found = Route(exchange.nodes, exchange.edges).publish(event(start, x))
     if start not in exchange.ends():
         assert [item.code for item in found.rejected] == ["HG-643"]
@@ -26,7 +26,7 @@ def test_reach(exchange: Exchange, start: str, x: int | None) -> None:
 
 
 @given(exchanges, starts, values)
-def test_paths_have_fewest_edges(exchange: Exchange, start: str, x: int | None) -> None:
+def test_paths_have_fewest_edges(exchange: Case, start: str, x: int | None) -> None:
     graph = valid_graph(exchange, start, x)
     lengths = nx.single_source_shortest_path_length(graph, "start")
     for item in Route(exchange.nodes, exchange.edges).publish(event(start, x), paths=True):
@@ -38,7 +38,7 @@ def test_paths_have_fewest_edges(exchange: Exchange, start: str, x: int | None) 
 
 
 @given(exchanges, starts, values)
-def test_ranked_costs(exchange: Exchange, start: str, x: int | None) -> None:
+def test_ranked_costs(exchange: Case, start: str, x: int | None) -> None:
     graph = valid_graph(exchange, start, x)
     costs = nx.single_source_dijkstra_path_length(graph, "start")
     found = Route(exchange.nodes, exchange.edges).publish(event(start, x), rank="cost")
@@ -51,7 +51,7 @@ def test_ranked_costs(exchange: Exchange, start: str, x: int | None) -> None:
 
 
 @given(exchanges, starts, values, st.integers(0, 4))
-def test_ranked_costs_within_hops(exchange: Exchange, start: str, x: int | None, hops: int) -> None:
+def test_ranked_costs_within_hops(exchange: Case, start: str, x: int | None, hops: int) -> None:
     """The cheapest of all walks of at most so many edges, by dynamic programming over their number."""
     graph = valid_graph(exchange, start, x)
     best: dict[str, float] = {}

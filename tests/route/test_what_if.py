@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError
 from heliograph.route import Route
-from tests.route.exchanges import NAMES, Exchange, event, exchanges, node_rows, reached
+from tests.route.exchanges import NAMES, Case, event, exchanges, node_rows, reached
 
 NODES = [("a", "x = 1"), ("b",)]
 EDGES = [("p", "a"), ("a", "b"), ("a", "b", "second")]
@@ -98,7 +98,7 @@ def test_a_bad_change(change: dict[str, Any], code: str) -> None:
 
 
 @given(exchanges, st.lists(node_rows, max_size=3), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
-def test_what_if_is_what_then_happens(exchange: Exchange, nodes: list[Any], gone: list[str]) -> None:
+def test_what_if_is_what_then_happens(exchange: Case, nodes: list[Any], gone: list[str]) -> None:
     engine = Route(exchange.nodes, exchange.edges)
     changes = [{"kind": "node", "op": "+", **node} for node in nodes]
     changes += [{"kind": "node", "op": "-", "node_id": name} for name in gone]

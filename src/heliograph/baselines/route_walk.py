@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from heliograph.route.events import Event
-from heliograph.route.graph import Edge, Graph, Node
+from heliograph.baselines.exchange import Edge, Event, Exchange, Node
 from heliograph.syntax.predicate_form import ACCEPT
 from heliograph.syntax.predicate_truth import accepts
 
@@ -89,7 +88,7 @@ class Arrival(NamedTuple):
 Arrivals = dict[str, Arrival]
 
 
-def fewest_hops(graph: Graph, publisher: str, acceptance: Acceptance, hops: int | None = None) -> Arrivals:
+def fewest_hops(graph: Exchange, publisher: str, acceptance: Acceptance, hops: int | None = None) -> Arrivals:
     """Every node reached, each by a valid path of as few edges as possible, at most `hops`."""
     reached: Arrivals = {}
     frontier = deque([Arrival(graph.nodes[publisher], None, 0.0, 0)])
@@ -103,7 +102,7 @@ def fewest_hops(graph: Graph, publisher: str, acceptance: Acceptance, hops: int 
     return reached
 
 
-def cheapest(graph: Graph, publisher: str, acceptance: Acceptance, hops: int | None = None) -> Arrivals:
+def cheapest(graph: Exchange, publisher: str, acceptance: Acceptance, hops: int | None = None) -> Arrivals:
     """Every node reached, each by a valid path of least cost (then of fewest edges) among those of at most `hops`.
 
     Paths come in order of cost. Of a node's later paths only one with fewer edges than all before it can matter, and
@@ -129,7 +128,7 @@ def cheapest(graph: Graph, publisher: str, acceptance: Acceptance, hops: int | N
     return reached
 
 
-def _steps(graph: Graph, here: Arrival, acceptance: Acceptance, settled: Arrivals) -> Iterator[Arrival]:
+def _steps(graph: Exchange, here: Arrival, acceptance: Acceptance, settled: Arrivals) -> Iterator[Arrival]:
     """The valid paths that are one edge longer and end at a node that is not settled."""
     for edge in graph.out.get(here.node.id, ()):
         node = graph.nodes[edge.target]

@@ -15,12 +15,12 @@ from typing import Any, Self, Unpack
 
 import pyarrow as pa
 
+from heliograph.baselines.exchange import Edge, Event, Exchange
 from heliograph.baselines.route_walk import Acceptance, Arrival, cheapest, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError
 from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
-from heliograph.route.events import Event, Events, read_events
+from heliograph.route.events import Events, read_events
 from heliograph.route.explain import explain_route
-from heliograph.route.graph import Edge, Graph
 from heliograph.route.options import Choices, Options, check_match
 from heliograph.route.rows import Refusal, read_edges, read_nodes
 from heliograph.route.saving import load_graph, save_graph
@@ -37,7 +37,7 @@ class Route:
 
     def __init__(self, nodes: Any = None, edges: Any = None, *, match: str | None = None) -> None:
         self.match = check_match(match)
-        self._graph = Graph()
+        self._graph = Exchange()
         self._lock = threading.Lock()
         self._total = Stats()
         self.rejected = Rejections()
@@ -93,7 +93,7 @@ class Route:
     unsubscribe = remove_nodes
 
     @contextmanager
-    def _changing(self, started: int | None = None) -> Iterator[Graph]:
+    def _changing(self, started: int | None = None) -> Iterator[Exchange]:
         """The exchange to change: a copy of it if a publish is using the present version."""
         began = time.perf_counter_ns() if started is None else started
         with self._lock:
@@ -103,7 +103,7 @@ class Route:
             self._total += Stats(load_ns=time.perf_counter_ns() - began)
 
     @contextmanager
-    def _version(self) -> Iterator[Graph]:
+    def _version(self) -> Iterator[Exchange]:
         """The present version, which no change touches until it is released."""
         with self._lock:
             graph = self._graph
@@ -145,7 +145,7 @@ class Route:
         with self._version() as graph:
             return explain_route(graph, self._one_event(graph, event), node_id, self.match)
 
-    def _one_event(self, graph: Graph, item: Any) -> Event:
+    def _one_event(self, graph: Exchange, item: Any) -> Event:
         read = read_events(item, self.match is not None)
         if read.errors:
             raise read.errors[0]
@@ -192,7 +192,7 @@ class Route:
         return engine
 
 
-def _route_all(graph: Graph, read: Events, options: Options, match: str | None) -> Notifications:
+def _route_all(graph: Exchange, read: Events, options: Options, match: str | None) -> Notifications:
     """Each event's notifications, one event after the other."""
     items: list[Notification] = []
     rejected = list(read.rejected)
@@ -211,7 +211,7 @@ def _route_all(graph: Graph, read: Events, options: Options, match: str | None) 
     return Notifications(tuple(items), Rejections(rejected), counts)
 
 
-def _found(graph: Graph, event: Event, acceptance: Acceptance, options: Options) -> list[Arrival]:
+def _found(graph: Exchange, event: Event, acceptance: Acceptance, options: Options) -> list[Arrival]:
     """The results of one event in the order in which they are reported."""
     walk = cheapest if options.rank else fewest_hops
     arrivals = walk(graph, event.publisher, acceptance, options.hops).values()
@@ -236,7 +236,7 @@ def _counts(acceptance: Acceptance, kept: int, cut: int) -> Stats:
     )
 
 
-def _check_publisher(graph: Graph, event: Event) -> None:
+def _check_publisher(graph: Exchange, event: Event) -> None:
     if event.publisher not in graph.nodes:
         message = f"the publisher {event.publisher!r} is neither a node nor an end of an edge"
         fix = "add it to the nodes, or check its name"
@@ -250,7 +250,7 @@ def _names(ids: Any) -> list[str]:
     return [str(id) for id in several]
 
 
-def _find_edges(graph: Graph, source: str, target: str, id: str | None) -> list[Edge]:
+def _find_edges(graph: Exchange, source: str, target: str, id: str | None) -> list[Edge]:
     return [edge for edge in graph.between(source, target) if id is None or edge.id == id]
 
 

@@ -7,21 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from heliograph.baselines.exchange import NO_LABELS, Event
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.model import Rejected
-from heliograph.route.graph import NO_LABELS
 from heliograph.syntax.predicate_truth import Attributes
 from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
-
-
-class Event(NamedTuple):
-    """A publisher's event. `labels` is its attribute of that name, where the engine compares labels."""
-
-    id: str
-    publisher: str
-    attributes: Attributes
-    labels: frozenset[str] = NO_LABELS
 
 
 class Events(NamedTuple):

@@ -11,10 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from heliograph.baselines.exchange import Edge, Event, Exchange, Node
 from heliograph.baselines.route_walk import Acceptance, Arrival, Arrivals, cheapest
 from heliograph.model import Explanation
-from heliograph.route.events import Event
-from heliograph.route.graph import Edge, Graph, Node
 from heliograph.syntax.predicate_blame import blame
 
 
@@ -27,7 +26,7 @@ class Block(NamedTuple):
     node: Node | None  # None where the edge refused
 
 
-def explain_route(graph: Graph, event: Event, node_id: str, match: str | None) -> Explanation:
+def explain_route(graph: Exchange, event: Event, node_id: str, match: str | None) -> Explanation:
     """Why `event` reaches `node_id`, or why not."""
     if node_id not in graph.nodes:
         return _answer(event, node_id, f"{node_id} is neither a node nor an end of an edge")
@@ -80,7 +79,7 @@ def _steps(arrival: Arrival) -> tuple[str, ...]:
     return tuple(reversed(steps))
 
 
-def _blocks(graph: Graph, event: Event, acceptance: Acceptance, arrivals: Arrivals, goal: str) -> Iterator[Block]:
+def _blocks(graph: Exchange, event: Event, acceptance: Acceptance, arrivals: Arrivals, goal: str) -> Iterator[Block]:
     """Every refusal that touches the reached part and lies on some path to the goal."""
     left = _distances(graph, goal)
     start = Arrival(graph.nodes[event.publisher], None, 0.0, 0)
@@ -94,7 +93,7 @@ def _blocks(graph: Graph, event: Event, acceptance: Acceptance, arrivals: Arriva
             yield Block(left[edge.target], here, edge, refused)
 
 
-def _distances(graph: Graph, goal: str) -> dict[str, int]:
+def _distances(graph: Exchange, goal: str) -> dict[str, int]:
     """How many edges lie between each node and the goal, whatever they accept."""
     found = {goal: 0}
     frontier = deque([goal])

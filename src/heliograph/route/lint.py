@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from heliograph.baselines.exchange import Edge, Exchange, Node
 from heliograph.model import Rejected
-from heliograph.route.graph import Edge, Graph, Node
 from heliograph.route.rows import read_edges, read_nodes
 from heliograph.syntax.predicate_never import never_holds
 from heliograph.tables.schemas import TABLES
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
 def lint_route(nodes: Any, edges: Any) -> pa.Table:
     """The findings on an exchange: subject_id, code, message, related_id."""
     some, links = read_nodes(nodes), read_edges(edges)
-    graph = Graph()
+    graph = Exchange()
     graph.put_nodes([*some.nodes, *some.broken])
     graph.put_edges(links.edges)
     refused = [*some.unread, *links.unread, *(refusal.rejected for refusal in (*some.refusals, *links.refusals))]
@@ -41,7 +41,7 @@ def _refused(rejected: Rejected) -> Finding:
     return Finding(rejected.item or "", rejected.code, rejected.message)
 
 
-def _never(graph: Graph) -> Iterator[Finding]:
+def _never(graph: Exchange) -> Iterator[Finding]:
     for node in graph.nodes.values():
         if not node.refused and never_holds(node.targeting):
             yield Finding(node.id, "HG-702", f"the targeting can never hold: {node.text}")
@@ -50,7 +50,7 @@ def _never(graph: Graph) -> Iterator[Finding]:
             yield Finding(str(edge), "HG-702", f"the targeting can never hold: {edge.text}", edge.target)
 
 
-def _unreachable(graph: Graph) -> Iterator[Finding]:
+def _unreachable(graph: Exchange) -> Iterator[Finding]:
     """Nodes behind those that can never hold, or on cycles that no publisher leads into."""
     publishers = [id for id in graph.nodes if id not in graph.into] or list(graph.nodes)
     reached = _reach(graph, publishers)
@@ -60,7 +60,7 @@ def _unreachable(graph: Graph) -> Iterator[Finding]:
             yield Finding(node.id, "HG-701", message, graph.into[node.id][0].source)
 
 
-def _reach(graph: Graph, publishers: list[str]) -> set[str]:
+def _reach(graph: Exchange, publishers: list[str]) -> set[str]:
     """What the publishers reach over nodes and edges that some event may pass."""
     reached: set[str] = set()
     frontier = deque(publishers)
@@ -72,7 +72,7 @@ def _reach(graph: Graph, publishers: list[str]) -> set[str]:
     return reached
 
 
-def _passable(graph: Graph, edge: Edge) -> bool:
+def _passable(graph: Exchange, edge: Edge) -> bool:
     return not never_holds(edge.targeting) and _can_hold(graph.nodes[edge.target])
 
 
@@ -80,7 +80,7 @@ def _can_hold(node: Node) -> bool:
     return not node.refused and not never_holds(node.targeting)
 
 
-def _loose(graph: Graph) -> Iterator[Finding]:
+def _loose(graph: Exchange) -> Iterator[Finding]:
     for edge in graph.edges:
         for end in dict.fromkeys((edge.source, edge.target)):
             node = graph.nodes[end]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from heliograph.baselines.exchange import EDGE_COST, NO_LABELS, NODE_COST, Edge, Node, refused_node
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.model import Rejected
-from heliograph.route.graph import EDGE_COST, NO_LABELS, NODE_COST, Edge, Node, refused_node
 from heliograph.syntax.predicate_form import Predicate
 from heliograph.syntax.predicates import compile_predicates
 from heliograph.tables.items import as_table

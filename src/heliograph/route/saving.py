@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from heliograph.baselines.exchange import Edge, Exchange, Node, refused_node
 from heliograph.errors import Place, PredicateError, StorageError, UsageError
-from heliograph.route.graph import Edge, Graph, Node, refused_node
 from heliograph.route.options import check_match
 from heliograph.storage import read_folder, write_folder
 from heliograph.syntax.predicate_form import Predicate
@@ -36,7 +36,7 @@ _EDGE_COLUMNS: dict[str, pa.DataType] = {
 _SCHEMAS = {"nodes": pa.schema(_NODE_COLUMNS), "edges": pa.schema(_EDGE_COLUMNS)}
 
 
-def save_graph(path: str | Path, graph: Graph, match: str | None) -> None:
+def save_graph(path: str | Path, graph: Exchange, match: str | None) -> None:
     """Writes the exchange; the order of rows is the order of subscribing."""
     nodes = sorted(graph.nodes.values(), key=lambda node: graph.rank(node)[1])
     tables = {
@@ -46,7 +46,7 @@ def save_graph(path: str | Path, graph: Graph, match: str | None) -> None:
     write_folder(path, KIND, VERSION, tables=tables, meta={"match": match})
 
 
-def load_graph(path: str | Path) -> tuple[Graph, str | None]:
+def load_graph(path: str | Path) -> tuple[Exchange, str | None]:
     """The exchange and the comparison of labels that were saved at `path`."""
     saved = read_folder(path, KIND, (VERSION,))
     for name, schema in _SCHEMAS.items():
@@ -54,7 +54,7 @@ def load_graph(path: str | Path) -> tuple[Graph, str | None]:
             raise _damaged(path, f"the table {name} is missing or has other columns")
     nodes, edges = saved.tables["nodes"].to_pylist(), saved.tables["edges"].to_pylist()
     targeting = _compiled(path, [row["targeting"] for row in (*nodes, *edges)])
-    graph = Graph()
+    graph = Exchange()
     graph.put_nodes([_node(row, form) for row, form in zip(nodes, targeting, strict=False)])
     graph.put_edges([_edge(row, form) for row, form in zip(edges, targeting[len(nodes) :], strict=True)])
     try:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from heliograph.baselines.exchange import Event, Exchange
 from heliograph.baselines.route_walk import Acceptance, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.model import Rejected, Rejections
-from heliograph.route.events import Event, Events
-from heliograph.route.graph import Graph
+from heliograph.route.events import Events
 from heliograph.route.rows import read_edges, read_nodes
 from heliograph.tables.items import as_table
 from heliograph.tables.schemas import TABLES
@@ -40,7 +40,7 @@ class Change(NamedTuple):
     cost: float | None
 
 
-def compare_versions(graph: Graph, changes: Any, read: Events, match: str | None) -> WhatIf:
+def compare_versions(graph: Exchange, changes: Any, read: Events, match: str | None) -> WhatIf:
     """Routes every event before and after the changes."""
     rejected, errors = list(read.rejected), list(read.errors)
     changed = _changed(graph, changes, rejected, errors)
@@ -55,7 +55,7 @@ def compare_versions(graph: Graph, changes: Any, read: Events, match: str | None
     return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors)
 
 
-def _differences(graph: Graph, changed: Graph, event: Event, match: str | None) -> list[dict[str, object]]:
+def _differences(graph: Exchange, changed: Exchange, event: Event, match: str | None) -> list[dict[str, object]]:
     """The nodes that only one version reaches, in the order of the version that has them, the present one first."""
     before, after = dict.fromkeys(_reached(graph, event, match)), dict.fromkeys(_reached(changed, event, match))
     nodes = [*before, *(id for id in after if id not in before)]
@@ -66,7 +66,7 @@ def _differences(graph: Graph, changed: Graph, event: Event, match: str | None) 
     ]
 
 
-def _reached(graph: Graph, event: Event, match: str | None) -> list[str]:
+def _reached(graph: Exchange, event: Event, match: str | None) -> list[str]:
     """The nodes that the event reaches in this version, in order of subscribing."""
     if event.publisher not in graph.nodes:
         return []
@@ -74,7 +74,7 @@ def _reached(graph: Graph, event: Event, match: str | None) -> list[str]:
     return [arrival.node.id for arrival in sorted(arrivals, key=lambda arrival: graph.rank(arrival.node))]
 
 
-def _changed(graph: Graph, changes: Any, rejected: list[Rejected], errors: list[HeliographError]) -> Graph:
+def _changed(graph: Exchange, changes: Any, rejected: list[Rejected], errors: list[HeliographError]) -> Exchange:
     """A version of the exchange with the changes made, in their order."""
     read = as_table("changes", changes)
     rejected += read.rejected
@@ -89,7 +89,7 @@ def _changed(graph: Graph, changes: Any, rejected: list[Rejected], errors: list[
     return changed
 
 
-def _apply(graph: Graph, change: Change, place: Place) -> None:
+def _apply(graph: Exchange, change: Change, place: Place) -> None:
     if change.kind not in ("node", "edge") or change.op not in ("+", "-", "="):
         message = f"a change of kind {change.kind!r} and op {change.op!r}"
         raise PublicationError("HG-660", message, place=place, fix="kind is node or edge, op is +, - or =")
@@ -99,7 +99,7 @@ def _apply(graph: Graph, change: Change, place: Place) -> None:
         _apply_edge(graph, change, place)
 
 
-def _apply_node(graph: Graph, change: Change, place: Place) -> None:
+def _apply_node(graph: Exchange, change: Change, place: Place) -> None:
     known = graph.nodes.get(change.node_id or "")
     if known is None and change.op != "+":
         raise _unknown(f"node {change.node_id!r}", place)
@@ -112,7 +112,7 @@ def _apply_node(graph: Graph, change: Change, place: Place) -> None:
     graph.put_nodes(replace(node, labels=known.labels) if known else node for node in read.nodes)
 
 
-def _apply_edge(graph: Graph, change: Change, place: Place) -> None:
+def _apply_edge(graph: Exchange, change: Change, place: Place) -> None:
     known = graph.between(change.source or "", change.target or "")
     if not known and change.op != "+":
         raise _unknown(f"edge {change.source} → {change.target}", place)

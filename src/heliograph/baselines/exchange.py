@@ -1,4 +1,4 @@
-"""The exchange: nodes and directed edges with their targeting, kept so that one version can be read while it changes.
+"""The exchange: nodes and directed edges with their targeting, of which one version can be read while it changes.
 
 The laws: adding replaces, a node by its id, an edge by its edge_id or, without one, by its two ends (edges of one call
 that share both ends and have no id are alternatives and all stay); an end of an edge that is no listed node is a node
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from heliograph.syntax.predicate_form import ACCEPT, Constant, Predicate
+from heliograph.syntax.predicate_truth import Attributes
 
 NODE_COST = 0.0
 EDGE_COST = 1.0
@@ -51,7 +53,16 @@ def refused_node(id: str, code: str) -> Node:
     return Node(id, Constant(False), refused=code, listed=False)
 
 
-class Graph:
+class Event(NamedTuple):
+    """A publisher's event. `labels` is its attribute of that name, where label sets are compared."""
+
+    id: str
+    publisher: str
+    attributes: Attributes
+    labels: frozenset[str] = NO_LABELS
+
+
+class Exchange:
     """One version of the exchange. `readers` counts the publishes that are using it."""
 
     def __init__(self) -> None:
@@ -64,9 +75,9 @@ class Graph:
         self._order: dict[str, int] = {}
         self._next = 0
 
-    def copy(self) -> Graph:
+    def copy(self) -> Exchange:
         """An independent version; the tuples of edges are shared, being immutable."""
-        twin = Graph()
+        twin = Exchange()
         twin.nodes, twin.edges, twin.by_id = dict(self.nodes), dict(self.edges), dict(self.by_id)
         twin.out, twin.into = dict(self.out), dict(self.into)
         twin._order, twin._next = dict(self._order), self._next
