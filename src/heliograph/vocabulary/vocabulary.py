@@ -81,8 +81,7 @@ class Vocabulary:
         """The id of a term, a new one if it was not known. `intern_many` is several times faster for new ones."""
         found = self.find(term)
         if found < 0:
-            self._append((term,))
-            found = self._ids[term]
+            found = self.intern_many((term,))[0]
         return found
 
     def find(self, term: Term) -> int:
@@ -116,21 +115,27 @@ class Vocabulary:
     def intern_many(self, terms: Sequence[Term]) -> list[int]:
         """The id of each term, new ones where it was not known."""
         found = self.find_many(terms)
-        if -1 not in found:
-            return found
-        self._append([term for term, id in zip(terms, found, strict=True) if id < 0])
-        known = self._ids
-        return [known[term] if id < 0 else id for term, id in zip(terms, found, strict=True)]
+        if -1 in found:
+            _check_texts([term for term, id in zip(terms, found, strict=True) if id < 0])
+            with self._lock:
+                self._append(terms, found)
+        return found
 
-    def _append(self, terms: Sequence[Term]) -> None:
-        """Adds those that are new, all or none of them."""
-        with self._lock:
-            known = self._ids  # another writer may have come first
-            new = dict.fromkeys(term for term in terms if term not in known)
-            _check_texts(new)
-            start = len(self)
-            self._terms[len(known) :] = new
-            known.update(zip(new, range(start, start + len(new)), strict=True))
+    def _append(self, terms: Sequence[Term], found: list[int]) -> None:
+        """Gives ids to the terms that have none. A hash of a term costs as much as the rest, so there is only one.
+
+        Another writer, or an earlier term of the same call, may have come first.
+        """
+        own, ids, fresh = self._terms, self._ids, len(self)
+        for row, id in enumerate(found):
+            if id < 0:
+                term = terms[row]
+                own.append(term)  # a term is stored before its id can be found
+                found[row] = known = ids.setdefault(term, fresh)
+                if known == fresh:
+                    fresh += 1
+                else:
+                    own.pop()
 
     # --- columns ------------------------------------------------------------------------------------------------
 
