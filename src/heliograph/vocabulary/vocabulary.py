@@ -127,6 +127,7 @@ class Vocabulary:
         Another writer, or an earlier term of the same call, may have come first.
         """
         own, ids, fresh = self._terms, self._ids, len(self)
+        del own[len(ids) :]  # what an interrupted call left without an id
         for row, id in enumerate(found):
             if id < 0:
                 term = terms[row]
