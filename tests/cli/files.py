@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-SUBSCRIPTIONS = [
+Rows = list[dict[str, Any]]
+
+SUBSCRIPTIONS: Rows = [
     {"subscription_id": "friends", "query": "SELECT ?x ?y { ?x :knows ?y }"},
     {"subscription_id": "adults", "query": "ASK { ?x :age ?a FILTER(?a >= 18) }"},
 ]
-PUBLICATIONS = [
+PUBLICATIONS: Rows = [
     {"publication_id": "p1", "subject": "Ann", "property": "knows", "object": "Bob"},
     {"publication_id": "p2", "subject": "Cid", "property": "age", "object": "17"},
     {"publication_id": "p1", "subject": "Ann", "property": "age", "object": "30"},
@@ -22,29 +24,29 @@ PUBLICATIONS = [
 ]
 MATCHES = [("friends", "p1"), ("adults", "p1"), ("adults", "p3")]
 
-PATTERNS = [
+PATTERNS: Rows = [
     {"subscription_id": "friends", "subject": "?x", "property": "knows", "object": "?y"},
     {"subscription_id": "adults", "subject": "?x", "property": "age", "object": "?a"},
 ]
-CONSTRAINTS = [{"subscription_id": "adults", "variable": "?a", "operator": ">=", "value": "18"}]
+CONSTRAINTS: Rows = [{"subscription_id": "adults", "variable": "?a", "operator": ">=", "value": "18"}]
 
-UPDATES = [
+UPDATES: Rows = [
     {"op": "+", "subject": "Ann", "property": "knows", "object": "Bob"},
     {"op": "+", "subject": "Ann", "property": "age", "object": "30"},
     {"op": "-", "subject": "Ann", "property": "knows", "object": "Bob"},
 ]
-NODES = [
+NODES: Rows = [
     {"node_id": "Pub", "targeting": None},
     {"node_id": "Net", "targeting": "age > 30"},
     {"node_id": "Adv", "targeting": "topic = 'Sports'"},
     {"node_id": "Ad2", "targeting": None},
 ]
-EDGES = [
+EDGES: Rows = [
     {"source": "Pub", "target": "Net", "cost": 1.0},
     {"source": "Net", "target": "Adv", "cost": 2.0},
     {"source": "Pub", "target": "Ad2", "cost": 0.5},
 ]
-EVENTS = [
+EVENTS: Rows = [
     {"event_id": "e1", "publisher": "Pub", "attributes": '{"topic": "Sports", "age": 35}'},
     {"event_id": "e2", "publisher": "Pub", "attributes": '{"topic": "Sports", "age": 20}'},
 ]

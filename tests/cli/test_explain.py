@@ -90,14 +90,18 @@ def test_an_unknown_id_is_usage_with_near_misses(
 
 def test_names_far_from_the_wanted_one_are_listed(run: Run, filtering: list[str]) -> None:
     assert "there are 'friends', 'adults'" in run(*filtering, "--subscription", "zzz", "--publication", "p1").err
-    nothing = run("explain", "filter", "-s", "s.csv", "-p", "-", "--subscription", "adults", "--publication", "x", input="")
+    nothing = run(
+        "explain", "filter", "-s", "s.csv", "-p", "-", "--subscription", "adults", "--publication", "x", input=""
+    )
     assert "there is none at all" in nothing.err
 
 
 def test_a_rejected_subscription_is_said_to_be_so(run: Run) -> None:
     subscriptions = save([{"subscription_id": "bad", "query": "nonsense"}], "s.csv")
     publications = save(PUBLICATIONS, "p.csv")
-    found = run("explain", "filter", "-s", subscriptions, "-p", publications, "--subscription", "bad", "--publication", "p1")
+    found = run(
+        "explain", "filter", "-s", subscriptions, "-p", publications, "--subscription", "bad", "--publication", "p1"
+    )
     assert found.code == 2
     assert "was rejected: HG-4" in found.err
 
@@ -115,7 +119,9 @@ def test_watch_after_each_update(run: Run, watching: list[str]) -> None:
 
 
 def test_watch_at_a_seq_among_many(run: Run) -> None:
-    rows = [{"seq": 10 * n, "op": "+", "subject": f"n{n}", "property": "knows", "object": "Bob"} for n in range(1, 1301)]
+    rows = [
+        {"seq": 10 * n, "op": "+", "subject": f"n{n}", "property": "knows", "object": "Bob"} for n in range(1, 1301)
+    ]
     tables = ["-s", save(SUBSCRIPTIONS[:1], "s.csv"), "-u", save(rows, "u.parquet")]
     found = run("explain", "watch", *tables, "--subscription", "friends", "--publication", "12000", "--json")
     told = json.loads(found.out)

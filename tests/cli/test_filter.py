@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
 
 from heliograph.model import STATS_KEYS
 from heliograph.tables.reader import read_all

@@ -10,7 +10,18 @@ import pytest
 from heliograph.tables.reader import read_all
 from heliograph.tables.sources import find_sources
 from tests.cli.conftest import Run, write
-from tests.cli.files import EDGES, EVENTS, MATCHES, NODES, PUBLICATIONS, SUBSCRIPTIONS, TABLE_KINDS, UPDATES, ndjson, save
+from tests.cli.files import (
+    EDGES,
+    EVENTS,
+    MATCHES,
+    NODES,
+    PUBLICATIONS,
+    SUBSCRIPTIONS,
+    TABLE_KINDS,
+    UPDATES,
+    ndjson,
+    save,
+)
 
 
 def test_a_bad_subscription_is_rejected_and_the_rest_runs(run: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.model import STATS_KEYS
 from tests.cli.conftest import Run
-from tests.cli.files import EDGES, EVENTS, NODES, TABLE_KINDS, ndjson, save
+from tests.cli.files import EDGES, EVENTS, NODES, TABLE_KINDS, Rows, ndjson, save
 
 REACHED = [("Net", "e1"), ("Adv", "e1"), ("Ad2", "e1"), ("Ad2", "e2")]
 
@@ -77,7 +77,7 @@ def test_paths_and_hops(run: Run, exchange: list[str]) -> None:
     ("match", "reached"), [("superset", ["Both"]), ("subset", ["One"]), ("intersects", ["One", "Both"])]
 )
 def test_labels(run: Run, match: str, reached: list[str]) -> None:
-    nodes = [
+    nodes: Rows = [
         {"node_id": "Pub", "labels": None},
         {"node_id": "One", "labels": '["a"]'},
         {"node_id": "Both", "labels": '["a", "b", "c"]'},

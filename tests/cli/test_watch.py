@@ -59,7 +59,9 @@ def test_the_graph_at_the_start_may_be_a_document(run: Run, kind: str) -> None:
     assert (found.code, found.err, said(found)) == (0, "", [("1", "-", "friends"), ("1", "-", "adults")])
 
 
-@pytest.mark.parametrize("extra", [{}, {"publication_id": "p"}, {"op": "+"}], ids=["triples", "publications", "updates"])
+@pytest.mark.parametrize(
+    "extra", [{}, {"publication_id": "p"}, {"op": "+"}], ids=["triples", "publications", "updates"]
+)
 @pytest.mark.parametrize("kind", TABLE_KINDS)
 def test_the_graph_at_the_start_may_be_a_table(run: Run, kind: str, extra: dict[str, str]) -> None:
     graph = save([{**extra, "subject": "Ann", "property": "knows", "object": "Bob"}], f"g.{kind}")
@@ -69,7 +71,9 @@ def test_the_graph_at_the_start_may_be_a_table(run: Run, kind: str, extra: dict[
 
 def test_a_bad_row_of_the_graph_is_rejected(run: Run) -> None:
     rows = [{"subject": "Ann", "property": "knows", "object": "Bob"}, {"subject": "5", "property": "p", "object": "x"}]
-    found = run("watch", "-s", save(SUBSCRIPTIONS, "s.csv"), "-u", save(UPDATES[2:], "u.csv"), "-g", save(rows, "g.csv"))
+    found = run(
+        "watch", "-s", save(SUBSCRIPTIONS, "s.csv"), "-u", save(UPDATES[2:], "u.csv"), "-g", save(rows, "g.csv")
+    )
     assert (found.code, said(found)) == (3, [("1", "-", "friends")])
     assert found.refused[0]["source"] == "g.csv"
 
@@ -96,7 +100,9 @@ def test_windows(run: Run) -> None:
     rows = [{**UPDATES[0], "at": "2026-01-01T00:00:00Z"}, {**UPDATES[1], "at": "2026-01-09T00:00:00Z"}]
     subscriptions, updates = save(SUBSCRIPTIONS[:1], "s.csv"), save(rows, "u.ndjson")
     assert said(run("watch", "-s", subscriptions, "-u", updates, "--window", "7d"))[1:] == [("2", "-", "friends")]
-    assert said(run("watch", "-s", subscriptions, "-u", updates, "--window-updates", "1"))[1:] == [("2", "-", "friends")]
+    assert said(run("watch", "-s", subscriptions, "-u", updates, "--window-updates", "1"))[1:] == [
+        ("2", "-", "friends")
+    ]
     assert run("watch", "-s", subscriptions, "-u", updates, "--window", "soon").code == 2
 
 
@@ -108,7 +114,9 @@ def test_witness(run: Run) -> None:
 def test_stats_and_taxonomy(run: Run) -> None:
     query = write("any.rq", "ASK { ?x a/rdfs:subClassOf* :Person ; :age ?a }")
     taxonomy = save([{"child": "Ann", "parent": "Person"}], "t.csv")
-    found = run("watch", "-s", query, "-u", save(UPDATES, "u.csv"), "-t", taxonomy, "--stats", "j.json", "--out", "n.csv")
+    found = run(
+        "watch", "-s", query, "-u", save(UPDATES, "u.csv"), "-t", taxonomy, "--stats", "j.json", "--out", "n.csv"
+    )
     assert (found.code, found.out) == (0, "")
     stats = json.loads(Path("j.json").read_text())
     assert tuple(stats) == STATS_KEYS

@@ -41,7 +41,7 @@ def guarded() -> Iterator[None]:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
         _silence_stdout()
-        raise typer.Exit(Exit.FAILED) from None
+        raise typer.Exit(Exit.DONE) from None
     except OSError as error:
         if debugging():
             raise

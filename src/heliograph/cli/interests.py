@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -149,14 +149,19 @@ def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: Run) -> Taxonomy
     for source in documents:
         rows += _from_document(source, run)
     taxonomy = Taxonomy(rows)
-    run.reject(taxonomy.rejected, spec)  # its cycles, by name
+    run.reject(_placed(taxonomy.rejected, spec))  # its cycles, by name
     return taxonomy
+
+
+def _placed(rejected: Iterable[Rejected], source: str | None) -> list[Rejected]:
+    """A taxonomy does not know which file its rows came from."""
+    return [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
 
 
 def _from_table(read: Read, prefixes: Mapping[str, str], run: Run) -> tuple[Row, ...]:
     part = Taxonomy.read(read, prefixes)
     cycles = len(part.cycles)  # reported once, for the whole
-    run.reject(part.rejected[: len(part.rejected) - cycles], read.source)
+    run.reject(_placed(part.rejected[: len(part.rejected) - cycles], read.source))
     return part.rows
 
 

@@ -1,0 +1,122 @@
+"""The parts of the command line that are easier to test alone: interrupts, progress bars, options."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from heliograph.cli import progress
+from heliograph.cli.interrupt import Interrupts
+from heliograph.cli.options import takes
+from heliograph.cli.progress import Bar
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def pressed_in_a_batch(times: int) -> list[str]:
+    """What a batch got done in which Ctrl-C was pressed."""
+    done: list[str] = []
+
+    def work() -> None:
+        with Interrupts() as interrupts, interrupts.batch():
+            for _ in range(times):
+                press()
+            done.append("finished")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    return done
+
+
+def test_ctrl_c_waits_for_the_end_of_a_batch() -> None:
+    assert pressed_in_a_batch(1) == ["finished"]
+
+
+def test_a_second_ctrl_c_does_not_wait() -> None:
+    assert pressed_in_a_batch(2) == []
+
+
+def test_ctrl_c_between_batches_is_raised_at_once() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        with interrupts.batch():
+            pass
+        with pytest.raises(KeyboardInterrupt):
+            press()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with Interrupts() as interrupts, interrupts.batch():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("total", [None, 10])
+def test_a_bar_appears_on_a_terminal_when_the_work_is_long(monkeypatch: pytest.MonkeyPatch, total: int | None) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    with Bar("things", total) as bar:
+        bar.advance(3)
+        bar.advance(4)
+    assert "things" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(("stream", "patience"), [(io.StringIO, -1.0), (Terminal, 1000.0)], ids=["pipe", "short"])
+def test_no_bar_otherwise(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], patience: float) -> None:
+    shown = stream()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    with Bar("things") as bar:
+        bar.advance(1)
+    assert shown.getvalue() == ""
+
+
+@dataclass(frozen=True)
+class Inner:
+    depth: Annotated[int, typer.Option("--depth")] = 2
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: Annotated[str, typer.Option("--name")]
+    inner: Inner
+
+
+def test_a_dataclass_becomes_the_options_of_a_command() -> None:
+    @takes(Outer)
+    def greet(options: Outer) -> None:
+        """Greets."""
+        typer.echo(f"{options.name} {options.inner.depth}")
+
+    app = typer.Typer(add_completion=False)
+    app.command()(greet)
+    assert CliRunner().invoke(app, ["--name", "Ann"]).stdout == "Ann 2\n"
+    assert CliRunner().invoke(app, ["--name", "Ann", "--depth", "5"]).stdout == "Ann 5\n"
+    assert CliRunner().invoke(app, []).exit_code == 2
