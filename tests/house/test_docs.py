@@ -11,6 +11,7 @@ import contextlib
 import io
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,7 @@ def test_the_code_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
     blocks = BLOCK.findall(page.read_text())
-    following = [*blocks[1:], ("", "")]
-    for (kind, code), (next_kind, expected) in zip(blocks, following, strict=True):
+    for (kind, code), (next_kind, expected) in pairwise([*blocks, ("", "")]):
         if kind == "python":
             printed = run_python(code, namespace)
             assert next_kind != "text" or printed.strip() == expected.strip()
