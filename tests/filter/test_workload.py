@@ -127,3 +127,8 @@ def test_impossible_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as raised:
         generate_filter(0, **{**SMALL, **options})
     assert raised.value.fix
+
+
+def test_a_small_workload_needs_no_other_options() -> None:
+    tables = generate_filter(3, subscriptions=40, publications=5)
+    assert tables["expected"].num_rows == 20

@@ -34,12 +34,14 @@ from heliograph.workloads.filter_tables import SPREAD, Ranges, Tables
 
 DRAWINGS = ("local", "uniform")
 _REACH = 2  # how far apart on the path a local extra edge's ends may lie
+_MATCHES = 100  # [R]'s matches of a publication
 _ROUNDS = 50  # redraws of subscriptions that lack a witness
 
 
 @dataclass(frozen=True, slots=True)
 class FilterWorkload:
-    """The parameters, with [R]'s defaults. `matches` counts the matching subscriptions of each publication.
+    """The parameters, with [R]'s defaults. `matches` counts the matching subscriptions of each publication; by default
+    it is 100, or half of the subscriptions where there are too few for that.
 
     `hard_negatives` is the share of the others that differ from a match in one edge. `constraints` is the share of
     subscriptions with a range on a value. With `classes` there is a taxonomy in which each class has one or two
@@ -49,7 +51,7 @@ class FilterWorkload:
 
     subscriptions: int = 100_000
     publications: int = 100
-    matches: int = 100
+    matches: int | None = None
     publication_nodes: int = 30
     publication_edges: int = 90
     subscription_nodes: int = 5
@@ -65,6 +67,13 @@ class FilterWorkload:
     classes: int = 0
     is_a: float = 0.5
     one_structure: bool = False
+
+    @property
+    def matches_each(self) -> int:
+        if self.matches is not None:
+            return self.matches
+        each = max(1, self.publications)
+        return _MATCHES if self.subscriptions >= _MATCHES * each else self.subscriptions // (2 * each)
 
     @property
     def universe(self) -> Universe:
@@ -120,7 +129,7 @@ def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
 def _patterns(rng: Random, workload: FilterWorkload, publications: Graphs) -> Patterns:
     """Matching ones, hard negatives and others, in one shuffled sequence."""
     known = Occurrences.of(publications.codes(workload.universe).ravel())
-    owners = np.repeat(np.arange(workload.publications), workload.matches)
+    owners = np.repeat(np.arange(workload.publications), workload.matches_each)
     others = workload.subscriptions - len(owners)
     hard = int(others * workload.hard_negatives) if workload.publications else 0
     matching = _matching(rng, workload, publications, known, owners)
@@ -221,7 +230,7 @@ def _one_structure(rng: Random, workload: FilterWorkload, publications: Graphs, 
     """All publications hold one core with a value of their own; all subscriptions ask for it with a range."""
     core = draw_graphs(rng, 1, workload.subscription_shape, workload.universe)
     core = core._replace(labels=core.labels * 0 + workload.labels + np.arange(workload.subscription_nodes))
-    owners = np.repeat(np.arange(workload.publications), workload.matches)
+    owners = np.repeat(np.arange(workload.publications), workload.matches_each)
     others = workload.subscriptions - len(owners)
     owner = rng.permutation(np.concatenate([owners, np.full(others, -1)]))
     between = rng.integers(0, max(1, workload.publications), workload.subscriptions) * SPREAD + SPREAD // 2
@@ -269,7 +278,8 @@ def _wrong(workload: FilterWorkload) -> list[tuple[str, str]]:
     shares = {
         name: getattr(workload, name) for name in ("variable_share", "overlap", "hard_negatives", "constraints", "is_a")
     }
-    counts = {name: getattr(workload, name) for name in ("subscriptions", "publications", "matches", "classes")}
+    counts = {name: getattr(workload, name) for name in ("subscriptions", "publications", "classes")}
+    counts["matches"] = workload.matches_each
     large, small = workload.publication_shape, workload.subscription_shape
     rules = [
         *((0 <= share <= 1, f"{name} is {share}", "give a share from 0 to 1") for name, share in shares.items()),
@@ -284,8 +294,8 @@ def _wrong(workload: FilterWorkload) -> list[tuple[str, str]]:
         ),
         (0 <= workload.variables <= small.nodes - 2, f"{workload.variables} variables", "leave two nodes constant"),
         (
-            workload.matches * workload.publications <= workload.subscriptions,
-            f"{workload.matches} matches for each of {workload.publications} publications",
+            workload.matches_each * workload.publications <= workload.subscriptions,
+            f"{workload.matches_each} matches for each of {workload.publications} publications",
             f"that is more than {workload.subscriptions} subscriptions: ask for fewer",
         ),
     ]
