@@ -38,11 +38,11 @@ FILTERS = ("?x != ?y", "?x = :a || ?y = :b", "isLiteral(?y)", "?y > 1", "?x IN (
 
 @st.composite
 def bodies(draw: st.DrawFn) -> str:
-    """A group graph pattern that binds ?x and ?y."""
-    first = f"?x {draw(st.sampled_from((':p', ':q', '?r')))} ?y"
+    """A group graph pattern that binds ?x, and mostly ?y."""
+    links = st.sampled_from((":p", ":p", ":q", ":q", "?r"))
+    first = f"?x {draw(links)} {draw(st.sampled_from(('?y', '?y', '?y', ':a', ':b', '1')))}"
     others = [
-        f"{draw(st.sampled_from(NODES))} {draw(st.sampled_from((':p', ':q', '?r')))} "
-        f"{draw(st.sampled_from((*NODES, '1')))}"
+        f"{draw(st.sampled_from(NODES))} {draw(links)} {draw(st.sampled_from((*NODES, '1')))}"
         for _ in range(draw(st.integers(0, 2)))
     ]
     conditions = [f"FILTER({condition})" for condition in draw(st.lists(st.sampled_from(FILTERS), max_size=1))]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyoxigraph as ox
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ def seen(notifications: Any) -> list[tuple[str, str, str, Any]]:
 
 
 subscribing = st.tuples(st.just("subscribe"), st.sampled_from("stuv"), queries(), st.sampled_from(("each", "change")))
+at_first = st.lists(subscribing, min_size=1, max_size=4)
 leaving = st.tuples(st.just("unsubscribe"), st.sampled_from("stuv"))
 
 
@@ -152,25 +154,38 @@ def run(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None
 
 
 @settings(deadline=None, max_examples=70)
-@given(st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 5), min_size=5, max_size=25))
-def test_every_update_of_a_stream(actions: list[tuple[Any, ...]]) -> None:
-    run(actions, Watch(), NaiveGraph())
+@given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 8), min_size=8, max_size=25))
+def test_every_update_of_a_stream(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
+    run(first + actions, Watch(), NaiveGraph())
 
 
 @settings(deadline=None, max_examples=70)
 @given(
-    st.lists(st.one_of(subscribing, *[publishing(True)] * 5), min_size=5, max_size=20),
+    at_first,
+    st.lists(publishing(True), min_size=5, max_size=20),
     st.none() | st.integers(1, 8),
     st.none() | st.integers(1, 5),
 )
-def test_windows(actions: list[tuple[Any, ...]], span: int | None, last: int | None) -> None:
-    run(actions, Watch(window=span, window_updates=last), NaiveGraph(span, last))
+def test_windows(
+    first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]], span: int | None, last: int | None
+) -> None:
+    run(first + actions, Watch(window=span, window_updates=last), NaiveGraph(span, last))
 
 
-PATTERN = "SELECT * { ?x :p ?y . ?y :q ?z . ?x :p ?z }"
+FIXED = [
+    ("subscribe", "s", "SELECT * { ?x :p ?y . ?y :q ?z . ?x :p ?z }", "each"),
+    ("subscribe", "t", "SELECT * { ?x ?r ?y }", "each"),
+]
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(steps(), max_size=30))
-def test_a_triangle(stream: list[Step]) -> None:
-    run([("subscribe", "s", PATTERN, "each"), *(("publish", step) for step in stream)], Watch(), NaiveGraph())
+@given(st.lists(steps(), min_size=10, max_size=30))
+def test_everything_and_a_triangle(stream: list[Step]) -> None:
+    run([*FIXED, *(("publish", step) for step in stream)], Watch(), NaiveGraph())
+
+
+@pytest.mark.long
+@settings(deadline=None, max_examples=3000)
+@given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(True)] * 8), min_size=8, max_size=40))
+def test_many_streams(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
+    run(first + actions, Watch(window=6), NaiveGraph(6))
