@@ -36,7 +36,7 @@ class Record:
         return Variable(f"{_SLOT}{len(self.numbers) + len(self.signed) - 1}")
 
 
-def slot_number(node: Node) -> int | None:
+def slot_number(node: object) -> int | None:
     """The number of the slot that a node of a learnt query stands for; None for a node of its own."""
     return int(node.name[1:]) if isinstance(node, Variable) and node.name[:1] == _SLOT else None
 

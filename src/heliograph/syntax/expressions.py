@@ -7,6 +7,7 @@ than `MAX_DEPTH`, so that those who walk it may recurse.
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import StrEnum
 
 from heliograph.errors import SparqlError
 from heliograph.syntax import refusals
@@ -40,14 +41,14 @@ _ARITY |= {"CONTAINS": 2, "STRSTARTS": 2, "STRENDS": 2, "REGEX": 3}
 _ZERO = literal("0", XSD_INTEGER)
 
 
-class Context:
-    """Where an expression stands, for what may be used in it."""
+class Clause(StrEnum):
+    """Where an expression stands: COUNT(*) is for HAVING, metrics are for FILTER."""
 
     FILTER = "FILTER"
     HAVING = "HAVING"
 
 
-def parse_constraint(cursor: Cursor, clause: str) -> Expression:
+def parse_constraint(cursor: Cursor, clause: Clause) -> Expression:
     """What may follow FILTER and HAVING: an expression in parentheses, or a call."""
     at = cursor.at
     if cursor.kind == "(":
@@ -71,7 +72,7 @@ def _depth(expression: Expression) -> int:
     return deepest
 
 
-def _bracketed(cursor: Cursor, clause: str) -> Expression:
+def _bracketed(cursor: Cursor, clause: Clause) -> Expression:
     opened = cursor.at
     cursor.expect("(", "(")
     cursor.deeper()
@@ -81,21 +82,21 @@ def _bracketed(cursor: Cursor, clause: str) -> Expression:
     return expression
 
 
-def _disjunction(cursor: Cursor, clause: str) -> Expression:
+def _disjunction(cursor: Cursor, clause: Clause) -> Expression:
     operands = [_conjunction(cursor, clause)]
     while cursor.accept("||"):
         operands.append(_conjunction(cursor, clause))
     return operands[0] if len(operands) == 1 else Or(tuple(operands))
 
 
-def _conjunction(cursor: Cursor, clause: str) -> Expression:
+def _conjunction(cursor: Cursor, clause: Clause) -> Expression:
     operands = [_comparison(cursor, clause)]
     while cursor.accept("&&"):
         operands.append(_comparison(cursor, clause))
     return operands[0] if len(operands) == 1 else And(tuple(operands))
 
 
-def _comparison(cursor: Cursor, clause: str) -> Expression:
+def _comparison(cursor: Cursor, clause: Clause) -> Expression:
     left = _sum(cursor, clause)
     kind = cursor.kind
     if kind in _COMPARISONS:
@@ -103,19 +104,15 @@ def _comparison(cursor: Cursor, clause: str) -> Expression:
         return Compare(kind, left, _sum(cursor, clause))
     if kind == "IN":
         cursor.at += 1
-        return In(left, _choices(cursor, clause))
+        return In(left, tuple(_arguments(cursor, clause)))
     if kind == "NOT":
         cursor.at += 1
         cursor.expect("IN", "IN behind NOT")
-        return In(left, _choices(cursor, clause), negated=True)
+        return In(left, tuple(_arguments(cursor, clause)), negated=True)
     return left
 
 
-def _choices(cursor: Cursor, clause: str) -> tuple[Expression, ...]:
-    return tuple(_arguments(cursor, clause))
-
-
-def _sum(cursor: Cursor, clause: str) -> Expression:
+def _sum(cursor: Cursor, clause: Clause) -> Expression:
     left = _product(cursor, clause)
     while cursor.kind in ("+", "-"):
         operator = cursor.word
@@ -124,7 +121,7 @@ def _sum(cursor: Cursor, clause: str) -> Expression:
     return left
 
 
-def _product(cursor: Cursor, clause: str) -> Expression:
+def _product(cursor: Cursor, clause: Clause) -> Expression:
     left = _unary(cursor, clause)
     while cursor.kind in ("*", "/"):
         operator = cursor.word
@@ -133,7 +130,7 @@ def _product(cursor: Cursor, clause: str) -> Expression:
     return left
 
 
-def _unary(cursor: Cursor, clause: str) -> Expression:
+def _unary(cursor: Cursor, clause: Clause) -> Expression:
     kind = cursor.kind
     if kind == "!":
         cursor.at += 1
@@ -143,14 +140,14 @@ def _unary(cursor: Cursor, clause: str) -> Expression:
     return _primary(cursor, clause)
 
 
-def _one_deeper(cursor: Cursor, clause: str) -> Expression:
+def _one_deeper(cursor: Cursor, clause: Clause) -> Expression:
     cursor.deeper()
     operand = _unary(cursor, clause)
     cursor.shallower()
     return operand
 
 
-def _signed(cursor: Cursor, clause: str) -> Expression:
+def _signed(cursor: Cursor, clause: Clause) -> Expression:
     if cursor.at_signed_number():
         return cursor.signed_number()
     sign = cursor.word
@@ -162,7 +159,7 @@ def _signed(cursor: Cursor, clause: str) -> Expression:
     return Negate(operand) if sign == "-" else Arithmetic("+", _ZERO, operand)
 
 
-def _primary(cursor: Cursor, clause: str) -> Expression:
+def _primary(cursor: Cursor, clause: Clause) -> Expression:
     kind = cursor.kind
     if kind == "(":
         return _bracketed(cursor, clause)
@@ -178,12 +175,12 @@ def _primary(cursor: Cursor, clause: str) -> Expression:
     raise cursor.unexpected("a variable, a constant, a function or (")
 
 
-def _operand(cursor: Cursor, clause: str) -> Expression:
+def _operand(cursor: Cursor, clause: Clause) -> Expression:
     if cursor.ahead() == "(":
         return _function(cursor, clause)
     if cursor.kind == "string" and cursor.ahead() in ("^^", "lang"):
         return loose_literal(cursor)
-    if clause == Context.HAVING:
+    if clause == Clause.HAVING:
         return cursor.fixed(Role.VARIABLE) if cursor.kind == "var" else cursor.node(Role.CONSTANT)
     return cursor.node(Role.OPERAND)
 
@@ -212,7 +209,7 @@ def loose_literal(cursor: Cursor) -> Term:
 # --- calls ------------------------------------------------------------------------------------------------------
 
 
-def _function(cursor: Cursor, clause: str) -> Expression:
+def _function(cursor: Cursor, clause: Clause) -> Expression:
     """A call by IRI: the metrics, or a refusal."""
     name = cursor.fixed(Role.CALLED)
     cursor.at -= 1
@@ -221,17 +218,17 @@ def _function(cursor: Cursor, clause: str) -> Expression:
         raise cursor.unexpected("an operator")
     if not name.value.startswith(HG):
         raise cursor.refused(refusals.cast(cursor.word))
-    if cursor.verb != "watch" or clause != Context.FILTER:
+    if cursor.verb != "watch" or clause != Clause.FILTER:
         place = f"in {clause}" if cursor.verb == "watch" else "of a filter interest"
         fix = "metrics stand in a FILTER of a watch interest"
         raise cursor.error("HG-431", f"the metric {cursor.word} {place} is not supported", fix=fix)
     return parse_metric(cursor)
 
 
-def _builtin(cursor: Cursor, kind: str, clause: str) -> Expression:
+def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
     at = cursor.at
     if kind in refusals.AGGREGATES:
-        return _aggregate(cursor, kind, clause)
+        return _count(cursor, clause)
     if kind not in _ARITY:
         raise _unknown(cursor, kind)
     cursor.at += 1
@@ -259,7 +256,7 @@ def _unknown(cursor: Cursor, kind: str) -> SparqlError:
     return cursor.unexpected("a variable, a constant, a function or (")
 
 
-def _arguments(cursor: Cursor, clause: str) -> list[Expression]:
+def _arguments(cursor: Cursor, clause: Clause) -> list[Expression]:
     """A list of expressions in parentheses, perhaps empty."""
     opened = cursor.at
     cursor.expect("(", "(")
@@ -282,7 +279,7 @@ def _bound(cursor: Cursor) -> Call:
     return Call("BOUND", (variable,))
 
 
-def _regex(cursor: Cursor, clause: str) -> Call:
+def _regex(cursor: Cursor, clause: Clause) -> Call:
     """REGEX(text, pattern[, flags]): pattern and flags are constants, checked here."""
     opened = cursor.at
     cursor.expect("(", "( behind REGEX")
@@ -317,10 +314,10 @@ def _flags(cursor: Cursor) -> str:
     return flags.value
 
 
-def _aggregate(cursor: Cursor, kind: str, clause: str) -> Count:
+def _count(cursor: Cursor, clause: Clause) -> Count:
     at = cursor.at
     check_count(cursor)
-    if clause != Context.HAVING:
+    if clause != Clause.HAVING:
         raise cursor.refused(refusals.misplaced_count(), at=at)
     return Count()
 

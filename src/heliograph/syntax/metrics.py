@@ -10,7 +10,8 @@ from heliograph.syntax.cursor import Cursor
 from heliograph.syntax.nodes import Role
 from heliograph.syntax.query import Expression, Metric, Node
 from heliograph.syntax.signatures import SIGNATURES, near_metric
-from heliograph.terms import HG, Term
+from heliograph.syntax.tokens import NODES
+from heliograph.terms import HG, Term, iri
 from heliograph.values import XSD_INTEGER
 
 _DISTANCE_WORDS = ("undirected", "weight")
@@ -54,14 +55,14 @@ def _arguments(cursor: Cursor, name: str, opened: int) -> tuple[Expression, ...]
 def _argument(cursor: Cursor, name: str, before: list[Expression]) -> Expression:
     """The next argument, by the function and by what stands before it."""
     place = len(before)
+    if cursor.kind in NODES and cursor.ahead() == "(":
+        return _via(cursor, name)
     if name == "cliques" or (name == "density" and place == 1):
         return _whole_number(cursor, name)
     if name == "distance" and place >= 2:
         return _distance_option(cursor, before)
     if name.endswith("degree") and place == 1:
         return cursor.node(Role.PROPERTY)
-    if name == "steiner" and place >= 2 and cursor.ahead() == "(":
-        return _via(cursor)
     if place and isinstance(before[-1], Metric):
         raise _wrong(cursor, name, cursor.at, "a vertex behind hg:via")
     return cursor.node(Role.VERTEX)
@@ -88,10 +89,10 @@ def _distance_option(cursor: Cursor, before: list[Expression]) -> Node:
     return node
 
 
-def _via(cursor: Cursor) -> Metric:
+def _via(cursor: Cursor, name: str) -> Metric:
     at = cursor.at
-    if _name(cursor) != "via":
-        raise _wrong(cursor, "steiner", at, f"{cursor.words[at]}(…) as argument of hg:steiner")
+    if name != "steiner" or cursor.fixed(Role.CALLED) != iri(HG + "via"):
+        raise _wrong(cursor, name, at, f"{cursor.words[at]}(…) as argument of hg:{name}")
     bracket = cursor.at
     cursor.expect("(", "( and a property")
     properties = [cursor.node(Role.PROPERTY)]
@@ -112,7 +113,9 @@ def _complete(name: str, arguments: list[Expression]) -> bool:
         return count in (0, 2)
     if name == "steinerPoint":
         return count >= 3
-    return count >= 2 if name in ("distance", "steiner") else count == 1
+    if name == "steiner":
+        return sum(not isinstance(argument, Metric) for argument in arguments) >= 2
+    return count >= 2 if name == "distance" else count == 1
 
 
 def _wrong(cursor: Cursor, name: str, at: int, message: str) -> Exception:

@@ -143,7 +143,7 @@ class Query:
     values: tuple[Values, ...] = ()
     projection: tuple[Variable, ...] = ()
     distinct: bool = False
-    counted: bool = False  # SELECT (COUNT(*) AS ?n) or anything with HAVING
+    counted: bool = False  # SELECT (COUNT(*) AS ?n), or anything with GROUP BY or HAVING
     group_by: tuple[Variable, ...] = ()
     having: Expression | None = None
 

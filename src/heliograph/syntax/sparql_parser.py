@@ -12,10 +12,9 @@ from typing import cast
 from heliograph.errors import SparqlError
 from heliograph.syntax import refusals
 from heliograph.syntax.cursor import Cursor, Record
-from heliograph.syntax.expressions import Context, check_count, loose_literal, parse_constraint, stray_variable
-from heliograph.syntax.iris import is_absolute
+from heliograph.syntax.expressions import Clause, check_count, loose_literal, parse_constraint, stray_variable
 from heliograph.syntax.nodes import Problem, Role, Scope
-from heliograph.syntax.query import And, Expression, Form, Metric, Node, Pattern, Query, Values, walk
+from heliograph.syntax.query import And, Expression, Form, Metric, Pattern, Query, Values, walk
 from heliograph.syntax.tokens import NODES, Tokens
 from heliograph.syntax.triples import parse_triples, starts_triples
 from heliograph.terms import Term, Variable, literal
@@ -87,9 +86,9 @@ def _prologue(cursor: Cursor) -> None:
         cursor.at += 1
         if declares_prefix:
             name = _prefix_name(cursor)
-            prefixes = {**prefixes, name: _iri(cursor, base)}
+            prefixes = {**prefixes, name: _iri(cursor)}
         else:
-            base = _iri(cursor, base)
+            base = _iri(cursor)
         cursor.scope = Scope(prefixes, base)
 
 
@@ -100,14 +99,13 @@ def _prefix_name(cursor: Cursor) -> str:
     return cursor.words[cursor.at - 1][:-1]
 
 
-def _iri(cursor: Cursor, base: str | None) -> str:
+def _iri(cursor: Cursor) -> str:
     if cursor.kind != "iri":
         raise cursor.unexpected("an IRI in angle brackets")
     try:
         value = cursor.scope.iri(cursor.word)
     except Problem as found:
         raise cursor.trouble(found) from None
-    assert is_absolute(value)
     cursor.at += 1
     return value
 
@@ -189,7 +187,7 @@ def _where(cursor: Cursor, draft: Draft) -> None:
                 raise cursor.unexpected(". between triples")
             continue
         if cursor.accept("FILTER"):
-            draft.filters.append(parse_constraint(cursor, Context.FILTER))
+            draft.filters.append(parse_constraint(cursor, Clause.FILTER))
         elif cursor.accept("VALUES"):
             draft.values.append(_values(cursor))
         else:
@@ -308,7 +306,7 @@ def _group_by(cursor: Cursor, draft: Draft) -> None:
 def _having(cursor: Cursor, draft: Draft) -> None:
     while not draft.having or cursor.kind == "(" or cursor.ahead() == "(":
         at = cursor.at
-        condition = parse_constraint(cursor, Context.HAVING)
+        condition = parse_constraint(cursor, Clause.HAVING)
         stray = stray_variable(condition, draft.group_by)
         if stray is not None:
             fix = f"write COUNT(*) for the count, or add {stray} to GROUP BY"
@@ -355,7 +353,7 @@ def _check_grouping(cursor: Cursor, draft: Draft) -> None:
             raise cursor.error("HG-407", f"the count is named {variable}, a variable of the pattern", fix=fix, at=at)
 
 
-def scoped_variables(draft: Draft) -> set[Node]:
+def scoped_variables(draft: Draft) -> set[object]:
     """The variables that the group binds."""
-    ends = {node for pattern in draft.patterns for node in pattern}
+    ends: set[object] = {node for pattern in draft.patterns for node in pattern}
     return ends.union(variable for block in draft.values for variable in block.variables)
