@@ -184,14 +184,16 @@ def _variables(patterns: tuple[Pattern, ...]) -> dict[Variable, None]:
 
 def _query(edges: _Edges, conditions: _Conditions, variables: dict[Variable, None]) -> Query:
     patterns: tuple[Pattern, ...] = edges.patterns
-    filters: tuple[Expression, ...] = ()
-    if conditions:
-        constraints = [constraint for _, constraint in conditions if isinstance(constraint, Constraint)]
-        filters = tuple([each.condition for each in constraints if each.condition is not None])
-        if len(filters) < len(constraints):
-            patterns += tuple([each.pattern for each in constraints if each.pattern is not None])
-            variables = _variables(patterns)
-    return Query(Form.SELECT, patterns, filters, projection=tuple([each for each in variables if not each.hidden]))
+    filters: list[Expression] = []
+    for _, constraint in conditions:
+        if isinstance(constraint, Constraint) and constraint.condition is not None:
+            filters.append(constraint.condition)
+        elif isinstance(constraint, Constraint) and constraint.pattern is not None:
+            patterns += (constraint.pattern,)
+    if len(patterns) > len(edges.patterns):
+        variables = _variables(patterns)
+    shown = [variable for variable in variables if variable.name[:2] != "_:"]
+    return Query(Form.SELECT, patterns, tuple(filters), (), tuple(shown))
 
 
 def _error(variables: dict[Variable, None], conditions: _Conditions) -> HeliographError | None:
