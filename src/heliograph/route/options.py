@@ -30,7 +30,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.rank not in (None, "cost"):
-            raise UsageError("HG-061", f"results cannot be ranked by {self.rank!r}", fix="write cost")
+            raise UsageError("HG-065", f"results cannot be ranked by {self.rank!r}", fix="write cost")
         _check_count("limit", self.limit)
         _check_count("hops", self.hops)
 
