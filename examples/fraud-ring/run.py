@@ -1,7 +1,7 @@
 """Money that comes back to where it started, and accounts that share a device, within seven days.
 
-Payments and log-ins arrive as updates with their times. Edges older than seven days are forgotten, so a ring counts only
-if it closes in time. Run in this folder: python run.py
+Payments and log-ins arrive as updates with their times. Edges older than seven days are forgotten, so a ring counts
+only if it closes in time. Run in this folder: python run.py
 """
 
 from __future__ import annotations

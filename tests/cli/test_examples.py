@@ -17,8 +17,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture
 def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    copy = tmp_path / request.param
-    shutil.copytree(EXAMPLES / request.param, copy)
+    name = str(request.param)
+    copy = tmp_path / name
+    shutil.copytree(EXAMPLES / name, copy)
     monkeypatch.chdir(copy)
     return copy
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -15,9 +16,15 @@ import typer
 from typer.testing import CliRunner
 
 from heliograph.cli import progress
+from heliograph.cli.interests import read_text
 from heliograph.cli.interrupt import Interrupts
-from heliograph.cli.options import takes
+from heliograph.cli.options import Output, takes
 from heliograph.cli.progress import Bar
+from heliograph.cli.run import Batch, Run
+from heliograph.errors import TableError
+from heliograph.model import Notification, Notifications
+from heliograph.tables.sources import Source
+from heliograph.tables.writer import StreamWriter
 
 
 def press() -> None:
@@ -69,6 +76,38 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_a_run_ends_between_batches_with_everything_written() -> None:
+    taken: list[str] = []
+
+    def publish(items: str) -> Notifications:
+        press()
+        taken.append(items)
+        return Notifications((Notification("s", None, items, "filter", "+"),))
+
+    with Run(Output(out="n.csv")) as run:
+        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    assert (taken, run.exit_code) == (["first"], 130)
+    assert "first" in Path("n.csv").read_text()
+
+
+def test_a_run_ends_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+
+    def publish(items: str) -> Notifications:
+        taken.append(items)
+        return Notifications()
+
+    monkeypatch.setattr(StreamWriter, "write", lambda self, table: False)
+    with Run(Output(stats=os.devnull)) as run:
+        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    assert (taken, run.exit_code) == (["first"], 0)
+
+
+def test_a_query_file_that_cannot_be_opened_is_a_table_error() -> None:
+    with pytest.raises(TableError, match="HG-201"):
+        read_text(Source(Path("gone.rq"), "gone.rq"))
 
 
 class Terminal(io.StringIO):

@@ -97,7 +97,7 @@ def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: 
     items: list[tuple[str, str]] = []
     for source in sources:
         try:
-            items.append((query_id(spec, source), _read_text(source)))
+            items.append((query_id(spec, source), read_text(source)))
             names[items[-1][0]] = source.name
         except HeliographError as error:
             run.reject([Rejected.of(error, source.name, query_id(spec, source))])
@@ -123,7 +123,8 @@ def _fixed_part(pattern: str) -> Iterator[str]:
         yield part
 
 
-def _read_text(source: Source) -> str:
+def read_text(source: Source) -> str:
+    """The text of a `.rq` file."""
     assert source.path is not None
     try:
         return source.path.read_text(encoding="utf-8-sig")
