@@ -88,6 +88,12 @@ def test_a_node_with_a_bad_row_accepts_nothing() -> None:
     assert reached(engine.route("p", {"x": 1})) == ["b", "a", "c"]
 
 
+def test_a_node_with_an_unreadable_cell_accepts_nothing() -> None:
+    engine = Route([{"node_id": "a", "targeting": "x = 1", "cost": "dear"}, {"node_id": "b"}], [("p", "a"), ("p", "b")])
+    assert [(item.item, item.code) for item in engine.rejected] == [("a", "HG-204")]
+    assert reached(engine.route("p", {"x": 1})) == ["b"]
+
+
 def test_a_bad_replacement_leaves_the_node_as_it_was() -> None:
     engine = Route([("a", "x = 1")], [("p", "a")])
     assert len(engine.add_nodes([("a", "x ==")]).rejected) == 1

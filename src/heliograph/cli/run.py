@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
+from heliograph.cli.batches import Batch
 from heliograph.cli.guard import Exit
 from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output, check_engine
@@ -32,14 +33,6 @@ from heliograph.tables.sources import find_sources
 from heliograph.tables.writer import StreamWriter, Writer, open_writer
 
 _REMEMBERED = 10_000  # refused items that are kept in mind
-
-
-class Batch(NamedTuple):
-    """What is published in one call, how many publications or rows that is, and what was rejected on the way."""
-
-    items: Any
-    size: int
-    rejected: Iterable[Rejected] = ()
 
 
 class Run:
@@ -96,13 +89,12 @@ class Run:
             raise unreadable(option)
 
     def whole(self, option: str, name: str, spec: str) -> Read:
-        """A whole table at once; what was refused of it is reported."""
+        """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
-        self.reject(found.rejected)
         rows = [part.rows for part in self.checked(option, found.parts)]
         numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, Rejections(), numbers)
+        return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, found.rejected, numbers)
 
     def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
         """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from heliograph.baselines.exchange import EDGE_COST, NO_LABELS, NODE_COST, Edge, Node, refused_node
@@ -39,7 +39,7 @@ class Edges(NamedTuple):
 def read_nodes(items: Any) -> Nodes:
     """The nodes of a table or of Python items; an id that comes twice in one call is refused the second time."""
     read = as_table("nodes", items)
-    result = Nodes([], [], [], list(read.rejected))
+    result = Nodes([], _unreadable(read.rejected), [], list(read.rejected))
     seen: set[str] = set()
     for row, cells, targeting in _rows(read, ("node_id", "cost", "labels", "targeting")):
         id = cells["node_id"]
@@ -51,6 +51,11 @@ def read_nodes(items: Any) -> Nodes:
                 result.broken.append(refused_node(id, error.code))
         seen.add(id)
     return result
+
+
+def _unreadable(rejected: Iterable[Rejected]) -> list[Node]:
+    """The nodes of rows in which a cell could not be read (HG-204); the item of such a row is its id."""
+    return [refused_node(entry.item, entry.code) for entry in rejected if entry.code == "HG-204" and entry.item]
 
 
 def _node(cells: dict[str, Any], targeting: Predicate | HeliographError, seen: set[str], place: Place) -> Node:
