@@ -33,7 +33,7 @@ _ALONE = ('"', "`", "--", "/*")  # constants inside quoted names and comments ar
 Fill = Callable[[list[Any]], Any]
 
 
-def _UNBUILT(_: list[Any]) -> Any:  # noqa: N802
+def _unbuilt(_: list[Any]) -> Any:
     """Marks a shape met once."""
 
 
@@ -59,10 +59,10 @@ class Shapes:
         literals = parts[1::2]
         shape = tuple(parts[::2]), "".join([literal[0] if literal[0] == "'" else "0" for literal in literals])
         if shape not in self._templates:
-            self._templates[shape] = _UNBUILT
+            self._templates[shape] = _unbuilt
             return None
         fill = self._templates[shape]
-        if fill is _UNBUILT:
+        if fill is _unbuilt:
             fill = self._templates[shape] = _template(text, literals)
         values = None if fill is None else _values(literals)
         if fill is None or values is None:
