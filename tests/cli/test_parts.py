@@ -16,11 +16,12 @@ import typer
 from typer.testing import CliRunner
 
 from heliograph.cli import progress
+from heliograph.cli.batches import Batch
 from heliograph.cli.interests import read_text
 from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output, takes
 from heliograph.cli.progress import Bar
-from heliograph.cli.run import Batch, Run
+from heliograph.cli.run import Run
 from heliograph.errors import TableError
 from heliograph.model import Notification, Notifications
 from heliograph.tables.sources import Source

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heliograph.cli.batches import Batch
 from heliograph.cli.interests import Subscriber
 from heliograph.cli.publications import some
-from heliograph.cli.run import Batch, Run
+from heliograph.cli.run import Run
 from heliograph.errors import UsageError
 from heliograph.model import Notification, Receipt
 from heliograph.publications import Publications

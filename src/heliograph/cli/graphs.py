@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from heliograph.cli.run import Batch, Run
+from heliograph.cli.batches import Batch
+from heliograph.cli.run import Run
 from heliograph.tables.reader import read_table
 from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source, find_sources

@@ -11,27 +11,28 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from heliograph.cli.run import Batch, Run, unreadable
+from heliograph.cli.batches import SIZE, Batch, cut
+from heliograph.cli.run import Run, unreadable
 from heliograph.filter.encoding import encode
 from heliograph.publications import Publications, Triples
 from heliograph.tables.grouping import complete_publications
 from heliograph.tables.reader import Whole, read_all, read_table
+from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.vocabulary import Vocabulary
 
-BATCH = 1000
 _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
 
 def read_publications(
-    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, size: int = BATCH
+    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, size: int = SIZE
 ) -> Iterator[Batch]:
     """The publications of `--publications`, in order, so many at a time."""
     sources = find_sources(spec, _SUFFIXES)
     if sources[0].is_pipe:
         reads = run.checked("--publications", read_table("publications", sources))
         for read in complete_publications(reads):
-            yield Batch(read, read.table.num_rows)
+            yield from cut(read, _starts(read)[::size])
         return
     count, unread = 0, False
     for batch in _in_order(sources, vocabulary, prefixes, size):
@@ -40,6 +41,12 @@ def read_publications(
         yield batch
     if unread and not count:
         raise unreadable("--publications")
+
+
+def _starts(read: Read) -> list[int]:
+    """The first row of each publication; each is one run of rows."""
+    ids = read.table["publication_id"].to_pylist()
+    return [row for row, id in enumerate(ids) if row == 0 or id != ids[row - 1]]
 
 
 def _in_order(sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], size: int) -> Iterator[Batch]:

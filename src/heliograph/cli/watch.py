@@ -11,8 +11,9 @@ import typer
 from heliograph.cli.options import Interests, Output, takes
 
 if TYPE_CHECKING:
+    from heliograph.cli.batches import Batch
     from heliograph.cli.interests import Subscriber
-    from heliograph.cli.run import Batch, Run
+    from heliograph.cli.run import Run
     from heliograph.watch import Watch
 
 GRAPH = "The graph"
@@ -127,8 +128,8 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
 
 def read_updates(evolution: Evolution, run: Run) -> Iterator[Batch]:
     """The updates in batches; an empty one comes first, for what holds at the start."""
+    from heliograph.cli.batches import Batch
     from heliograph.cli.rows import read_rows
-    from heliograph.cli.run import Batch
 
     yield Batch([], 0)
     yield from read_rows("--updates", "updates", evolution.updates, run)
