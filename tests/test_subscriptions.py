@@ -107,3 +107,14 @@ def test_nothing_can_be_saved_too() -> None:
     again = Subscriptions("watch")
     again.restore(Subscriptions("watch").tables())
     assert len(again) == 0
+
+
+def test_a_pattern_that_lost_a_row_is_refused_whole() -> None:
+    rows = [
+        {"subscription_id": "s", "subject": "?x", "property": "p", "object": "?y"},
+        {"subscription_id": "s", "subject": "?y", "property": "p", "object": [1, 2]},
+        {"subscription_id": "t", "subject": "?x", "property": "p", "object": "?y"},
+    ]
+    taken, receipt = Subscriptions("filter").subscribe(patterns=rows)
+    assert [each.id for each in taken] == ["t"]
+    assert [entry.item for entry in receipt.rejected] == ["s"]

@@ -134,15 +134,20 @@ class Subscriptions:
         return self._compile(read.table, {}, read.source or "subscriptions")
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
+        """Drafts of pattern tables. A subscription of which a row was refused is left out: it would match too much."""
         read, limits = (
             as_table("patterns", patterns),
             as_table("constraints", [] if constraints is None else constraints),
         )
-        rejected.extend((*read.rejected, *limits.rejected))
+        refused = (*read.rejected, *limits.rejected)
+        rejected.extend(refused)
+        spoilt = {row.item for row in refused}
         origin = PatternTables(read.table, limits.table)
         compiled = compile_patterns(origin.patterns, origin.constraints, self.prefixes)
         source = read.source or "patterns"
-        return [_Draft(id, None, query, origin=origin, source=source) for id, query in compiled.items()]
+        return [
+            _Draft(id, None, query, origin=origin, source=source) for id, query in compiled.items() if id not in spoilt
+        ]
 
     def _compile(self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None) -> list[_Draft]:
         """Drafts of the rows of a subscriptions table; those that are compiled already have no text."""

@@ -25,7 +25,6 @@ ESSENTIAL = {
     "pyarrow": "pyarrow",
     "pyoxigraph": "pyoxigraph",
     "google-re2": "re2",
-    "sqlglot": "sqlglot",
     "numba": "numba",
     "typer": "typer",
     "rich": "rich",
