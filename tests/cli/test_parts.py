@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from heliograph.cli import progress
-from heliograph.cli.batches import Batch
+from heliograph.cli.batches import MOST, Batch, Pace
 from heliograph.cli.interests import read_text
 from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output, takes
@@ -109,6 +109,18 @@ def test_a_run_ends_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) 
 def test_a_query_file_that_cannot_be_opened_is_a_table_error() -> None:
     with pytest.raises(TableError, match="HG-201"):
         read_text(Source(Path("gone.rq"), "gone.rq"))
+
+
+def test_batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() -> None:
+    pace = Pace()
+    for _ in range(20):
+        pace.took(0.01)
+    assert pace.size == MOST
+    pace.took(0.5)
+    assert pace.size == MOST
+    for _ in range(20):
+        pace.took(5.0)
+    assert pace.size == 1
 
 
 class Terminal(io.StringIO):

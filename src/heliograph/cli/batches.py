@@ -1,15 +1,19 @@
-"""What is published in one call."""
+"""What is published in one call, and how much of it.
+
+The law: how publications are cut into batches changes no notification; it only says how soon they appear and how long
+Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from heliograph.model import Rejected, Rejections
 from heliograph.tables.reads import Read
 
-SIZE = 1000  # publications, updates or events in a batch: what Ctrl-C may have to wait for
+FIRST, MOST = 16, 1024  # publications, updates or events in a batch
+_SHORT, _LONG = 0.2, 0.8  # seconds: a batch that takes less is followed by a larger one, more by a smaller one
 
 
 class Batch(NamedTuple):
@@ -20,10 +24,33 @@ class Batch(NamedTuple):
     rejected: Iterable[Rejected] = ()
 
 
-def cut(read: Read, starts: list[int]) -> Iterator[Batch]:
-    """The rows of a read, from each start to the next; what was refused of it comes with the first of them."""
-    for first, last in pairwise([*(starts or [0]), read.table.num_rows]):
-        rejected = read.rejected if first == 0 else Rejections()
-        rows = read.rows[first:last]
-        part = read._replace(table=read.table.slice(first, last - first), rows=rows, rejected=rejected)
-        yield Batch(part, last - first)
+class Pace:
+    """How many publications go into the next batch."""
+
+    def __init__(self, size: int = FIRST) -> None:
+        self.size = size
+
+    def took(self, seconds: float) -> None:
+        """Learns from the time that a batch took."""
+        if seconds < _SHORT:
+            self.size = min(MOST, self.size * 2)
+        elif seconds > _LONG:
+            self.size = max(1, self.size // 2)
+
+
+def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
+    """The rows of a read, so many of its parts at a time; `starts` are the rows where the parts begin.
+
+    What was refused of the read comes with the first rows.
+    """
+    bounds = [*(starts or [0]), read.table.num_rows]
+    number, end = 0, len(bounds) - 1
+    while number < end:
+        following = min(number + pace.size, end)
+        yield Batch(_rows(read, bounds[number], bounds[following]), bounds[following] - bounds[number])
+        number = following
+
+
+def _rows(read: Read, first: int, last: int) -> Read:
+    rejected = read.rejected if first == 0 else Rejections()
+    return read._replace(table=read.table.slice(first, last - first), rows=read.rows[first:last], rejected=rejected)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from heliograph.cli.batches import SIZE, Batch, cut
+from heliograph.cli.batches import MOST, Batch, Pace, cut
 from heliograph.cli.run import Run, unreadable
 from heliograph.filter.encoding import encode
 from heliograph.publications import Publications, Triples
@@ -24,18 +24,16 @@ from heliograph.vocabulary import Vocabulary
 _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
 
-def read_publications(
-    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, size: int = SIZE
-) -> Iterator[Batch]:
+def read_publications(spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run) -> Iterator[Batch]:
     """The publications of `--publications`, in order, so many at a time."""
     sources = find_sources(spec, _SUFFIXES)
     if sources[0].is_pipe:
         reads = run.checked("--publications", read_table("publications", sources))
         for read in complete_publications(reads):
-            yield from cut(read, _starts(read)[::size])
+            yield from cut(read, _starts(read), run.pace)
         return
     count, unread = 0, False
-    for batch in _in_order(sources, vocabulary, prefixes, size):
+    for batch in _in_order(sources, vocabulary, prefixes, run.pace):
         count += batch.size
         unread = unread or any(entry.item is None for entry in batch.rejected)
         yield batch
@@ -49,7 +47,9 @@ def _starts(read: Read) -> list[int]:
     return [row for row, id in enumerate(ids) if row == 0 or id != ids[row - 1]]
 
 
-def _in_order(sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], size: int) -> Iterator[Batch]:
+def _in_order(
+    sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], pace: Pace
+) -> Iterator[Batch]:
     """Tables are read first, because a later file may add to a publication; they are published in their turn."""
     tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
     whole = read_all("publications", tables)
@@ -60,10 +60,10 @@ def _in_order(sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[s
     done = 0
     for source in sources:
         if source.suffix in TABLE_SUFFIXES:
-            yield from _slices(publications, done, ends[source.name], size)
+            yield from _slices(publications, done, ends[source.name], pace)
             done = ends[source.name]
         else:
-            yield from _documents(source, vocabulary, size)
+            yield from _documents(source, vocabulary, pace)
 
 
 def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dict[str, int]:
@@ -77,17 +77,20 @@ def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dic
     return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
-def _documents(source: Source, vocabulary: Vocabulary, size: int) -> Iterator[Batch]:
+def _documents(source: Source, vocabulary: Vocabulary, pace: Pace) -> Iterator[Batch]:
     from heliograph.feeds import read_documents
 
-    for documents in read_documents([source], vocabulary.overlay(), batch=size):
-        yield Batch(documents.publications, len(documents.publications.ids), documents.rejected)
+    for documents in read_documents([source], vocabulary.overlay(), batch=MOST):
+        if documents.rejected:
+            yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)
+        yield from _slices(documents.publications, 0, len(documents.publications.ids), pace)
 
 
-def _slices(publications: Publications, start: int, end: int, size: int) -> Iterator[Batch]:
-    for first in range(start, end, size):
-        last = min(first + size, end)
-        yield Batch(some(publications, first, last), last - first)
+def _slices(publications: Publications, start: int, end: int, pace: Pace) -> Iterator[Batch]:
+    while start < end:
+        last = min(start + pace.size, end)
+        yield Batch(some(publications, start, last), last - start)
+        start = last
 
 
 def some(publications: Publications, first: int, last: int) -> Publications:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from heliograph.cli.batches import SIZE, Batch, cut
+from heliograph.cli.batches import Batch, Pace, cut
 from heliograph.cli.run import Run
 from heliograph.errors import Place, PublicationError
 from heliograph.model import Rejected
@@ -16,21 +16,21 @@ from heliograph.tables.reads import Read
 from heliograph.tables.sources import find_sources
 
 
-def read_rows(option: str, table: str, spec: str, run: Run, size: int = SIZE) -> Iterator[Batch]:
-    """The rows of a table that needs no grouping (updates, events), so many at a time; from a pipe as they arrive.
+def read_rows(option: str, table: str, spec: str, run: Run) -> Iterator[Batch]:
+    """The rows of a table that needs no grouping (updates, events), some at a time; from a pipe as they arrive.
 
     A read with refused rows stays whole, so that they are counted where they stood.
     """
     for read in run.checked(option, read_table(table, find_sources(spec))):
-        yield from cut(read, [0] if read.rejected else list(range(0, read.table.num_rows, size)))
+        yield from cut(read, [0] if read.rejected else range(read.table.num_rows), run.pace)
 
 
-def read_events(spec: str, run: Run, size: int = SIZE) -> Iterator[Batch]:
+def read_events(spec: str, run: Run) -> Iterator[Batch]:
     """The events of `--events`. In files an id stands for one event; on a pipe a later one is a new event."""
-    batches = read_rows("--events", "events", spec, run, size)
+    batches = read_rows("--events", "events", spec, run)
     if find_sources(spec)[0].is_pipe:
         for batch in batches:
-            yield from cut(batch.items, _repeats(batch.items))
+            yield from cut(batch.items, _repeats(batch.items), Pace(1))
         return
     seen: set[str | None] = set()
     for batch in batches:

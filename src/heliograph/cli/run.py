@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from heliograph.cli.batches import Batch
+from heliograph.cli.batches import Batch, Pace
 from heliograph.cli.guard import Exit
 from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output, check_engine
@@ -52,6 +52,7 @@ class Run:
         self._interrupted = False
         self._load_ns = 0
         self.stats = Stats()
+        self.pace = Pace()
 
     def __enter__(self) -> Self:
         return self
@@ -101,9 +102,11 @@ class Run:
         with Bar(what) as bar, Interrupts() as interrupts:
             try:
                 for batch in self._timed(batches):
+                    started = time.monotonic()
                     with interrupts.batch():
                         self.reject(batch.rejected)
                         wanted = self.report(publish(batch.items))
+                    self.pace.took(time.monotonic() - started)
                     bar.advance(batch.size)
                     if not wanted:
                         break
