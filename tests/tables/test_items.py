@@ -12,7 +12,9 @@ import pytest
 
 from heliograph.errors import TableError, UsageError
 from heliograph.tables.items import as_table, is_single
+from heliograph.tables.reader import read_all
 from heliograph.tables.schemas import TABLES
+from heliograph.tables.sources import find_sources
 from heliograph.tables.writer import open_writer
 from heliograph.terms import Variable, iri, literal, plain_name
 
@@ -189,6 +191,16 @@ def test_a_path_is_read(tmp_path: Path) -> None:
         pass
     assert rows("taxonomy", tmp_path / "x.csv") == rows("taxonomy", str(tmp_path)) == [{"child": "a", "parent": "b"}]
     assert rows("taxonomy", tmp_path / "y.csv") == []
+
+
+def test_what_was_read_passes_through(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("child,parent\na,b\nbroken\nc,d\n")
+    whole = read_all("taxonomy", find_sources(tmp_path))
+    for read in (as_table("taxonomy", whole), as_table("taxonomy", whole.parts[0])):
+        assert read.table.equals(whole.table)
+        assert (read.rows.tolist(), len(read.rejected)) == ([1, 3], 1)
+    assert not is_single(whole)
+    assert not is_single(whole.parts[0])
 
 
 @pytest.mark.parametrize("items", [None, 5, 2.5, object()])

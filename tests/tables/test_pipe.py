@@ -80,6 +80,11 @@ def test_a_stream_without_a_descriptor_is_read_too(monkeypatch: pytest.MonkeyPat
     assert [objects(read) for read in read_table("publications", find_sources("-"))] == [["1", "2"]]
 
 
+def test_a_closed_standard_input_is_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert list(read_table("publications", find_sources("-"))) == []
+
+
 def test_a_named_pipe_is_read_as_it_comes(tmp_path: Path) -> None:
     path = tmp_path / "pipe.ndjson"
     os.mkfifo(path)

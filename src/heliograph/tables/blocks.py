@@ -25,7 +25,8 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def read_blocks(source: Source) -> Iterator[bytes]:
     """The blocks of a file or of standard input."""
     if source.path is None:
-        yield from _checked(cut_lines(_pipe_reader(sys.stdin.buffer)))
+        if sys.stdin is not None:  # None where the shell has closed it
+            yield from _checked(cut_lines(_pipe_reader(sys.stdin.buffer)))
         return
     with source.path.open("rb", buffering=0) as file:
         if source.is_pipe:

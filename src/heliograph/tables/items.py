@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError, UsageError
 from heliograph.model import Rejected, Rejections
-from heliograph.tables.reader import read_all
+from heliograph.tables.reader import Whole, read_all
 from heliograph.tables.reads import Raw, Read, Refused, finish, numbered
 from heliograph.tables.schemas import TableSchema, table_schema
 from heliograph.tables.sources import find_sources
@@ -44,7 +44,7 @@ def is_single(items: Any) -> bool:
     """Whether this is one item and not several: a dict, or a tuple that does not begin with an item."""
     if isinstance(items, Mapping):
         return True
-    return isinstance(items, tuple) and not isinstance(items, Read) and bool(items) and _is_cell(items[0])
+    return isinstance(items, tuple) and not isinstance(items, (Read, Whole)) and bool(items) and _is_cell(items[0])
 
 
 def _is_cell(value: Any) -> bool:
@@ -59,6 +59,8 @@ def as_table(name: str, items: Any) -> Read:
     schema = table_schema(name)
     if isinstance(items, Read):
         return items
+    if isinstance(items, Whole):
+        return _from_whole(items)
     if isinstance(items, (str, os.PathLike)):
         return _from_path(schema, items)
     if _is_frame(items):
@@ -71,10 +73,12 @@ def as_table(name: str, items: Any) -> Read:
 
 
 def _from_path(schema: TableSchema, path: str | os.PathLike[str]) -> Read:
-    whole = read_all(schema.name, find_sources(path))
-    rows = [part.rows for part in whole.parts]
-    numbers = np.concatenate(rows) if rows else numbered(1, 0)
-    return Read(os.fspath(path), whole.table, 1, whole.rejected, numbers)
+    return _from_whole(read_all(schema.name, find_sources(path)))._replace(source=os.fspath(path))
+
+
+def _from_whole(whole: Whole) -> Read:
+    rows = np.concatenate([numbered(1, 0), *(part.rows for part in whole.parts)])
+    return Read(None, whole.table, 1, whole.rejected, rows)
 
 
 def _is_frame(items: Any) -> bool:

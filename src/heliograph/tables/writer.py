@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, Self
+from typing import IO, Any, Literal, Protocol, Self
 
 import pyarrow as pa
 
@@ -41,7 +41,7 @@ def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
         return StreamWriter(name, sys.stdout.buffer)
     target = Path(text)
     if is_special(target):
-        return StreamWriter(name, target.open("wb"), close=True)
+        return StreamWriter(name, _opened(target, "wb"), close=True)
     encoder = _ENCODERS.get(target.suffix.lower())
     if encoder is None:
         raise UsageError(
@@ -107,10 +107,7 @@ class FileWriter:
         self._schema = schema
         self._path = Path(os.path.realpath(path))
         self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
-        try:
-            self._file = self._part.open("xb")
-        except (OSError, ValueError) as error:
-            raise _unwritable(str(path), error) from error
+        self._file = _opened(self._part, "xb")
         self._encoder = encoder(schema, self._file)
 
     def write(self, table: pa.Table | pa.RecordBatch) -> bool:
@@ -138,6 +135,13 @@ class FileWriter:
         finally:
             self._file.close()
             self._part.unlink(missing_ok=True)
+
+
+def _opened(path: Path, mode: Literal["wb", "xb"]) -> IO[bytes]:
+    try:
+        return path.open(mode)
+    except (OSError, ValueError) as error:
+        raise _unwritable(str(path), error) from error
 
 
 def _unwritable(name: str, error: OSError | ValueError) -> TableError:
