@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -86,11 +87,13 @@ BROKEN: list[tuple[bytes, str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("small", [0, 1 << 15])
 @pytest.mark.parametrize(("line", "code", "found"), BROKEN, ids=lambda value: str(value)[:40])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_broken_line_is_refused_and_the_others_come_through(
-    tmp_path: Path, line: bytes, code: str, found: str, end: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, code: str, found: str, end: bytes, small: int
 ) -> None:
+    monkeypatch.setattr(ndjson, "_SMALL", small)
     good = b'{"op":"+","subject":"a","property":"p","object":"o"}'
     whole = read(tmp_path, end.join([good, b"", line, good, good]))
     assert whole.table.num_rows == 3
@@ -155,7 +158,8 @@ def test_arrow_reads_what_python_reads(name: str, data: st.DataObject) -> None:
     rows = data.draw(st.lists(row, min_size=1, max_size=4))
     block = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
     at = ndjson._Position()
-    fast, fast_at = ndjson._read_block(schema, "in", block, at)
+    with patch.object(ndjson, "_SMALL", 0):
+        fast, fast_at = ndjson._read_block(schema, "in", block, at)
     slow, slow_at = ndjson._read_lines(schema, "in", block, at)
     one, two = finish(schema, fast), finish(schema, slow)
     assert fast_at == slow_at

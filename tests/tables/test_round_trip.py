@@ -25,6 +25,12 @@ QUIET = settings(
 )
 
 
+@pytest.fixture(autouse=True)
+def _arrow_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small blocks go through Arrow's reader too."""
+    monkeypatch.setattr("heliograph.tables.ndjson._SMALL", 0)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES[:3])
 @pytest.mark.parametrize("name", TABLES)
 @QUIET
