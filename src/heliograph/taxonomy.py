@@ -55,7 +55,7 @@ class Taxonomy:
         rows: list[Row] = []
         refused = list(read.rejected)
         for number, (child, parent) in zip(read.rows.tolist(), cells, strict=True):
-            outcome = _read_row(child, parent, prefixes, f"row {number}")
+            outcome = _read_row(child, parent, prefixes, str(number))
             if isinstance(outcome, Rejected):
                 refused.append(outcome)
             else:
@@ -235,6 +235,6 @@ def _read_row(child: str | None, parent: str | None, prefixes: Mapping[str, str]
         try:
             cells.append(parse_cell(text, Position.SUBJECT, prefixes))
         except HeliographError as error:
-            message = f"{error.message} in column {column}"
+            message = f"{error.message} in row {place}, column {column}"
             return Rejected.of(type(error)(error.code, message, place=Place("taxonomy", place), fix=error.fix))
     return cells[0], cells[1]

@@ -106,8 +106,8 @@ def test_bad_rows_are_rejected_one_by_one_and_the_rest_stays() -> None:
         ("publications", "a", "HG-101"),
         ("publications", "a", "HG-104"),
         ("publications", "a", "HG-106"),
-        ("publications", "row 7", "HG-601"),
-        ("publications", "row 8", "HG-601"),
+        ("publications", "7", "HG-601"),
+        ("publications", "8", "HG-601"),
         ("publications", "gone", "HG-101"),
     ]
     assert "in row 5, column object" in found.rejected[3].message

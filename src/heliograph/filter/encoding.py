@@ -78,7 +78,7 @@ def _problems(
 def _reject(read: Read | Whole, index: int, column: str, error: HeliographError) -> Rejected:
     place, id = read.place(index), read.table["publication_id"][index].as_py()
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
-    return Rejected.of(placed, place.source or "publications", id or f"row {place.item}")
+    return Rejected.of(placed, place.source or "publications", id or place.item)
 
 
 def _group(
