@@ -96,9 +96,9 @@ def test_reading_rows() -> None:
         ("taxonomy", "HG-104"),
         ("taxonomy", "HG-102"),
     ]
-    assert "in column child" in taxonomy.rejected[0].message
+    assert "column child" in taxonomy.rejected[0].message
     assert "row 2" in taxonomy.rejected[0].message
-    assert "in column parent" in taxonomy.rejected[2].message
+    assert "column parent" in taxonomy.rejected[2].message
 
 
 @pytest.mark.parametrize("items", [[("x", "top")], [{"child": "x", "parent": "top"}]])
