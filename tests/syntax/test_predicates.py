@@ -51,7 +51,8 @@ def test_refusal(text: str, code: str, place: str, message: str, fix: str) -> No
     assert error.code == code
     assert f"{error.line}:{error.column}" == place
     assert message in error.message
-    assert fix in (error.fix or "")
+    assert error.fix
+    assert fix in error.fix
     assert error.snippet is not None
     line, carets = error.snippet.split("\n")
     assert re.fullmatch(r" *\^+", carets)

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     rf"|(?P<number>{NUMBER})"
     rf"|(?P<string>{STRING})"
     r'|(?P<quoted>"(?>[^"]*(?:""[^"]*)*)")'
-    r"|(?P<foreign>==|&&|\|\||::|:=|<=>|->>?)"
+    r"|(?P<foreign>=[=<>!]|&&|\|\||::|:=|<=>|->>?)"
     r"|(?P<symbol><>|!=|<=|>=|[=<>(),.+-])"
     r"|(?P<end>\Z)"
     r"|(?P<bad>.))",
@@ -47,6 +47,9 @@ _new = tuple.__new__  # twice as fast as calling the NamedTuple, and there are a
 # Characters and operators of other dialects and of fuller SQL: what each is called, and what to write instead.
 _FOREIGN = {
     "==": ("the operator ==", "write = for equality"),
+    "=>": ("the operator =>", "write >="),
+    "=<": ("the operator =<", "write <="),
+    "=!": ("the operator =!", "write <> for unequal"),
     "&&": ("the operator &&", "write AND"),
     "||": ("string concatenation (||)", "write OR for a disjunction, or compare with the whole string"),
     "::": ("a cast (::)", "compare with a constant of the attribute's own type; nothing is ever cast"),
@@ -87,12 +90,14 @@ def tokenize(text: str) -> list[Token]:
         else:
             kind = _KINDS[group]
             if group in _REFUSED:
+                if tokens and tokens[0].kind in RESERVED:  # SELECT * FROM t: the parser names its first word
+                    return [*tokens, Token("end", "", match.start(group))]
                 raise _foreign(text, Token(kind, word, match.start(group)))
         append(_new(Token, (kind, word, match.start(group))))
     return tokens
 
 
-def predicate_error(code: str, message: str, text: str, token: Token, fix: str | None = None) -> PredicateError:
+def predicate_error(code: str, message: str, text: str, token: Token, fix: str) -> PredicateError:
     """An error about `token` of `text`, with its line, column and underlined snippet."""
     lines = (text[: token.start] + "x").splitlines()
     line, column = len(lines), len(lines[-1])
@@ -100,7 +105,7 @@ def predicate_error(code: str, message: str, text: str, token: Token, fix: str |
     return PredicateError(code, message, place=Place(line=line, column=column), fix=fix, snippet=snippet)
 
 
-def unsupported(name: str, text: str, token: Token, fix: str | None = None) -> PredicateError:
+def unsupported(name: str, text: str, token: Token, fix: str) -> PredicateError:
     """A construct of SQL that predicates leave out, by its name."""
     return predicate_error("HG-452", f"{name} is not supported in a predicate", text, token, fix)
 
@@ -120,4 +125,5 @@ def _foreign(text: str, token: Token) -> PredicateError:
     if token.text in _FOREIGN:
         name, fix = _FOREIGN[token.text]
         return unsupported(name, text, token, fix)
-    return predicate_error("HG-450", f"{token.text!r} cannot stand in a predicate", text, token)
+    fix = "strings stand in single quotes, and names with such characters in double quotes"
+    return predicate_error("HG-450", f"{token.text!r} cannot stand in a predicate", text, token, fix)

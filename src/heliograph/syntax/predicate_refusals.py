@@ -7,6 +7,8 @@ from heliograph.syntax.predicate_lexer import Token, predicate_error, unsupporte
 
 _COMPUTE = "compute the value before publishing and compare the attribute with a constant"
 _QUOTE = 'write an attribute of that name in double quotes: "{name}"'
+_ALONE = "give the condition alone"
+_SIDES = "write an attribute and a constant around it, as in age > 30"
 
 _FUNCTIONS = {
     "LOWER": "use ILIKE to compare without regard to case",
@@ -32,15 +34,26 @@ _AFTER = {
     "OVERLAPS": ("OVERLAPS", "write two comparisons joined with AND"),
     "ISNULL": ("ISNULL", "write x IS NULL"),
     "NOTNULL": ("NOTNULL", "write x IS NOT NULL"),
-    "GROUP": ("GROUP BY", None),
+    "GROUP": ("GROUP BY", _ALONE),
     "ORDER": ("ORDER BY", "rank results with --rank cost"),
     "LIMIT": ("LIMIT", "limit results with --limit"),
-    "HAVING": ("HAVING", None),
+    "HAVING": ("HAVING", _ALONE),
     "UNION": ("UNION", "join conditions with OR"),
     "INTERSECT": ("INTERSECT", "join conditions with AND"),
     "EXCEPT": ("EXCEPT", "join conditions with AND NOT"),
     "+": ("arithmetic", _COMPUTE),
     "-": ("arithmetic", _COMPUTE),
+}
+
+# Words and signs of the language itself in the place of an operand.
+_MISPLACED = {
+    "AND": "write a condition on each side of AND",
+    "OR": "write a condition on each side of OR",
+    "NOT": "NOT stands before a whole condition: NOT (x = y)",
+    "end": "complete the condition, as in age > 30 AND topic = 'Sports'",
+    ")": "write a condition or a constant before it",
+    ",": "write a constant on each side of the comma",
+    ".": "write a nested attribute as a.b",
 }
 
 # Words in the place of an operand.
@@ -51,7 +64,7 @@ _INSTEAD = {
     "EXISTS": ("a sub-query (EXISTS)", "a comparison with a list already asks for one of its elements"),
     "CASE": ("CASE", "write the cases as (a AND b) OR (NOT a AND c)"),
     "INTERVAL": ("INTERVAL", _COMPUTE),
-    "DISTINCT": ("DISTINCT", None),
+    "DISTINCT": ("DISTINCT", _ALONE),
     "ANY": ("ANY", "a comparison with a list already asks for one of its elements; join several with OR"),
     "SOME": ("SOME", "a comparison with a list already asks for one of its elements; join several with OR"),
     "ALL": ("ALL", "write NOT (x <> v): no element differs"),
@@ -82,14 +95,12 @@ def refuse_operand(text: str, token: Token) -> PredicateError:
     """The token stands where an attribute or a constant was expected."""
     if token.kind in _INSTEAD:
         name, fix = _INSTEAD[token.kind]
-        quote = _QUOTE.format(name=token.text)
-        return unsupported(name, text, token, f"{fix}; or {quote}" if fix else quote)
+        return unsupported(name, text, token, f"{fix}; or {_QUOTE.format(name=token.text)}")
+    message = f"expected an attribute or a constant, got {_brief(token)}"
     if token.kind == "end":
         message = "the text ends where an attribute or a constant is expected"
-        return predicate_error("HG-451", message, text, token)
-    fix = _QUOTE.format(name=token.text) if token.text.isalpha() else None
-    message = f"expected an attribute or a constant, got {_brief(token)}"
-    return predicate_error("HG-451", message, text, token, fix)
+    elsewhere = _QUOTE.format(name=token.text) if token.text.isalpha() else _SIDES
+    return predicate_error("HG-451", message, text, token, _MISPLACED.get(token.kind, elsewhere))
 
 
 def refuse_call(text: str, name: Token, following: Token) -> PredicateError:
@@ -98,7 +109,7 @@ def refuse_call(text: str, name: Token, following: Token) -> PredicateError:
     if following.kind == "string":
         return unsupported(f"a typed constant ({name.text} {_brief(following)})", text, name, fix or "write the string")
     if name.text.upper() in ("CAST", "TRY_CAST"):
-        return unsupported(f"a cast ({name.text.upper()})", text, name, fix)
+        return unsupported(f"a cast ({name.text.upper()})", text, name, fix or _COMPUTE)
     return unsupported(f"the function {name.text}(…)", text, name, fix or _COMPUTE)
 
 
@@ -106,7 +117,8 @@ def refuse_is(text: str, token: Token, negated: bool) -> PredicateError:
     """IS without NULL."""
     fix = _IS.get((token.text.upper(), negated))
     if fix is None:
-        return predicate_error("HG-451", f"expected NULL after IS, got {_brief(token)}", text, token)
+        message = f"expected NULL after IS, got {_brief(token)}"
+        return predicate_error("HG-451", message, text, token, "write x IS NULL, x IS NOT NULL or x = v")
     return unsupported(f"IS {'NOT ' if negated else ''}{token.text.upper()}", text, token, fix)
 
 

@@ -103,12 +103,12 @@ class Parser:
         self._token = self._tokens[self._place]
         return token
 
-    def _fail(self, code: str, message: str, token: Token, fix: str | None = None) -> NoReturn:
+    def _fail(self, code: str, message: str, token: Token, fix: str) -> NoReturn:
         raise predicate_error(code, message, self._text, token, fix)
 
-    def _expect(self, kind: str, where: str) -> Token:
+    def _expect(self, kind: str, where: str, fix: str) -> Token:
         if self._token.kind != kind:
-            self._fail("HG-451", f"expected {kind} {where}, got {_shown(self._token)}", self._token)
+            self._fail("HG-451", f"expected {kind} {where}, got {_shown(self._token)}", self._token, fix)
         return self._advance()
 
     def _refuse_next(self) -> NoReturn:
@@ -170,7 +170,8 @@ class Parser:
         if rule is None:
             if negated:
                 message = f"expected IN, BETWEEN, LIKE or ILIKE after NOT, got {_shown(self._token)}"
-                self._fail("HG-451", message, self._token)
+                fix = "write x IS NOT NULL" if kind == "NULL" else "write x <> v, or NOT before the whole condition"
+                self._fail("HG-451", message, self._token, fix)
             return subject
         test = rule(self, self._compared(subject, start))
         return negation(test) if negated else test
@@ -229,14 +230,14 @@ class Parser:
 
     def _in(self, subject: Attribute | Literal) -> Predicate:
         self._advance()
-        self._expect("(", "after IN")
+        self._expect("(", "after IN", "write the values as in x IN (1, 2)")
         if self._token.kind == ")":
             self._fail("HG-451", "IN needs at least one value", self._token, "write FALSE for a test that never holds")
         values = [self._constant("in the list of IN")]
         while self._token.kind == ",":
             self._advance()
             values.append(self._constant("in the list of IN"))
-        self._expect(")", "after the list of IN")
+        self._expect(")", "after the list of IN", "separate the values with commas, as in x IN (1, 2)")
         return self._folded(subject, _membership(self._tested(subject), values))
 
     def _between(self, subject: Attribute | Literal) -> Predicate:
@@ -244,7 +245,7 @@ class Parser:
         bounds: list[Scalar] = []
         for where in ("after BETWEEN", "after AND"):
             if bounds:
-                self._expect("AND", "after the lower bound of BETWEEN")
+                self._expect("AND", "after the lower bound of BETWEEN", "write x BETWEEN 1 AND 5")
             bound = self._constant(where)
             if isinstance(bound.value, bool):
                 fix = "TRUE and FALSE have no order: use = or IN"
@@ -256,7 +257,8 @@ class Parser:
         fold = self._advance().kind == "ILIKE"
         pattern = self._constant(f"after {'ILIKE' if fold else 'LIKE'}")
         if not isinstance(pattern.value, str | None):
-            self._fail("HG-454", f"LIKE needs a string, got {_shown(pattern.token)}", pattern.token)
+            fix = "write the pattern in single quotes: LIKE 'a%'"
+            self._fail("HG-454", f"LIKE needs a string, got {_shown(pattern.token)}", pattern.token, fix)
         escape = self._escape(pattern) if self._token.kind == "ESCAPE" else None
         return self._folded(subject, Like(self._tested(subject), pattern.value, escape, fold))
 
@@ -264,7 +266,8 @@ class Parser:
         self._advance()
         mark = self._constant("after ESCAPE")
         if not isinstance(mark.value, str) or len(mark.value) > 1:
-            self._fail("HG-454", f"ESCAPE needs one character, got {_shown(mark.token)}", mark.token)
+            fix = "write it in single quotes: ESCAPE '!'"
+            self._fail("HG-454", f"ESCAPE needs one character, got {_shown(mark.token)}", mark.token, fix)
         if mark.value and isinstance(pattern.value, str) and ends_in_escape(pattern.value, mark.value):
             fix = f"write {mark.value}{mark.value} for the character itself"
             self._fail("HG-454", "the pattern ends in its escape character", pattern.token, fix)
@@ -277,7 +280,7 @@ class Parser:
             if self._token.kind in ("+", "-"):
                 self._refuse_next()
             return item
-        fix = None
+        fix = "write a number, a string in single quotes, TRUE, FALSE or NULL"
         if isinstance(item, Attribute):
             fix = "write one comparison of two attributes for each, joined with AND or OR"
         self._fail("HG-451", f"expected a constant {where}, got {_shown(start)}", start, fix)
@@ -328,7 +331,8 @@ class Parser:
         while self._token.kind == ".":
             self._advance()
             if self._token.kind not in _NAMES and not self._token.text.isidentifier():
-                self._fail("HG-451", f"expected a name after the dot, got {_shown(self._token)}", self._token)
+                fix = 'write a nested attribute as a.b, and other names in double quotes: a."b c"'
+                self._fail("HG-451", f"expected a name after the dot, got {_shown(self._token)}", self._token, fix)
             names.append(self._name())
         if len(names) > MAX_NAMES:
             self._fail("HG-455", f"an attribute of {len(names)} names", token, f"nest at most {MAX_NAMES} names")
