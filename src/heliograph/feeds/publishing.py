@@ -1,0 +1,71 @@
+"""A feed as a reading: one publication per item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.feeds.assembly import Reading
+from heliograph.feeds.channel import XML_BASE, channel_of, read_surroundings, surroundings
+from heliograph.feeds.dialects import Dialect, Kind
+from heliograph.feeds.entries import Entries
+from heliograph.feeds.feed import Feed, open_feed, read_items
+from heliograph.feeds.interning import Interner
+from heliograph.feeds.mapping import Mapper
+from heliograph.feeds.opening import Document
+from heliograph.feeds.prolog import Root
+from heliograph.feeds.rdf import interned
+from heliograph.feeds.rss1 import Rss1, Triple, duplicate
+
+
+def read_feed(document: Document, root: Root, dialect: Dialect, interner: Interner) -> Reading:
+    """The items of a feed, with what was refused in it."""
+    interner.begin()
+    feed = open_feed(document, root, dialect)
+    return _as_rdf(feed, interner) if dialect.kind is Kind.RSS1 else _mapped(feed, interner)
+
+
+def _mapped(feed: Feed, interner: Interner) -> Reading:
+    collected = Entries(interner.vocabulary)
+    head = feed.head
+    base = "" if head is None else head.get(XML_BASE) or channel_of(feed, head).link
+    mapper = Mapper(feed.dialect, base, collected)
+    authors = [] if head is None or feed.dialect.kind is not Kind.ATOM else mapper.authors(head)
+    known: set[str] = set()
+    for run in read_items(feed):
+        for good in run:
+            entry = mapper.entry(good.element, feed.name_of(good.number), authors)
+            if entry.id in known:
+                feed.refuse(duplicate(entry.id), entry.id, good.span.start)
+            else:
+                known.add(entry.id)
+                collected.add(entry)
+    tree = read_surroundings(feed, surroundings(feed))
+    return Reading(*collected.rows(channel_of(feed, tree)), feed.rejected)
+
+
+def _as_rdf(feed: Feed, interner: Interner) -> Reading:
+    rss1 = Rss1(feed)
+    for run in read_items(feed):
+        rss1.take(run)
+    around = surroundings(feed)
+    refused = len(feed.rejected)
+    read_surroundings(feed, around)
+    return _reading(feed, rss1.publications(around, refused == len(feed.rejected)), interner)
+
+
+def _reading(feed: Feed, publications: Iterable[tuple[str, list[Triple]]], interner: Interner) -> Reading:
+    ids: list[str] = []
+    counts: list[int] = []
+    texts: list[str] = []
+    for id, triples in publications:
+        ids.append(id)
+        counts.append(len(triples))
+        texts += chain.from_iterable(triples)
+    if not ids:
+        return Reading([], np.empty(0, np.int64), np.empty((0, 3), np.int32), feed.rejected)
+    codes, kept = interned([pa.array(texts, pa.string())], 3, interner, feed.document.name, feed.rejected)
+    return Reading(ids, np.repeat(np.arange(len(ids)), counts)[kept], codes, feed.rejected)

@@ -1,0 +1,94 @@
+"""RDF documents as publications: one for each named graph, with the graph's IRI as id (`_:label` for a blank node), and
+one for the default graph, with the document's name.
+
+A document without any triple is one publication without triples. A triple that holds a term of RDF 1.2 (a triple term,
+a literal with a base direction) is refused, the others are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.errors import DocumentError, HeliographError, Place
+from heliograph.feeds.assembly import Reading, nothing
+from heliograph.feeds.interning import ABSENT, REFUSED, Codes, Interner
+from heliograph.feeds.lines import WIDTH, Texts, split
+from heliograph.feeds.opening import Document
+from heliograph.feeds.syntaxes import SYNTAXES, as_lines
+from heliograph.model import Rejected
+from heliograph.terms import TermKind
+
+_TOGETHER = 16  # blocks whose distinct texts are read together
+
+
+def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None) -> Reading:
+    """The publications of an RDF document, with what was refused in it.
+
+    `locate` finds the place of an error that comes without one.
+    """
+    syntax = SYNTAXES[suffix]
+    rejected: list[Rejected] = []
+    interner.begin()
+    try:
+        lines = as_lines(document, syntax, rejected)
+        groups = _grouped(lines, syntax.quads)
+        codes = [interned(blocks, WIDTH, interner, document.name, rejected).codes for blocks in groups]
+    except HeliographError as error:
+        if error.place.line is None:
+            error.place = Place(document.name) if locate is None else locate()
+        return nothing([*rejected, Rejected.of(error, document.name)])
+    return _reading(document.name, np.concatenate([np.empty((0, WIDTH), np.int32), *codes]), interner, rejected)
+
+
+def _grouped(lines: Iterable[bytes], quads: bool) -> Iterator[list[Texts]]:
+    blocks = (split(block, quads) for block in lines if block)
+    while group := list(islice(blocks, _TOGETHER)):
+        yield group
+
+
+class Interned(NamedTuple):
+    """The ids of the lines that hold no refused term, and which of all lines these are."""
+
+    codes: Codes
+    kept: npt.NDArray[np.bool_]
+
+
+def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str, rejected: list[Rejected]) -> Interned:
+    """The ids of lines of `width` texts each; lines that hold a refused term are reported."""
+    codes = interner.columns(blocks, width)
+    kept = (codes != REFUSED).all(axis=1)
+    if not kept.all():
+        texts = [text for block in blocks for text in block.to_pylist()]
+        for row in np.flatnonzero(~kept).tolist():
+            rejected.append(_refused("".join(texts[row * width : row * width + width]), name))
+        codes = codes[kept]
+    return Interned(codes, kept)
+
+
+def _refused(line: str, name: str) -> Rejected:
+    shown = line.strip() if len(line) < 300 else line[:300] + "…"
+    fix = "state it without << >> and without a base direction; the other triples were read"
+    return Rejected.of(DocumentError("HG-308", f"a term of RDF 1.2 in {shown}", place=Place(name), fix=fix), name)
+
+
+def _reading(name: str, codes: Codes, interner: Interner, rejected: list[Rejected]) -> Reading:
+    """Rows numbered by graph, graphs in the order of their first rows."""
+    graphs, first, inverse = np.unique(codes[:, 3], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ids = [_publication_id(int(graph), name, interner) for graph in graphs[order]]
+    numbers = np.argsort(order)[inverse].astype(np.int64)
+    if not ids and not rejected:
+        ids = [name]
+    return Reading(ids, numbers, codes[:, :3], rejected)
+
+
+def _publication_id(graph: int, name: str, interner: Interner) -> str:
+    if graph == ABSENT:
+        return name
+    term = interner.vocabulary.term(graph)
+    return f"_:{term.value}" if term.kind is TermKind.BLANK else term.value
