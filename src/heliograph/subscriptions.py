@@ -131,7 +131,10 @@ class Subscriptions:
     def _read_items(self, items: Any, rejected: list[Rejected]) -> list[_Draft]:
         read = as_table("subscriptions", items)
         rejected.extend(read.rejected)
-        return self._compile(read.table, {}, read.source or "subscriptions")
+        drafts = self._compile(read.table, {}, read.source or "subscriptions")
+        return [
+            draft if draft.id else draft._replace(query=_nameless(read.place(row))) for row, draft in enumerate(drafts)
+        ]
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
         """Drafts of pattern tables. A subscription of which a row was refused is left out: it would match too much."""
@@ -163,10 +166,9 @@ class Subscriptions:
         ]
 
     def _take(self, draft: _Draft, accept: Accept | None) -> Subscription:
-        if not draft.id:
-            raise SubscriptionError("HG-503", "a subscription without an id", fix="write one in subscription_id")
         if isinstance(draft.query, HeliographError):
             raise draft.query
+        assert draft.id
         if draft.id in self._by_id:
             raise _duplicate(draft.id)
         taken = Subscription(
@@ -230,6 +232,10 @@ def _each(ids: Any) -> list[str]:
     if isinstance(ids, Iterable):
         return [str(id) for id in ids]
     return [str(ids)]
+
+
+def _nameless(place: Place) -> SubscriptionError:
+    return SubscriptionError("HG-503", "a subscription without an id", place=place, fix="write one in subscription_id")
 
 
 def _duplicate(id: str) -> SubscriptionError:

@@ -48,6 +48,7 @@ def test_every_command_has_help(run: Run, name: str) -> None:
     shown = run(name, "--help")
     assert (shown.code, shown.err) == (0, "")
     assert f"heliograph {name}" in shown.out
+    assert "(," not in shown.out  # square brackets would be swallowed as markup
 
 
 def test_a_near_miss_is_suggested(run: Run) -> None:
@@ -111,6 +112,7 @@ def test_the_spark_engine_is_not_here_yet(run: Run, calls: dict[str, list[str]],
         ["--out", "no/folder/n.csv"],
         ["--rejected", "r.txt"],
         ["--stats", "no/folder/s.json"],
+        ["--out", "n.csv", "--rejected", "./n.csv"],
         ["--engine", "magic"],
         ["--unknown"],
     ],
@@ -131,6 +133,10 @@ def test_wrong_options_are_usage(run: Run, calls: dict[str, list[str]], verb: st
         ["filter", "-s", "s.csv", "-p", "empty"],
         ["filter", "-s", "s.csv", "-p", "p.csv", "-t", "missing.csv"],
         ["filter", "-s", "-", "-p", "-"],
+        ["filter", "-s", "s.csv", "-t", "-", "-p", "-"],
+        ["watch", "-s", "s.csv", "-u", "-", "-g", "-"],
+        ["explain", "filter", "-s", "-", "-p", "-", "--subscription", "adults", "--publication", "p1"],
+        ["explain", "watch", "-s", "s.csv", "-u", "-", "-g", "-", "--subscription", "adults"],
         ["filter", "-p", "p.csv"],
         ["filter", "-s", "s.csv", "--constraints", "c.csv", "-p", "p.csv"],
         ["filter", "-s", "s.csv", "-p", "p.csv", "--prefix", "ex"],

@@ -11,10 +11,12 @@ from heliograph.tables.reader import read_all
 from heliograph.tables.sources import find_sources
 from tests.cli.conftest import Run, write
 from tests.cli.files import (
+    CONSTRAINTS,
     EDGES,
     EVENTS,
     MATCHES,
     NODES,
+    PATTERNS,
     PUBLICATIONS,
     SUBSCRIPTIONS,
     TABLE_KINDS,
@@ -126,3 +128,20 @@ def test_bad_nodes_edges_and_events(run: Run) -> None:
     assert (found.code, len(found.rows)) == (3, 4)
     assert [row["source"] for row in found.refused][:2] == ["n.csv", "e.csv"]
     assert [row["item"] for row in found.refused][2:] == ["e1", "e4"]
+
+
+@pytest.mark.parametrize("option", ["--patterns", "--constraints"])
+def test_a_pattern_table_that_cannot_be_read_says_why(run: Run, option: str) -> None:
+    tables = {"--patterns": save(PATTERNS, "q.csv"), "--constraints": save(CONSTRAINTS, "c.csv")}
+    tables[option] = save([{"who": "friends"}], "bad.csv")
+    given = [part for pair in tables.items() for part in pair]
+    found = run("filter", *given, "-p", save(PUBLICATIONS, "p.csv"))
+    assert (found.code, found.out) == (1, "")
+    assert [(row["source"], row["code"]) for row in found.refused] == [("bad.csv", "HG-202")]
+
+
+def test_a_subscription_without_an_id_is_named_by_its_row(run: Run) -> None:
+    rows = [*SUBSCRIPTIONS, {"subscription_id": "", "query": "ASK { ?x ?y ?z }"}]
+    found = run("filter", "-s", save(rows, "s.csv"), "-p", save(PUBLICATIONS, "p.csv"))
+    assert (found.code, found.pairs) == (3, MATCHES)
+    assert [(row["source"], row["item"], row["code"]) for row in found.refused] == [("s.csv", "3", "HG-503")]

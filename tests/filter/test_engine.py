@@ -183,7 +183,7 @@ def test_what_a_refused_subscription_says() -> None:
     assert [(entry.source, entry.item) for entry in receipt.rejected] == [
         ("subscriptions", "s"),
         ("subscriptions", "u"),
-        ("subscriptions", None),
+        ("subscriptions", "4"),
     ]
     assert receipt.rejected[0].code == "HG-501"
     assert "'s' exists already" in receipt.rejected[0].message

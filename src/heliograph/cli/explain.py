@@ -65,12 +65,13 @@ class ExplainRoute:
 def explain_filter(options: ExplainFilter) -> None:
     """Which edge or constraint of a subscription failed on a document, or what it was bound to."""
     from heliograph.cli.asking import Asked, find_publication
-    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.cli.interests import once, read_context, subscribe
     from heliograph.cli.publications import read_publications
     from heliograph.cli.run import Run
     from heliograph.filter import Filter
 
     pair = options.pair
+    once(options.interests, options.publications)
     with Run(Output()) as run:
         context = read_context(options.interests, run)
         engine = Filter(context.taxonomy, prefixes=context.prefixes)
@@ -88,9 +89,11 @@ def explain_filter(options: ExplainFilter) -> None:
 def explain_watch(options: ExplainWatch) -> None:
     """How much of a query holds after an update, what is missing, and which update would complete it."""
     from heliograph.cli.asking import Asked, replay
+    from heliograph.cli.interests import once
     from heliograph.cli.run import Run
     from heliograph.cli.watch import load_watch, read_updates
 
+    once(options.interests, options.evolution.graph, options.evolution.updates)
     with Run(Output()) as run:
         asked = Asked(options.subscription, alone=False)  # a top-k set is known only as a whole
         engine = load_watch(options.interests, options.evolution, run, asked.before)
@@ -108,11 +111,13 @@ def explain_watch(options: ExplainWatch) -> None:
 def explain_route(options: ExplainRoute) -> None:
     """The path by which an event reaches a node, or the node or edge that stops it."""
     from heliograph.cli.asking import find_publication, missing
+    from heliograph.cli.interests import once
     from heliograph.cli.route import load_route, read_exchange
     from heliograph.cli.rows import read_events
     from heliograph.cli.run import Run
 
     pair = options.pair
+    once(options.exchange.nodes, options.exchange.edges, options.events)
     with Run(Output()) as run:
         tables = read_exchange(options.exchange, run)
         engine = load_route(options.exchange, tables, run)

@@ -53,7 +53,7 @@ def filter_command(options: FilterOptions) -> int:
     from heliograph.cli.run import Run
 
     interests = options.interests
-    once(interests.subscriptions, interests.patterns, interests.constraints, interests.taxonomy, options.publications)
+    once(interests, options.publications)
     with Run(options.output) as run:
         engine = load_filter(interests, options.algorithm, run)
         prefixes = read_prefixes(interests.prefix)

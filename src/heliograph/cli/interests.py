@@ -66,10 +66,16 @@ def _check(interests: Interests) -> None:
         raise UsageError("HG-032", "--constraints without --patterns", fix="give --patterns P as well")
 
 
-def once(*specs: str | None) -> None:
+def once(*inputs: Interests | str | None) -> None:
     """Refuses to read standard input for two things."""
-    if [spec for spec in specs if spec == PIPE][1:]:
+    if [spec for given in inputs for spec in _specs(given) if spec == PIPE][1:]:
         raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
+
+
+def _specs(given: Interests | str | None) -> tuple[str | None, ...]:
+    if not isinstance(given, Interests):
+        return (given,)
+    return given.subscriptions, given.patterns, given.constraints, given.taxonomy
 
 
 # --- subscriptions ----------------------------------------------------------------------------------------------

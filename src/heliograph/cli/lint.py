@@ -47,7 +47,7 @@ def lint_command(options: LintOptions) -> int:
     from heliograph.cli.run import Run
 
     interests = options.interests
-    once(interests.subscriptions, interests.patterns, interests.constraints, options.nodes, options.edges)
+    once(interests, options.nodes, options.edges)
     exchange = options.nodes is not None or options.edges is not None
     if exchange and (options.nodes is None or options.edges is None):
         raise UsageError("HG-032", "an exchange needs both --nodes and --edges", fix="give the other one too")

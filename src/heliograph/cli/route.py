@@ -24,13 +24,16 @@ class Exchange:
     nodes: Annotated[
         str,
         typer.Option(
-            "--nodes", "-n", metavar="N", help="Table (node_id, [targeting], [cost], [labels]); - reads NDJSON."
+            "--nodes", "-n", metavar="N", help="Table (node_id; optional targeting, cost, labels); - reads NDJSON."
         ),
     ]
     edges: Annotated[
         str,
         typer.Option(
-            "--edges", "-e", metavar="E", help="Table (source, target, [edge_id], [targeting], [cost]); - reads NDJSON."
+            "--edges",
+            "-e",
+            metavar="E",
+            help="Table (source, target; optional edge_id, targeting, cost); - reads NDJSON.",
         ),
     ]
     match: Annotated[

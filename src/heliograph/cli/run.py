@@ -41,6 +41,7 @@ class Run:
     def __init__(self, output: Output, table: str = "notifications") -> None:
         check_engine(output.engine)
         _check_stats(output.stats)
+        _check_apart(output)
         self._stats_path = output.stats
         self._out = open_writer(table, output.out)
         self._refusals: Writer = (
@@ -93,7 +94,11 @@ class Run:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
-        rows = [part.rows for part in self.checked(option, found.parts)]
+        try:
+            rows = [part.rows for part in self.checked(option, found.parts)]
+        except TableError:
+            self.reject(found.rejected, spec)  # no engine will come to report it
+            raise
         numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
         return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, found.rejected, numbers)
 
@@ -160,6 +165,14 @@ def _check_stats(path: str | None) -> None:
     if path is not None and not Path(path).absolute().parent.is_dir():
         folder = Path(path).parent
         raise UsageError("HG-025", f"no folder {folder} for {path}", fix=f"make it: mkdir -p {folder}")
+
+
+def _check_apart(output: Output) -> None:
+    """Refuses to write two things to one file, where the last would take the place of the others."""
+    given = (output.out, output.rejected, output.stats)
+    paths = [os.path.realpath(path) for path in given if path is not None and Path(path).suffix]
+    if len(set(paths)) < len(paths):
+        raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
 
 
 def _write_stats(path: str, stats: Stats) -> None:

@@ -29,7 +29,7 @@ class Evolution:
             "--updates",
             "-u",
             metavar="U",
-            help="Table ([seq], op, subject, property, object, [weight], [at]): file, folder or glob; - reads NDJSON.",
+            help="Table (op, subject, property, object; optional seq, weight, at): file, folder, glob; - reads NDJSON.",
         ),
     ]
     graph: Annotated[
@@ -81,7 +81,7 @@ def watch_command(options: WatchOptions) -> int:
     from heliograph.cli.run import Run
 
     interests, evolution = options.interests, options.evolution
-    once(interests.subscriptions, interests.patterns, interests.constraints, interests.taxonomy, evolution.updates)
+    once(interests, evolution.graph, evolution.updates)
     with Run(options.output) as run:
         engine = load_watch(interests, evolution, run)
         run.publish_all(
