@@ -73,6 +73,20 @@ def test_feeds(run: Run, kind: str) -> None:
     assert (found.code, found.err, found.pairs) == (0, "", [("graphs", "http://example.org/1")])
 
 
+def test_a_publication_may_lie_in_documents_and_tables(run: Run) -> None:
+    """Its place is that of its first triple, and blank nodes of two documents are two."""
+    write("in/a.nq", "<urn:heliograph:A> <urn:heliograph:p> _:b <urn:g> .")
+    write("in/b.nt", "<urn:heliograph:A> <urn:heliograph:p> <urn:heliograph:B> .")
+    save([{"publication_id": "urn:g", "subject": "C", "property": "p", "object": "D"}], "in/c.csv")
+    write("in/d.trig", "@prefix : <urn:heliograph:> . <urn:g> { :D :p :E , _:b }")
+    path = save([{"subscription_id": "s", "query": "SELECT ?x ?y { ?x :p ?y }"}], "s.csv")
+    found = run("filter", "-s", path, "-p", "in", "--bindings", "9")
+    assert (found.code, found.pairs) == (0, [("s", "urn:g"), ("s", "b.nt")])
+    bindings = found.rows[0]["evidence"]["bindings"]
+    assert [row["x"] for row in bindings] == ["A", "C", "D", "D"]
+    assert len({row["y"] for row in bindings}) == 4
+
+
 def test_a_mixed_folder_is_read_in_the_order_of_its_names(run: Run, subscriptions: str) -> None:
     save(PUBLICATIONS[:2], "in/a.csv")
     write("in/b/doc.ttl", DOCUMENTS["ttl"])

@@ -1,13 +1,14 @@
 """Publications from files and pipes, in batches: tables, RDF documents and feeds, mixed as they come.
 
-The laws: over all files of a call the rows with one publication_id are one publication, so tables are grouped as a
-whole before the first is published; on a pipe a change of id ends a publication. Publications come in the order of
+The laws: over all files of a call what has one publication id is one publication, so everything is read and grouped
+before the first is published; on a pipe a change of id ends a publication. Publications come in the order of
 their first row, files in the order of their names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,15 @@ from heliograph.cli.batches import MOST, Batch, Pace, cut
 from heliograph.cli.run import Run, unreadable
 from heliograph.filter.encoding import encode
 from heliograph.publications import Publications, Triples
+from heliograph.syntax.bulk import collector_paused
 from heliograph.tables.grouping import complete_publications
 from heliograph.tables.reader import Whole, read_all, read_table
 from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from heliograph.feeds.assembly import Reading
 
 _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
@@ -50,20 +55,47 @@ def _starts(read: Read) -> list[int]:
 def _in_order(
     sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], pace: Pace
 ) -> Iterator[Batch]:
-    """Tables are read first, because a later file may add to a publication; they are published in their turn."""
+    """Everything is read before the first is published, because a later file may add to a publication."""
     tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
     whole = read_all("publications", tables)
     publications, rejected = encode(whole, vocabulary, prefixes)
     if rejected:
         yield Batch(some(publications, 0, 0), 0, rejected)
-    ends = _ends(tables, whole, publications)
-    done = 0
-    for source in sources:
-        if source.suffix in TABLE_SUFFIXES:
-            yield from _slices(publications, done, ends[source.name], pace)
-            done = ends[source.name]
-        else:
-            yield from _documents(source, vocabulary, pace)
+    if len(tables) == len(sources):
+        yield from _slices(publications, pace)
+    else:
+        yield from _with_documents(sources, publications, _ends(tables, whole, publications), pace)
+
+
+def _with_documents(
+    sources: list[Source], publications: Publications, ends: Mapping[str, int], pace: Pace
+) -> Iterator[Batch]:
+    """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
+    from heliograph.feeds.assembly import publish
+    from heliograph.feeds.documents import read_source
+    from heliograph.feeds.interning import Interner
+
+    interner = Interner(publications.vocabulary)
+    readings, done = [], 0
+    with collector_paused():
+        for source in sources:
+            if source.name in ends:
+                readings.append(_reading(some(publications, done, ends[source.name])))
+                done = ends[source.name]
+            else:
+                readings.append(read_source(source, interner))
+    for documents in publish(readings, interner, MOST):
+        if documents.rejected:
+            yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)
+        yield from _slices(documents.publications, pace)
+
+
+def _reading(publications: Publications) -> Reading:
+    """Publications of a table in the form in which documents are read."""
+    from heliograph.feeds.assembly import Reading
+
+    numbers = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
+    return Reading(list(publications.ids), numbers, np.stack(publications.triples, axis=1), [])
 
 
 def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dict[str, int]:
@@ -77,16 +109,8 @@ def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dic
     return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
-def _documents(source: Source, vocabulary: Vocabulary, pace: Pace) -> Iterator[Batch]:
-    from heliograph.feeds import read_documents
-
-    for documents in read_documents([source], vocabulary.overlay(), batch=MOST):
-        if documents.rejected:
-            yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)
-        yield from _slices(documents.publications, 0, len(documents.publications.ids), pace)
-
-
-def _slices(publications: Publications, start: int, end: int, pace: Pace) -> Iterator[Batch]:
+def _slices(publications: Publications, pace: Pace) -> Iterator[Batch]:
+    start, end = 0, len(publications.ids)
     while start < end:
         last = min(start + pace.size, end)
         yield Batch(some(publications, start, last), last - start)
