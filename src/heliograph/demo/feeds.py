@@ -9,7 +9,7 @@ from heliograph.demo.stage import Column, Stage
 from heliograph.feeds import read_documents
 from heliograph.filter import Filter
 from heliograph.model import Notification, Notifications
-from heliograph.publications import Publications
+from heliograph.publications import Publications, Triples
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
 
 FOLDER = DATA / "feeds"
@@ -84,5 +84,5 @@ def _explain(stage: Stage, engine: Filter, batches: list[Publications]) -> None:
 
 def _only(batch: Publications, number: int) -> Publications:
     start, end = batch.offsets[number], batch.offsets[number + 1]
-    triples = batch.triples._make(column[start:end] for column in batch.triples)
+    triples = Triples(*(column[start:end] for column in batch.triples))
     return batch._replace(ids=(batch.ids[number],), offsets=batch.offsets[number : number + 2] - start, triples=triples)
