@@ -37,7 +37,7 @@ def tell(stage: Stage) -> None:
     stage.title(2, "route", "Whom can this event reach, if everyone on the way may refuse it?")
     stage.say("Publishers sell visits through networks to advertisers; every node and edge has its own rule, in SQL.")
     stage.picture(EXCHANGE)
-    stage.code(CODE)
+    stage.code("python", CODE)
     engine = Route(nodes=FOLDER / "nodes.csv", edges=FOLDER / "edges.csv")
     events = as_table("events", FOLDER / "events.ndjson").table.to_pylist()
     reached = engine.publish(events, rank="cost", subscribers_only=True)

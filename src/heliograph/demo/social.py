@@ -28,7 +28,7 @@ def tell(stage: Stage) -> None:
     queries = as_table("subscriptions", FOLDER / "queries.csv")
     engine.subscribe(queries)
     stage.table("The queries", [Column("subscription", "cyan", True), Column("asks for")], _queries(queries.table))
-    stage.code(CODE)
+    stage.code("python", CODE)
     updates = as_table("updates", FOLDER / "updates.csv")
     said = engine.publish(updates)
     stage.table("Updates, and what each completed or broke", _COLUMNS, list(_rows(updates.table.to_pylist(), said)))

@@ -49,9 +49,9 @@ class Stage:
             self._console.print(Text(f"  {line}", "blue"), soft_wrap=True)
         self._console.print()
 
-    def code(self, text: str) -> None:
-        code = Syntax(text.strip("\n"), "python", theme="ansi_dark", background_color="default")
-        self._console.print(Panel(code, box=box.ROUNDED, border_style="dim", title="Python", title_align="left"))
+    def code(self, language: str, text: str) -> None:
+        code = Syntax(text.strip("\n"), language, theme="ansi_dark", background_color="default")
+        self._console.print(Panel(code, box=box.ROUNDED, border_style="dim", title=language, title_align="left"))
 
     def table(self, title: str | None, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
         drawn = Table(title=title, title_style="bold", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
