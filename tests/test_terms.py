@@ -109,6 +109,11 @@ def test_a_cell_that_spells_no_term_is_refused_with_the_fix(text: str) -> None:
     str(caught.value).encode()  # printable anywhere
 
 
+def test_an_iri_that_is_not_closed_is_told_to_be_closed() -> None:
+    with pytest.raises(TermError, match=r"close it with >: <http://example\.org/a>"):
+        parse_cell("<http://example.org/a")
+
+
 def test_null_is_refused() -> None:
     with pytest.raises(TermError, match="empty subject") as caught:
         parse_cell(None, SUBJECT)

@@ -260,6 +260,8 @@ def _read_prefixed(text: str, prefixes: Mapping[str, str]) -> Term:
 
 
 def _prefix_fix(text: str, prefix: str, local: str) -> str:
+    if text.startswith("<"):
+        return f"close it with >: {_short(text)}>"
     if local.startswith("//") or prefix in ("urn", "mailto", "tag", "data"):
         return f"write the IRI in angle brackets: <{_short(text)}>"
     if re.fullmatch(r"[A-Za-z_][\w.\-]*", prefix):

@@ -56,6 +56,7 @@ def refusal(case: Case) -> str:
     with pytest.raises(SparqlError) as caught:
         parse_sparql(case.text, verb=case.verb)
     error = caught.value
+    assert error.fix
     shown, carets = str(error.snippet).split("\n")
     underlined = "".join(letter for letter, mark in zip(shown, carets) if mark == "^") or "end"
     _, _, words = case.expected.partition(" // ")

@@ -15,6 +15,8 @@ from heliograph.terms import Variable
 
 MAX_NESTING = 64  # of brackets of any kind; Python's own stack holds about four times as many
 
+END = "the end of the query"
+
 _SLOT = "\0"
 
 
@@ -135,7 +137,7 @@ class Cursor:
 
     # --- errors -------------------------------------------------------------------------------------------------
 
-    def error(self, code: str, message: str, *, fix: str | None = None, at: int | None = None) -> SparqlError:
+    def error(self, code: str, message: str, *, fix: str, at: int | None = None) -> SparqlError:
         index = self.at if at is None else at
         length = max(1, len(self.words[index]))
         return problem(self.text, self.starts[index], code, message, fix=fix, length=length)
@@ -145,7 +147,8 @@ class Cursor:
 
     def unexpected(self, wanted: str) -> SparqlError:
         found = "the text ends" if self.kind == "end" else f"found {_short(self.word)}"
-        return self.error("HG-400", f"{found}, expected {wanted}", fix=self._hint())
+        fix = self._hint() or ("remove it" if wanted == END else f"write {wanted}")
+        return self.error("HG-400", f"{found}, expected {wanted}", fix=fix)
 
     def refused(self, refusal: Refusal, at: int | None = None) -> SparqlError:
         return self.error(refusal.code, f"{refusal.name} is not supported", fix=refusal.fix, at=at)
@@ -168,6 +171,7 @@ _HINTS = {
     "AND": "write && for and",
     "OR": "write || for or",
     ",": "write no commas between variables, and one between arguments",
+    "<": "close an IRI with >, and percent-encode the spaces inside",
 }
 
 

@@ -190,7 +190,8 @@ def loose_literal(cursor: Cursor) -> Term:
     text = cursor.fixed(Role.OBJECT)
     assert isinstance(text, Term)
     if text.datatype != XSD_STRING:
-        raise cursor.error("HG-400", f"found {cursor.word}, a second tag or type of one literal")
+        message = f"found {cursor.word}, a second tag or type of one literal"
+        raise cursor.error("HG-400", message, fix="keep one of the two")
     if cursor.kind == "lang":
         language = cursor.word[1:]
         cursor.at += 1
@@ -239,7 +240,8 @@ def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
     arguments = _arguments(cursor, clause)
     if len(arguments) != _ARITY[kind]:
         wanted = f"{_ARITY[kind]} argument{'s' * (_ARITY[kind] > 1)}"
-        raise cursor.error("HG-400", f"{cursor.words[at]} with {len(arguments)} arguments, expected {wanted}", at=at)
+        message = f"{cursor.words[at]} with {len(arguments)} arguments, expected {wanted}"
+        raise cursor.error("HG-400", message, fix=f"give it {wanted}", at=at)
     return Call("ISIRI" if kind == "ISURI" else kind, tuple(arguments))
 
 

@@ -56,7 +56,7 @@ class Role(Enum):
 class Problem(Exception):
     """A text that stands for no node, or not in its role; the parser turns it into an error with a place."""
 
-    def __init__(self, code: str, message: str, fix: str | None = None) -> None:
+    def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -139,7 +139,7 @@ class _Comments(dict[str, Node]):
 
     def __missing__(self, text: str) -> Node:
         if text[0] != "#":
-            raise Problem("HG-400", "not a comment")
+            raise Problem("HG-400", "not a comment", "write # before a comment")
         return _NOTHING
 
 
@@ -156,7 +156,7 @@ def _check(role: Role, node: Node, text: str) -> None:
     elif role is not Role.NUMBER:
         _check_regex(node, "i" if role is Role.REGEX_I else "")
     elif _NUMBER.fullmatch(text) is None:
-        raise Problem("HG-403", f"{text} where a number is wanted")
+        raise Problem("HG-403", f"{text} where a number is wanted", "write a number such as 5")
 
 
 def _check_metric(name: str, text: str, role: Role) -> None:

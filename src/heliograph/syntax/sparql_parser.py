@@ -11,7 +11,7 @@ from typing import cast
 
 from heliograph.errors import SparqlError
 from heliograph.syntax import refusals
-from heliograph.syntax.cursor import Cursor, Record
+from heliograph.syntax.cursor import END, Cursor, Record
 from heliograph.syntax.expressions import Clause, check_count, loose_literal, parse_constraint, stray_variable
 from heliograph.syntax.nodes import Problem, Role, Scope
 from heliograph.syntax.query import And, Expression, Form, Metric, Pattern, Query, Values, walk
@@ -320,7 +320,7 @@ def _surplus(cursor: Cursor) -> SparqlError:
         return cursor.refused(refusals.REFUSED["UNION"])
     if cursor.kind == "GROUP":
         return cursor.error("HG-400", "GROUP BY behind HAVING", fix="write GROUP BY first")
-    return cursor.unexpected("the end of the query")
+    return cursor.unexpected(END)
 
 
 # --- the whole --------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class Template:
         pool += self.own
         ends = self.ends(pool)
         if self.counts and not self.counts.isdisjoint(ends):
-            raise Problem("HG-407", "the count is named like a variable of the pattern")
+            raise Problem("HG-407", "the count is named like a variable of the pattern", "give it another name")
         return self._query(pool, ends)
 
     def _query(self, pool: Pool, ends: tuple[Any, ...]) -> Query:

@@ -112,7 +112,7 @@ def check_characters(text: str) -> None:
         raise problem(text, error.start, "HG-401", message, fix="write the character itself, not half of it") from None
 
 
-def problem(text: str, start: int, code: str, message: str, *, fix: str | None = None, length: int = 1) -> SparqlError:
+def problem(text: str, start: int, code: str, message: str, *, fix: str, length: int = 1) -> SparqlError:
     """An error at an offset of the text, with line, column and the underlined line."""
     line, column = position(text, start)
     snippet = underline(text, line, column, length)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
-from heliograph.errors import TableError
+from heliograph.errors import Place, TableError
 from heliograph.tables.sources import Source
 
 PIECE = 1 << 22
@@ -26,20 +26,20 @@ def read_blocks(source: Source) -> Iterator[bytes]:
     """The blocks of a file or of standard input."""
     if source.path is None:
         if sys.stdin is not None:  # None where the shell has closed it
-            yield from _checked(cut_lines(_pipe_reader(sys.stdin.buffer)))
+            yield from _checked(cut_lines(_pipe_reader(sys.stdin.buffer)), source)
         return
     with source.path.open("rb", buffering=0) as file:
         if source.is_pipe:
-            yield from _checked(cut_lines(_pipe_reader(file)))
+            yield from _checked(cut_lines(_pipe_reader(file)), source)
         else:
-            yield from _checked(cut_lines(lambda: file.read(PIECE) or b""))
+            yield from _checked(cut_lines(lambda: file.read(PIECE) or b""), source)
 
 
-def _checked(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _checked(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
     """Drop the byte order mark; refuse UTF-16."""
     first = next(blocks, b"")
     if first.startswith(_UTF16):
-        raise TableError("HG-207", "a text in UTF-16", fix="save it as UTF-8")
+        raise TableError("HG-207", "a text in UTF-16", place=Place(source.name), fix="save it as UTF-8")
     first = first.removeprefix(_BOM)
     if first:
         yield first
