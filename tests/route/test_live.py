@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.errors import StorageError
+from heliograph.errors import PublicationError, StorageError
 from heliograph.route import Route
 from heliograph.storage import read_folder, write_folder
 from tests.route.exchanges import NAMES, Case, edge_rows, event, exchanges, node_rows, reached, values
@@ -84,6 +84,19 @@ def test_an_edge_is_removed_by_its_id_or_by_its_ends() -> None:
     assert reached(engine.route("p", {})) == ["a"]
     assert engine.remove_edges([("p", "a")]).accepted == 2
     assert [item.code for item in engine.route("p", {}).rejected] == ["HG-643"]
+
+
+def test_an_edge_id_alone_is_enough_to_remove_an_edge() -> None:
+    engine = Route(edges=[("p", "a", "e1"), ("p", "b", "e2"), ("p", "c", "e3"), ("p", "d", "e4"), ("p", "e", "e5")])
+    assert engine.remove_edges("e1").accepted == 1
+    assert engine.remove_edges([{"edge_id": "e2"}]).accepted == 1
+    assert engine.remove_edges(pa.array(["e3"])).accepted == 1
+    assert engine.remove_edges(pa.table({"edge_id": ["e4"]})).accepted == 1
+    assert reached(engine.route("p", {})) == ["e"]
+    missing = engine.remove_edges(["e1", ["p", "x"], {"source": "x", "edge_id": "e5"}, {}]).rejected
+    assert [item.item for item in missing] == ["e1", "p → x", "x → None (e5)", "without ends and edge_id"]
+    with pytest.raises(PublicationError, match="there is no edge e9"):
+        engine.remove_edges("e9")
 
 
 def test_removing_a_node_removes_its_edges() -> None:

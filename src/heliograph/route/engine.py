@@ -76,7 +76,8 @@ class Route:
 
     def remove_edges(self, items: Any) -> Receipt:
         """Removes edges by edge_id, or every edge between two nodes where none is given."""
-        read = as_table("edges", items)
+        wanted = _with_ids(items)
+        read = as_table("removals", wanted)
         rows = zip(*(read.table.column(name).to_pylist() for name in ("source", "target", "edge_id")), strict=True)
         refusals: list[Refusal] = []
         accepted = 0
@@ -87,7 +88,7 @@ class Route:
                 accepted += len(found)
                 if not found:
                     refusals.append(_no_edge(source, target, id or None))
-        return _receipt(is_single(items), accepted, list(read.rejected), refusals)
+        return _receipt(is_single(wanted), accepted, list(read.rejected), refusals)
 
     subscribe = add_nodes
     unsubscribe = remove_nodes
@@ -250,16 +251,30 @@ def _names(ids: Any) -> list[str]:
     return [str(id) for id in several]
 
 
-def _find_edges(graph: Exchange, source: str, target: str, id: str | None) -> list[Edge]:
-    return [edge for edge in graph.between(source, target) if id is None or edge.id == id]
+def _with_ids(items: Any) -> Any:
+    """Edges to remove as rows: a bare text is an edge_id."""
+    if isinstance(items, pa.Array | pa.ChunkedArray):
+        items = items.to_pylist()
+    if isinstance(items, list | set | frozenset):
+        return [{"edge_id": item} if isinstance(item, str) else item for item in items]
+    return {"edge_id": items} if isinstance(items, str) else items
+
+
+def _find_edges(graph: Exchange, source: str | None, target: str | None, id: str | None) -> list[Edge]:
+    """The edges with this id, or with these ends, or with both where both are given."""
+    if id is None:
+        return graph.between(source or "", target or "")
+    known = graph.by_id.get(id)
+    return [known] if known and source in (None, known.source) and target in (None, known.target) else []
 
 
 def _no_node(id: str) -> SubscriptionError:
     return SubscriptionError("HG-502", f"there is no node {id!r}", place=Place(item=id), fix="check its node_id")
 
 
-def _no_edge(source: str, target: str, id: str | None) -> Refusal:
-    name = f"{source} → {target}" + (f" ({id})" if id else "")
+def _no_edge(source: str | None, target: str | None, id: str | None) -> Refusal:
+    ends = f"{source} → {target}" if source or target else None
+    name = " ".join(part for part in (ends, f"({id})" if id and ends else id) if part) or "without ends and edge_id"
     fix = "check its ends and its edge_id"
     return _refusal(PublicationError("HG-657", f"there is no edge {name}", place=Place(item=name), fix=fix), name)
 

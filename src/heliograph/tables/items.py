@@ -25,6 +25,7 @@ from heliograph.terms import Term, Variable
 _BATCH_ROWS = 1 << 16
 
 # Tuples in short forms, by their length; any table also takes a tuple of all its columns in order.
+_EDGES = (("source", "target"), ("source", "target", "edge_id"), ("source", "target", "edge_id", "targeting"))
 _FORMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "subscriptions": (("subscription_id", "query"), ("subscription_id", "subscriber", "query")),
     "updates": (
@@ -34,7 +35,8 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("op", "subject", "property", "object", "weight", "at"),
     ),
     "nodes": (("node_id",), ("node_id", "targeting"), ("node_id", "targeting", "cost")),
-    "edges": (("source", "target"), ("source", "target", "edge_id"), ("source", "target", "edge_id", "targeting")),
+    "edges": _EDGES,
+    "removals": _EDGES,
 }
 # Updates that begin with a number have it as their seq.
 _SEQ_FORMS = tuple(("seq", *form) for form in _FORMS["updates"])

@@ -164,6 +164,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "events": (Column("event_id"), Column("publisher"), Column("attributes", Kind.JSON)),
     "nodes": (Column("node_id"), _TARGETING, _COST, _optional("labels", Kind.LABELS)),
     "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
+    "removals": (_optional("source"), _optional("target"), _optional("edge_id"), _TARGETING, _COST),  # of edges
     "taxonomy": (Column("child", Kind.TERM), Column("parent", Kind.TERM)),
     "notifications": (
         _SUBSCRIPTION,
