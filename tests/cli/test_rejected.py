@@ -94,6 +94,23 @@ def test_an_input_of_which_nothing_can_be_read_fails(run: Run, option: str) -> N
     assert "HG-202" in Path("r.csv").read_text()
 
 
+@pytest.mark.parametrize("name", ["bad.csv", "bad.ttl"])
+def test_a_graph_or_taxonomy_that_cannot_be_read_fails(run: Run, name: str) -> None:
+    subscriptions, bad = save(SUBSCRIPTIONS, "s.csv"), write(name, "neither this nor that")
+    watched = run("watch", "-s", subscriptions, "-u", save(UPDATES, "u.csv"), "--graph", bad)
+    assert (watched.code, watched.rows, "from --graph" in watched.err) == (1, [], True)
+    filtered = run("filter", "-s", subscriptions, "-p", save(PUBLICATIONS, "p.csv"), "--taxonomy", bad)
+    assert (filtered.code, filtered.rows, "from --taxonomy" in filtered.err) == (1, [], True)
+
+
+def test_a_bad_row_of_the_taxonomy_is_rejected_with_its_number(run: Run) -> None:
+    save([{"child": "A", "parent": "B"}, {"child": '"A"', "parent": "B"}], "t/1.csv")
+    save([{"child": "A", "parent": "xx:B"}], "t/2.csv")
+    found = run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", save(PUBLICATIONS, "p.csv"), "-t", "t")
+    assert (found.code, found.pairs) == (3, MATCHES)
+    assert [(row["source"], row["item"]) for row in found.refused] == [("1.csv", "2"), ("2.csv", "1")]
+
+
 def test_a_broken_document_alone_fails_and_beside_others_is_rejected(run: Run) -> None:
     subscriptions = save(SUBSCRIPTIONS, "s.csv")
     write("in/bad.ttl", "this is no turtle")

@@ -7,22 +7,28 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from heliograph.cli.batches import Batch
-from heliograph.cli.run import Run
+from heliograph.cli.run import Intake
+from heliograph.model import Rejections
 from heliograph.tables.reader import read_table
 from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.vocabulary import Vocabulary
 
 
-def read_graph(spec: str, vocabulary: Vocabulary, run: Run) -> Iterator[Batch]:
-    """The triples of `--graph`: tables first, then documents."""
-    sources = find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES)
-    documents = [source for source in sources if source.suffix in DOCUMENT_SUFFIXES]
-    tables = [source for source in sources if source.suffix not in DOCUMENT_SUFFIXES]
-    for read in run.checked("--graph", read_table("graph", tables)):
-        yield Batch(_with_op(read), read.table.num_rows)
-    for source in documents:
-        yield from _document(source, vocabulary)
+def read_graph(spec: str, vocabulary: Vocabulary) -> Iterator[Batch]:
+    """The triples of `--graph`, file by file."""
+    intake = Intake("--graph")
+    for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
+        batches = _document(source, vocabulary) if source.suffix in DOCUMENT_SUFFIXES else _table(source)
+        for batch in batches:
+            intake.note(batch.size, batch.rejected)
+            yield batch
+    intake.check()
+
+
+def _table(source: Source) -> Iterator[Batch]:
+    for read in read_table("graph", [source]):
+        yield Batch(_with_op(read)._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
 
 
 def _with_op(read: Read) -> Read:
@@ -35,4 +41,4 @@ def _document(source: Source, vocabulary: Vocabulary) -> Iterator[Batch]:
     from heliograph.feeds import read_triples
 
     found = read_triples(source, vocabulary)
-    yield Batch(found.publications, len(found.publications.ids), found.rejected)
+    yield Batch(found.publications, len(found.publications.triples.subject), found.rejected)

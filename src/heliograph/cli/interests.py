@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from heliograph.cli.options import Interests, read_prefixes
-from heliograph.cli.run import Run
+from heliograph.cli.run import Intake, Run
 from heliograph.errors import HeliographError, Place, TableError, UsageError
 from heliograph.model import Receipt, Rejected
 from heliograph.tables.reader import read_table
-from heliograph.tables.reads import Read
 from heliograph.tables.sources import (
     DOCUMENT_SUFFIXES,
     PIPE,
@@ -147,14 +146,14 @@ def read_text(source: Source) -> str:
 
 
 def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: Run) -> Taxonomy:
-    sources = find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES)
-    documents = [source for source in sources if source.suffix in DOCUMENT_SUFFIXES]
-    tables = [source for source in sources if source.suffix not in DOCUMENT_SUFFIXES]
     rows: list[Row] = []
-    for read in run.checked("--taxonomy", read_table("taxonomy", tables)):
-        rows += _from_table(read, prefixes, run)
-    for source in documents:
-        rows += _from_document(source, run)
+    intake = Intake("--taxonomy")
+    for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
+        read = _from_document(source) if source.suffix in DOCUMENT_SUFFIXES else _from_table(source, prefixes)
+        run.reject(_placed(read.rejected, source.name))
+        intake.note(len(read.rows), read.rejected)
+        rows += read.rows
+    intake.check()
     taxonomy = Taxonomy(rows)
     run.reject(_placed(taxonomy.rejected, spec))  # its cycles, by name
     return taxonomy
@@ -165,19 +164,26 @@ def _placed(rejected: Iterable[Rejected], source: str | None) -> list[Rejected]:
     return [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
 
 
-def _from_table(read: Read, prefixes: Mapping[str, str], run: Run) -> tuple[Row, ...]:
-    part = Taxonomy.read(read, prefixes)
-    cycles = len(part.cycles)  # reported once, for the whole
-    run.reject(_placed(part.rejected[: len(part.rejected) - cycles], read.source))
-    return part.rows
+class _Classes(NamedTuple):
+    rows: list[Row]
+    rejected: list[Rejected]
 
 
-def _from_document(source: Source, run: Run) -> list[Row]:
+def _from_table(source: Source, prefixes: Mapping[str, str]) -> _Classes:
+    found = _Classes([], [])
+    for read in read_table("taxonomy", [source]):
+        part = Taxonomy.read(read, prefixes)
+        found.rows.extend(part.rows)
+        found.rejected.extend(part.rejected[: len(part.rejected) - len(part.cycles)])  # cycles are told of the whole
+    return found
+
+
+def _from_document(source: Source) -> _Classes:
     """The classes of an RDF document: what it says with rdfs:subClassOf and rdf:type."""
     from heliograph.feeds import read_triples
     from heliograph.vocabulary import Vocabulary
 
     found = read_triples(source, Vocabulary())
-    run.reject(found.rejected, source.name)
     triples = (triple for _, graph in found.publications.graphs() for triple in sorted(graph))
-    return [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
+    rows = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
+    return _Classes(rows, list(found.rejected))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heliograph.cli.batches import MOST, Batch, Pace, cut
-from heliograph.cli.run import Run, unreadable
+from heliograph.cli.run import Intake, Run
 from heliograph.filter.encoding import encode
 from heliograph.publications import Publications, Triples
 from heliograph.syntax.bulk import collector_paused
@@ -37,13 +37,11 @@ def read_publications(spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, 
         for read in complete_publications(reads):
             yield from cut(read, _starts(read), run.pace)
         return
-    count, unread = 0, False
+    intake = Intake("--publications")
     for batch in _in_order(sources, vocabulary, prefixes, run.pace):
-        count += batch.size
-        unread = unread or any(entry.item is None for entry in batch.rejected)
+        intake.note(batch.size, batch.rejected)
         yield batch
-    if unread and not count:
-        raise unreadable("--publications")
+    intake.check()
 
 
 def _starts(read: Read) -> list[int]:

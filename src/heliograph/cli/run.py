@@ -35,6 +35,25 @@ from heliograph.tables.writer import StreamWriter, Writer, open_writer
 _REMEMBERED = 10_000  # refused items that are kept in mind
 
 
+class Intake:
+    """Whether anything came of an input. A file that cannot be read at all is refused without naming an item of it."""
+
+    def __init__(self, option: str) -> None:
+        self._option, self._items, self._unread = option, 0, False
+
+    def note(self, items: int, rejected: Iterable[Rejected]) -> None:
+        for entry in rejected:
+            items += entry.item is not None
+            self._unread = self._unread or entry.item is None
+        self._items += items
+
+    def check(self) -> None:
+        """Fails the run if files could not be read and nothing else came."""
+        if self._unread and not self._items:
+            fix = "see what was rejected, and why"
+            raise TableError("HG-210", f"nothing could be read from {self._option}", fix=fix)
+
+
 class Run:
     """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
 
@@ -82,13 +101,11 @@ class Run:
 
     def checked(self, option: str, reads: Iterable[Read]) -> Iterator[Read]:
         """The same reads; if all there was could not be read, the run fails."""
-        rows, unread = 0, False
+        intake = Intake(option)
         for read in reads:
-            rows += read.table.num_rows + sum(entry.item is not None for entry in read.rejected)
-            unread = unread or any(entry.item is None for entry in read.rejected)
+            intake.note(read.table.num_rows, read.rejected)
             yield read
-        if unread and not rows:
-            raise unreadable(option)
+        intake.check()
 
     def whole(self, option: str, name: str, spec: str) -> Read:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
@@ -155,10 +172,6 @@ class Run:
         if self._interrupted:
             return Exit.INTERRUPTED
         return Exit.REJECTED if self._rejected else Exit.DONE
-
-
-def unreadable(option: str) -> TableError:
-    return TableError("HG-210", f"nothing could be read from {option}", fix="see what was rejected, and why")
 
 
 def _check_stats(path: str | None) -> None:

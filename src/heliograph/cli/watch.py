@@ -121,7 +121,7 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
     """Loads what the graph holds at the start."""
     from heliograph.cli.graphs import read_graph
 
-    for items, _, rejected in read_graph(spec, engine.vocabulary, run):
+    for items, _, rejected in read_graph(spec, engine.vocabulary):
         run.reject(rejected)
         run.reject(engine.load_graph(items).rejected, spec)
 
