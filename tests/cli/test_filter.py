@@ -103,7 +103,16 @@ def test_rows_of_one_publication_may_lie_in_several_files(run: Run, subscription
     assert run("filter", "--subscriptions", query, "--publications", "?.csv").pairs == [("both", "p1")]
 
 
-def test_many_publications_are_published_in_batches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_id_is_one_publication_across_tables_and_documents(run: Run) -> None:
+    query = write("all.rq", "ASK { ?x :knows ?y ; :age ?a ; :likes ?z }")
+    write("in/1.trig", "@prefix : <urn:heliograph:> . <http://example.org/g> { :Ann :knows :Bob . }")
+    save([{"publication_id": GRAPH_ID, "subject": "Ann", "property": "age", "object": "30"}], "in/2.csv")
+    assert run("filter", "--subscriptions", query, "--publications", "in").pairs == []
+    write("in/3.trig", "@prefix : <urn:heliograph:> . <http://example.org/g> { :Ann :likes :Jazz . }")
+    assert run("filter", "--subscriptions", query, "--publications", "in").pairs == [("all", GRAPH_ID)]
+
+
+def test_many_publications_are_published_in_batches(run: Run) -> None:
     rows = [{**PUBLICATIONS[0], "publication_id": f"p{number}"} for number in range(2500)]
     found = run("filter", "--subscriptions", save(SUBSCRIPTIONS, "s.csv"), "--publications", save(rows, "p.parquet"))
     assert found.pairs == [("friends", f"p{number}") for number in range(2500)]
