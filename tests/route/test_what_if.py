@@ -92,8 +92,11 @@ def test_a_bad_change(change: dict[str, Any], code: str) -> None:
     engine = Route(NODES, EDGES)
     with pytest.raises(HeliographError, match=code):
         engine.what_if([change, good], EVENTS)
+    compared = engine.compare([good | {"node_id": "a"}, change, good], EVENTS)
+    assert [(item.item, "(item 2" in item.message) for item in compared.rejected] == [("2", True)]
     compared = engine.compare([change, good], [*EVENTS, event("nobody", 1, "three"), ("four", "p", "[")])
     assert {item.code for item in compared.rejected} == {code, "HG-643", "HG-642"}
+    assert all(error.fix for error in compared.errors)
     assert compared.table.to_pylist() == [{"event_id": "one", "node_id": "b", "before": True, "after": False}]
 
 

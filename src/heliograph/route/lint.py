@@ -56,7 +56,7 @@ def _unreachable(graph: Exchange) -> Iterator[Finding]:
     reached = _reach(graph, publishers)
     for node in graph.nodes.values():
         if node.id not in reached and node.id in graph.into and _can_hold(node):
-            message = "no publisher can reach it, whatever the event"
+            message = "no publisher (a node without incoming edges) can reach it, whatever the event"
             yield Finding(node.id, "HG-701", message, graph.into[node.id][0].source)
 
 

@@ -49,7 +49,9 @@ def compare_versions(graph: Exchange, changes: Any, read: Events, match: str | N
         if event.publisher in graph.nodes or event.publisher in changed.nodes:
             rows += _differences(graph, changed, event, match)
         else:
-            error = PublicationError("HG-643", f"the publisher {event.publisher!r} is unknown before and after")
+            message = f"the publisher {event.publisher!r} is unknown before and after"
+            fix = "add it to the nodes, or check its name"
+            error = PublicationError("HG-643", message, place=Place(item=event.id), fix=fix)
             errors.append(error)
             rejected.append(Rejected.of(error, read.source, event.id))
     return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors)
@@ -108,7 +110,7 @@ def _apply_node(graph: Exchange, change: Change, place: Place) -> None:
         return
     read = read_nodes([{"node_id": change.node_id, "targeting": change.targeting, "cost": change.cost}])
     if read.refusals:
-        raise read.refusals[0].error
+        raise _placed(read.refusals[0].error, place)
     graph.put_nodes(replace(node, labels=known.labels) if known else node for node in read.nodes)
 
 
@@ -119,11 +121,17 @@ def _apply_edge(graph: Exchange, change: Change, place: Place) -> None:
     row = {"source": change.source, "target": change.target, "targeting": change.targeting, "cost": change.cost}
     read = read_edges([row])
     if read.refusals:
-        raise read.refusals[0].error
+        raise _placed(read.refusals[0].error, place)
     if change.op in ("-", "="):
         graph.drop_edges(known)
     if change.op in ("+", "="):
         graph.put_edges(read.edges)
+
+
+def _placed(error: HeliographError, place: Place) -> HeliographError:
+    """The error of a row at the place of its change; a line and column of its text stay."""
+    error.place = replace(place, line=error.line, column=error.column)
+    return error
 
 
 def _unknown(what: str, place: Place) -> PublicationError:
