@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from heliograph.feeds.interning import Interner
 from heliograph.model import Rejected, Rejections
-from heliograph.publications import Ids, Publications, Triples
+from heliograph.publications import Publications, Triples
 from heliograph.terms import TermKind
 
 Rows = npt.NDArray[np.int32]  # subject, predicate, object

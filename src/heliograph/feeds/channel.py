@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from heliograph.errors import DocumentError
 from heliograph.feeds.dialects import Kind
 from heliograph.feeds.feed import MAX_CHANNEL, Feed
+from heliograph.feeds.fragments import broken_at
 from heliograph.feeds.iris import as_iri, resolved
 from heliograph.feeds.items import Span
 from heliograph.feeds.markup import alternate, content
@@ -61,7 +62,7 @@ def surroundings(feed: Feed) -> Surroundings:
 
 def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
     """The tree around the items, up to where it breaks; the break is reported."""
-    parser = XMLPullParser(events=("start",))
+    parser: Any = XMLPullParser(events=("start",))
     text = around.text
     root: Element | None = None
     try:
@@ -75,12 +76,7 @@ def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
 
 
 def _report(feed: Feed, around: Surroundings, text: bytes, error: ParseError) -> None:
-    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
-    try:
-        parser.Parse(text, True)
-    except expat.ExpatError:
-        pass
-    offset = max(0, parser.ErrorByteIndex)
+    offset = broken_at(text)
     if offset >= len(text) and feed.rejected:
         return  # the file ends inside an item, which has been reported
     fix = "mend it there; the items were read, the channel up to this place"

@@ -60,7 +60,8 @@ def _any_datetime(text: str) -> str | None:
     if match := _RFC.fullmatch(text):
         day, month, year, hour, minute, second, zone = match.groups()
         number = _MONTHS.get(month.lower())
-        return number and _written((_full_year(year), number, int(day)), (hour, minute, second), "", zone)
+        clock = (hour, minute, second)
+        return None if number is None else _written((_full_year(year), number, int(day)), clock, "", zone)
     if match := _ISO.fullmatch(text):
         year, month, day, hour, minute, second, fraction, zone = match.groups()
         return _written((int(year), int(month or 1), int(day or 1)), (hour, minute, second), fraction or "", zone)

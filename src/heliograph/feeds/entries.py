@@ -4,7 +4,8 @@ RSS 2.0 and Atom are mapped to the vocabulary of RSS 1.0. An item is
     <item> rdf:type rss:item ; rss:title … ; rss:link … ; rss:description … ; dc:date … ; dc:creator … ; dc:subject … ;
            dc:identifier … ; content:encoded … .
 and its channel, as RSS 1.0 writes it,
-    <channel> rdf:type rss:channel ; rss:title … ; rss:link … ; rss:items _:items . _:items rdf:type rdf:Seq ; rdf:_1 <item> .
+    <channel> rdf:type rss:channel ; rss:title … ; rss:link … ; rss:items _:items .
+    _:items   rdf:type rdf:Seq ; rdf:_1 <item> .
 All values are plain strings, links too, as they are in RSS 1.0; dates are xsd:dateTime where they can be read as such.
 """
 
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from heliograph.feeds.assembly import Numbers, Reading, Rows
+from heliograph.feeds.assembly import Numbers, Rows
 from heliograph.feeds.channel import Channel
 from heliograph.feeds.dates import as_datetime
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri
@@ -40,8 +41,10 @@ RIGHTS = iri(_DC + "rights")
 SOURCE = iri(_DC + "source")
 ENCODED = iri(PREFIXES["content"] + "encoded")
 
-_CHANNEL, _ITEMS = iri(_RSS + "channel"), iri(_RSS + "items")
-_SEQ, _FIRST = iri(RDF + "Seq"), iri(RDF + "_1")
+CHANNEL = iri(_RSS + "channel")
+ITEMS = iri(_RSS + "items")
+SEQ = iri(RDF + "Seq")
+_FIRST = iri(RDF + "_1")
 
 
 def text(value: str) -> Term:
@@ -65,16 +68,16 @@ class Entry(NamedTuple):
 
 
 class Entries:
-    """Mapped items, collected for one reading."""
+    """Mapped items, collected for one reading. Terms are interned a few items at a time, while still in the cache."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._ids: list[str] = []
-        self._subjects: list[Term] = []
         self._counts: list[int] = []
         self._predicates: list[int] = []
-        self._objects: list[Term] = []
         self._codes: dict[Term, int] = {}
+        self._terms: list[Term] = []  # not yet interned: of each item its node, then the objects
+        self._interned: list[int] = []
 
     def code(self, predicate: Term) -> int:
         """The code of a predicate."""
@@ -82,35 +85,41 @@ class Entries:
 
     def add(self, entry: Entry) -> None:
         self._ids.append(entry.id)
-        self._subjects.append(entry.subject)
         self._counts.append(len(entry.objects))
         self._predicates += entry.predicates
-        self._objects += entry.objects
+        self._terms.append(entry.subject)
+        self._terms += entry.objects
+
+    def flush(self) -> None:
+        """Interns what was added."""
+        self._interned += self._vocabulary.intern_many(self._terms)
+        self._terms = []
 
     def rows(self, channel: Channel) -> tuple[list[str], Numbers, Rows]:
         """All rows, each with the number of its item; the channel's come last."""
-        intern = self._vocabulary.intern_many
-        subjects = np.array(intern(self._subjects), np.int32)
-        own = np.empty((len(self._objects), 3), np.int32)
-        own[:, 0] = np.repeat(subjects, self._counts)
-        own[:, 1] = np.array(intern(list(self._codes)), np.int32)[self._predicates]
-        own[:, 2] = intern(self._objects)
-        shared = np.tile(self._channel(channel), (len(subjects), 1))
-        width = len(shared) // len(subjects) if len(subjects) else 1
+        self.flush()
+        counts = np.array(self._counts, np.int64)
+        terms = np.array(self._interned, np.int32)
+        nodes = np.cumsum(counts + 1) - counts - 1
+        subjects = terms[nodes]
+        own = np.empty((len(self._predicates), 3), np.int32)
+        own[:, 0] = np.repeat(subjects, counts)
+        own[:, 1] = np.array(self._vocabulary.intern_many(list(self._codes)), np.int32)[self._predicates]
+        own[:, 2] = np.delete(terms, nodes)
+        shared = self._channel(channel)
+        width = len(shared)
+        shared = np.tile(shared, (len(subjects), 1))
         shared[width - 1 :: width, 2] = subjects
         items = np.arange(len(subjects))
-        return (
-            self._ids,
-            np.concatenate((np.repeat(items, self._counts), np.repeat(items, width))),
-            np.concatenate((own, shared)),
-        )
+        numbers = np.concatenate((np.repeat(items, counts), np.repeat(items, width)))
+        return self._ids, numbers, np.concatenate((own, shared))
 
     def _channel(self, channel: Channel) -> Rows:
         """What every item says of its channel; the last object stands for the item."""
         node, items = channel.node, blank("items")
-        facts = [(node, RDF_TYPE, _CHANNEL)]
+        facts = [(node, RDF_TYPE, CHANNEL)]
         facts += [(node, TITLE, text(channel.title))] if channel.title else []
         facts += [(node, LINK, text(channel.link))] if channel.link else []
-        facts += [(node, _ITEMS, items), (items, RDF_TYPE, _SEQ), (items, _FIRST, items)]
+        facts += [(node, ITEMS, items), (items, RDF_TYPE, SEQ), (items, _FIRST, items)]
         terms = [term for fact in facts for term in fact]
         return np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)

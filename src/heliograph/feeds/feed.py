@@ -1,14 +1,14 @@
 """The items of a feed, each on its own: what is broken in one is refused with its place, and all others come through.
 
 The feed is cut into runs of items, and each run is parsed. Where the parser refuses a run, or finds another number of
-items in it, its items are cut out carefully and parsed one by one. What stands around the items is kept for the channel.
+items in it, its items are cut out carefully and parsed one by one. What stands around them is left for the channel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from heliograph.errors import DocumentError
@@ -69,7 +69,7 @@ def open_feed(document: Document, root: Root, dialect: Dialect) -> Feed:
 
 def _read_head(feed: Feed, text: bytes) -> None:
     declared: list[tuple[str, str]] = []
-    parser = XMLPullParser(events=("start", "start-ns", "end-ns"))
+    parser: Any = XMLPullParser(events=("start", "start-ns", "end-ns"))
     try:
         parser.feed(text)
         for event, value in parser.read_events():

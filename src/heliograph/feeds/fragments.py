@@ -6,6 +6,7 @@ Nothing but the piece and that element is given to the parser, so no entity can 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLParser
 from xml.parsers import expat
@@ -50,7 +51,8 @@ def wrap(
     """An element that declares the namespaces in scope, its start tag on a line of its own."""
     declared = {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in scope.items() if prefix != "xml"}
     escapes = {"\n": "&#10;", "\r": "&#13;"}
-    written = "".join(f" {key}={quoteattr(value, escapes)}" for key, value in (declared | (attributes or {})).items())
+    pairs = (*declared.items(), *(attributes or {}).items())
+    written = "".join(f" {key}={quoteattr(value, escapes)}" for key, value in pairs)
     return Wrapper(f"<{name}{written}>\n".encode(), f"</{name}>".encode(), tag)
 
 
@@ -79,7 +81,8 @@ def parse_item(text: bytes, wrapper: Wrapper) -> Good | Fault:
         good = _only(_elements(mended.text, wrapper), wrapper)
         return good._replace(mended=mended.text) if isinstance(good, Good) else good
     except ParseError as error:
-        offset = _offset(mended.text, wrapper)
+        offset = broken_at(wrapper.opening + mended.text + wrapper.closing) - len(wrapper.opening)
+        offset = min(max(0, offset), len(mended.text))
         return Fault(_complaint(error, mended.text[offset:]), mended.original(offset))
 
 
@@ -112,21 +115,17 @@ def _count(text: bytes, wrapper: Wrapper) -> int:
 
     parser = expat.ParserCreate(encoding="utf-8")
     parser.StartElementHandler = enter
-    try:
+    with suppress(expat.ExpatError):
         parser.Parse(wrapper.opening + text + wrapper.closing, True)
-    except expat.ExpatError:
-        pass
     return count - 1
 
 
-def _offset(text: bytes, wrapper: Wrapper) -> int:
+def broken_at(text: bytes) -> int:
     """The byte at which the parser gives up."""
     parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
-    try:
-        parser.Parse(wrapper.opening + text + wrapper.closing, True)
-    except expat.ExpatError:
-        pass
-    return min(max(0, parser.ErrorByteIndex - len(wrapper.opening)), len(text))
+    with suppress(expat.ExpatError):
+        parser.Parse(text, True)
+    return max(0, parser.ErrorByteIndex)
 
 
 def _complaint(error: ParseError, rest: bytes) -> DocumentError:

@@ -1,7 +1,8 @@
 """Limits that keep a hostile document from exhausting the parser: depth of nesting, and expansion of entities.
 
-pyoxigraph recurses into JSON-LD and into triple terms until the stack ends, takes time quadratic in the depth of RDF/XML,
-and expands every entity that a DTD declares. So these are measured first, and what is beyond the limits is refused.
+pyoxigraph recurses into JSON-LD and into triple terms until the stack ends, takes time quadratic in the depth of
+RDF/XML, and expands every entity that a DTD declares. So these are measured first, and what is beyond the limits is
+refused.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from xml.parsers import expat
@@ -108,13 +110,11 @@ def _parsed_depth(data: Bytes) -> int:
 
     parser = expat.ParserCreate(encoding="utf-8")
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
-    try:
+    with suppress(expat.ExpatError):
         for start in range(0, len(data), _STEP):
             parser.Parse(data[start : start + _STEP], False)
             if deepest > MAX_DEPTH:
                 break
-    except expat.ExpatError:
-        pass
     return deepest
 
 

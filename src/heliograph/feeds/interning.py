@@ -1,15 +1,15 @@
 """Term texts to ids: each distinct text of a stretch of lines is read once.
 
-The law: texts of one canonical term have one id. A blank node's label means a node of its own document only. Labels that
-a document gives are kept; nodes without one are named `anon1`, `anon2`, … in the order of their appearance in the call,
-so that a run can be repeated; a document's own `anon…` is renamed likewise.
+The law: texts of one canonical term have one id. A blank node's label means a node of its own document only. Labels
+that a document gives are kept; nodes without one are named `anon1`, `anon2`, … in the order of their appearance in the
+call, so that a run can be repeated; a document's own `anon…` is renamed likewise.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +39,15 @@ class Interner:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
+        self.ready: dict[str, Term] = {}
+        """Texts whose terms are known, so that they need not be read."""
         self._blanks: dict[str, Term] = {}
         self._named = 0
 
     def begin(self) -> None:
         """Blank nodes met from now on are none of those met before."""
         self._blanks = {}
+        self.ready = {}
 
     def fresh_blank(self) -> int:
         """A blank node that no document has."""
@@ -52,9 +55,9 @@ class Interner:
 
     def columns(self, blocks: Sequence[Texts], width: int) -> Codes:
         """The ids of texts, `width` in a row."""
-        encoded = pa.chunked_array([block.dictionary_encode() for block in blocks]).unify_dictionaries()
+        encoded: Any = pa.chunked_array([block.dictionary_encode() for block in blocks]).unify_dictionaries()
         ids = self.ids(encoded.chunk(0).dictionary)
-        codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+        codes: Codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
         return ids[codes].reshape(-1, width)
 
     def ids(self, texts: Texts) -> Codes:
@@ -78,6 +81,8 @@ class Interner:
         """The term that a text with a space behind it spells; None if we cannot hold it."""
         if text[0] == "_":
             return self._blank(text[2:-1])
+        if text in self.ready:
+            return self.ready[text]
         if text[0] == '"' and "\\" not in text:
             return _literal(text)
         try:
@@ -108,8 +113,9 @@ class _Sorts(NamedTuple):
 
 def _sorts(texts: Texts) -> _Sorts:
     """The rows of the texts by how they are to be read; the dot and the empty text are none."""
-    bounds, data = np.frombuffer(texts.buffers()[1], np.int32), np.frombuffer(texts.buffers()[2], np.uint8)
-    bounds = bounds[texts.offset : texts.offset + len(texts) + 1]
+    buffers: Any = texts.buffers()
+    data = np.frombuffer(buffers[2], np.uint8)
+    bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
     rows = np.flatnonzero(np.diff(bounds) > len(".\n"))
     starts, ends = bounds[rows], bounds[rows + 1]
     escapes = np.flatnonzero(data == _BACKSLASH)

@@ -1,9 +1,10 @@
 """Where the items of a feed lie in its bytes, however broken it is.
 
-Items that follow each other with nothing but space between are a run. `run` finds one at the speed of a substring search
-and may be fooled by sections and comments that hold tags; the parser then finds another number of items. `careful_run`
-is not fooled, and it ends an item that was never closed where the next one begins: so one broken item takes no other
-with it. A section, comment or instruction that holds an item's start tag and then opens once more was never closed.
+Items that follow each other with nothing but space between are a run. `run` finds one at the speed of a substring
+search and may be fooled by sections and comments that hold tags; the parser then finds another number of items.
+`careful_run` is not fooled, and it ends an item that was never closed where the next one begins: so one broken item
+takes no other with it. A section, comment or instruction that holds an item's start tag and then opens once more was
+never closed.
 
 Both take time linear in the size of the file: searches for what closes something are remembered.
 """

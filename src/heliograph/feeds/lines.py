@@ -4,8 +4,8 @@ Every RDF syntax passes through here: pyoxigraph reads it and writes it again as
 `subject predicate object [graph] .` with one space between. There subjects, predicates and graph names hold no space,
 and a graph name no quote; so positions of spaces, quotes and line ends are enough to cut a whole block at once.
 
-A block that is of that shape already (`is_plain`) need not be read by pyoxigraph at all. The law, on which tests insist:
-pyoxigraph accepts every plain block and finds the same terms in it.
+A block that is of that shape already (`is_plain`) need not be read by pyoxigraph at all. The law on which this rests:
+pyoxigraph accepts every plain block, and finds the same terms in it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def split(lines: bytes, quads: bool) -> Texts:
     offsets[:, 2] = spaces[first + 1] + 1
     offsets[:, 4] = ends - 1
     offsets[:, 3] = _graph_starts(data, spaces, first, ends) if quads else offsets[:, 4]
-    bounds = np.append(offsets, np.int32(len(data)))
+    bounds: Any = np.append(offsets, np.int32(len(data)))
     return pa.StringArray.from_buffers(offsets.size, pa.py_buffer(bounds), pa.py_buffer(lines))
 
 

@@ -1,8 +1,8 @@
 """Items of RSS 2.0 (and 0.91 to 0.94) and entries of Atom, mapped to the vocabulary of RSS 1.0 (see `entries`).
 
-RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category` dc:subject,
-          `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source; other elements
-          keep their names in the namespace of RSS 1.0.
+RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category`
+          dc:subject, `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source;
+          other elements keep their names in the namespace of RSS 1.0.
 Atom      `title` is rss:title, the alternate link rss:link, `summary` rss:description, `content` content:encoded,
           `published` and `updated` are both dc:date, an author's name is dc:creator (the feed's own where an entry has
           none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
@@ -98,17 +98,19 @@ class Mapper:
         """An item; `name` is its id if it has none of its own, `authors` its creators."""
         predicates, objects = [self._type], [entries.ITEM]
         id = link = ""
+        uses = self._uses
         for child in element:
-            predicate, read, make = self._uses.get(child.tag) or self._other(child.tag)
+            predicate, read, make = uses.get(child.tag) or self._other(child.tag)
             value = read(child)
-            if value:
-                if predicate == self._link:
-                    value = resolved(element.get(XML_BASE) or self._base, value)
-                    link = link or value
-                elif predicate == self._identifier:
-                    id = id or value
-                predicates.append(predicate)
-                objects.append(make(value))
+            if not value:
+                continue
+            if predicate == self._link:
+                value = resolved(element.get(XML_BASE) or self._base, value)
+                link = link or value
+            elif predicate == self._identifier:
+                id = id or value
+            predicates.append(predicate)
+            objects.append(make(value))
         if not link and (link := self._permanent(element)):
             predicates.append(self._link)
             objects.append(text(link))

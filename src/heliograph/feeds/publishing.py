@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 
 import numpy as np
-import pyarrow as pa
 
 from heliograph.feeds.assembly import Reading
 from heliograph.feeds.channel import XML_BASE, channel_of, read_surroundings, surroundings
@@ -17,8 +15,8 @@ from heliograph.feeds.interning import Interner
 from heliograph.feeds.mapping import Mapper
 from heliograph.feeds.opening import Document
 from heliograph.feeds.prolog import Root
-from heliograph.feeds.rdf import interned
 from heliograph.feeds.rss1 import Rss1, Triple, duplicate
+from heliograph.model import Rejected
 
 
 def read_feed(document: Document, root: Root, dialect: Dialect, interner: Interner) -> Reading:
@@ -43,29 +41,28 @@ def _mapped(feed: Feed, interner: Interner) -> Reading:
             else:
                 known.add(entry.id)
                 collected.add(entry)
+        collected.flush()
     tree = read_surroundings(feed, surroundings(feed))
     return Reading(*collected.rows(channel_of(feed, tree)), feed.rejected)
 
 
 def _as_rdf(feed: Feed, interner: Interner) -> Reading:
-    rss1 = Rss1(feed)
+    rss1 = Rss1(feed, interner)
     for run in read_items(feed):
         rss1.take(run)
     around = surroundings(feed)
     refused = len(feed.rejected)
     read_surroundings(feed, around)
-    return _reading(feed, rss1.publications(around, refused == len(feed.rejected)), interner)
+    return _reading(rss1.publications(around, refused == len(feed.rejected)), feed.rejected)
 
 
-def _reading(feed: Feed, publications: Iterable[tuple[str, list[Triple]]], interner: Interner) -> Reading:
+def _reading(publications: Iterable[tuple[str, list[Triple]]], rejected: list[Rejected]) -> Reading:
     ids: list[str] = []
     counts: list[int] = []
-    texts: list[str] = []
+    rows: list[Triple] = []
     for id, triples in publications:
         ids.append(id)
         counts.append(len(triples))
-        texts += chain.from_iterable(triples)
-    if not ids:
-        return Reading([], np.empty(0, np.int64), np.empty((0, 3), np.int32), feed.rejected)
-    codes, kept = interned([pa.array(texts, pa.string())], 3, interner, feed.document.name, feed.rejected)
-    return Reading(ids, np.repeat(np.arange(len(ids)), counts)[kept], codes, feed.rejected)
+        rows += triples
+    numbers = np.repeat(np.arange(len(ids)), counts)
+    return Reading(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), rejected)

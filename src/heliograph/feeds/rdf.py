@@ -63,9 +63,9 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
     codes = interner.columns(blocks, width)
     kept = (codes != REFUSED).all(axis=1)
     if not kept.all():
-        texts = [text for block in blocks for text in block.to_pylist()]
-        for row in np.flatnonzero(~kept).tolist():
-            rejected.append(_refused("".join(texts[row * width : row * width + width]), name))
+        texts = [text or "" for block in blocks for text in block.to_pylist()]
+        starts = (np.flatnonzero(~kept) * width).tolist()
+        rejected += [_refused("".join(texts[start : start + width]), name) for start in starts]
         codes = codes[kept]
     return Interned(codes, kept)
 

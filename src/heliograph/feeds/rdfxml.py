@@ -13,7 +13,7 @@ from heliograph.feeds.guards import check_entities
 from heliograph.feeds.interning import Interner
 from heliograph.feeds.opening import Document
 from heliograph.feeds.places import Places
-from heliograph.feeds.prolog import Entity, Prolog, Root
+from heliograph.feeds.prolog import Entity, Prolog
 from heliograph.feeds.rdf import read_rdf
 from heliograph.feeds.syntaxes import base_of
 
@@ -29,7 +29,7 @@ def read_rdf_xml(document: Document, prolog: Prolog, interner: Interner) -> Read
     plain = document._replace(data=data)
 
     def locate() -> Place:
-        return Places(document.name, document.data).at(max(0, _broken_at(plain, prolog.root) + shift))
+        return Places(document.name, document.data).at(max(0, _broken_at(plain) + shift))
 
     return read_rdf(plain, ".rdf", interner, locate)
 
@@ -42,7 +42,7 @@ def _declared(entities: tuple[Entity, ...]) -> bytes:
     return b"<!DOCTYPE rdf [" + declared + b"]>"
 
 
-def _broken_at(document: Document, root: Root | None) -> int:
+def _broken_at(document: Document) -> int:
     """The byte at which the XML breaks, or at which the first element begins that is no RDF; the root if neither."""
     data = bytes(document.data)
     children: list[int] = []

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote
 
-from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
+from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from heliograph.errors import DocumentError, Place
 from heliograph.feeds import guards
@@ -64,7 +64,7 @@ def base_of(name: str) -> str:
     return "file:///" + quote(name.lstrip("/"), safe="/", errors="replace")
 
 
-def written(quads: Iterable[Quad | Triple], with_graphs: bool = False) -> Iterator[bytes]:
+def written(quads: Iterable[Quad], with_graphs: bool = False) -> Iterator[bytes]:
     """Quads as lines, in blocks."""
     remaining = iter(quads)
     form = RdfFormat.N_QUADS if with_graphs else RdfFormat.N_TRIPLES
