@@ -75,7 +75,7 @@ ARRAYS: dict[str, tuple[st.SearchStrategy[Any], pa.DataType]] = {
 }
 
 
-def _same(one: Coerced, two: Coerced) -> None:
+def _assert_same(one: Coerced, two: Coerced) -> None:
     assert one.array.type == two.array.type
     assert repr(one.array.to_pylist()) == repr(two.array.to_pylist())
     assert [(bad.row, bad.expected) for bad in one.bad] == [(bad.row, bad.expected) for bad in two.bad]
@@ -88,9 +88,9 @@ def _same(one: Coerced, two: Coerced) -> None:
 def test_a_column_is_coerced_as_its_values_are(kind: Kind, source: str, data: st.DataObject) -> None:
     values, arrow = ARRAYS[source]
     array: Any = pa.array(data.draw(st.lists(st.none() | values, max_size=5)), arrow)
-    _same(coerce_array(kind, array), _by_cell(kind, array.to_pylist()))
+    _assert_same(coerce_array(kind, array), _by_cell(kind, array.to_pylist()))
     if not (pa.types.is_binary(arrow)):
-        _same(coerce_values(kind, array.to_pylist()), _by_cell(kind, array.to_pylist()))
+        _assert_same(coerce_values(kind, array.to_pylist()), _by_cell(kind, array.to_pylist()))
 
 
 def _by_cell(kind: Kind, values: list[Any]) -> Coerced:
@@ -114,7 +114,7 @@ def _by_cell(kind: Kind, values: list[Any]) -> Coerced:
 @given(st.lists(st.none() | TIMEISH, max_size=4))
 @example(["2026-11-15T24:00:00Z", "2026-02-30", "0000-01-01", "2026-11-15T08:30:00.1234567Z"])
 def test_times_in_text_do_not_depend_on_their_neighbours(texts: list[str | None]) -> None:
-    _same(coerce_array(Kind.TIME, pa.array(texts, pa.string())), _by_cell(Kind.TIME, list(texts)))
+    _assert_same(coerce_array(Kind.TIME, pa.array(texts, pa.string())), _by_cell(Kind.TIME, list(texts)))
 
 
 def _cell(kind: Kind, value: Any) -> Any:

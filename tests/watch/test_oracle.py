@@ -136,7 +136,7 @@ def publishing(timed: bool) -> st.SearchStrategy[tuple[str, Step]]:
     return st.tuples(st.just("publish"), steps(timed))
 
 
-def run(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None:
+def check(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None:
     oracle, seq = Oracle(graph), 0
     for number, action in enumerate(actions):
         if action[0] == "subscribe" and action[1] not in oracle.asked:
@@ -156,7 +156,7 @@ def run(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None
 @settings(deadline=None, max_examples=70)
 @given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 8), min_size=8, max_size=25))
 def test_every_update_of_a_stream(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
-    run(first + actions, Watch(), NaiveGraph())
+    check(first + actions, Watch(), NaiveGraph())
 
 
 @settings(deadline=None, max_examples=70)
@@ -169,7 +169,7 @@ def test_every_update_of_a_stream(first: list[tuple[Any, ...]], actions: list[tu
 def test_windows(
     first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]], span: int | None, last: int | None
 ) -> None:
-    run(first + actions, Watch(window=span, window_updates=last), NaiveGraph(span, last))
+    check(first + actions, Watch(window=span, window_updates=last), NaiveGraph(span, last))
 
 
 FIXED = [
@@ -181,11 +181,11 @@ FIXED = [
 @settings(deadline=None, max_examples=40)
 @given(st.lists(steps(), min_size=10, max_size=30))
 def test_everything_and_a_triangle(stream: list[Step]) -> None:
-    run([*FIXED, *(("publish", step) for step in stream)], Watch(), NaiveGraph())
+    check([*FIXED, *(("publish", step) for step in stream)], Watch(), NaiveGraph())
 
 
 @pytest.mark.long
 @settings(deadline=None, max_examples=3000)
 @given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(True)] * 8), min_size=8, max_size=40))
 def test_many_streams(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
-    run(first + actions, Watch(window=6), NaiveGraph(6))
+    check(first + actions, Watch(window=6), NaiveGraph(6))
