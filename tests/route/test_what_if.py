@@ -65,6 +65,15 @@ def test_the_engine_stays_as_it_was() -> None:
     assert reached(engine.route("p", {"x": 1})) == ["a", "b"]
 
 
+def test_the_stats_count_both_versions() -> None:
+    engine = Route([("a", "x = 1"), ("b", "x = 1")], [("p", "a"), ("p", "b")])
+    stats = engine.compare(
+        {"kind": "node", "op": "-", "node_id": "a"}, [event("p", 1, "one"), event("p", 2, "two")]
+    ).stats
+    assert (stats.subscriptions, stats.publications, stats.notifications) == (3, 2, 1)
+    assert (stats.candidates, stats.verified) == (6, 3)
+
+
 def test_labels_stay() -> None:
     engine = Route([{"node_id": "a", "labels": ["A"]}], [("p", "a")], match="superset")
     one = {"event_id": "e", "publisher": "p", "attributes": {"labels": ["A"]}}

@@ -169,6 +169,7 @@ def _what_if(options: RouteOptions, changes: str) -> int:
         proposed = run.whole("--what-if", "changes", changes)
         events = run.whole("--events", "events", options.events)
         found = engine.compare(proposed, events)
+        run.stats += found.stats
         run.reject(found.rejected)
         run.write(found.table)
     return run.exit_code

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -168,9 +169,13 @@ class Route:
 
     def compare(self, changes: Any, events: Any) -> WhatIf:
         """As `what_if`, with the refused changes and events beside the table."""
+        started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
+        parsed = time.perf_counter_ns()
         with self._version() as graph:
-            return compare_versions(graph, changes, read, self.match)
+            found = compare_versions(graph, changes, read, self.match)
+        spent = time.perf_counter_ns() - parsed
+        return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
 
     # --- measurements and storage -------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from heliograph.baselines.exchange import Event, Exchange
 from heliograph.baselines.route_walk import Acceptance, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.model import Rejected, Rejections
+from heliograph.model import Rejected, Rejections, Stats
 from heliograph.route.events import Events
 from heliograph.route.rows import read_edges, read_nodes
 from heliograph.tables.items import as_table
@@ -23,11 +23,12 @@ from heliograph.tables.schemas import TABLES
 
 
 class WhatIf(NamedTuple):
-    """`table` has the rows (event_id, node_id, before, after) where delivery differs."""
+    """`table` has the rows (event_id, node_id, before, after) where delivery differs; `stats` count both versions."""
 
     table: pa.Table
     rejected: Rejections
     errors: list[HeliographError]
+    stats: Stats
 
 
 class Change(NamedTuple):
@@ -45,21 +46,27 @@ def compare_versions(graph: Exchange, changes: Any, read: Events, match: str | N
     rejected, errors = list(read.rejected), list(read.errors)
     changed = _changed(graph, changes, rejected, errors)
     rows: list[dict[str, object]] = []
+    stats = Stats(publications=len(read.events))
     for event in read.events:
         if event.publisher in graph.nodes or event.publisher in changed.nodes:
-            rows += _differences(graph, changed, event, match)
+            asked = Acceptance(event, match), Acceptance(event, match)
+            rows += _differences((graph, changed), event, asked)
+            stats += Stats(candidates=sum(one.candidates for one in asked), verified=sum(one.verified for one in asked))
         else:
             message = f"the publisher {event.publisher!r} is unknown before and after"
             fix = "add it to the nodes, or check its name"
             error = PublicationError("HG-643", message, place=Place(item=event.id), fix=fix)
             errors.append(error)
             rejected.append(Rejected.of(error, read.source, event.id))
-    return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors)
+    stats += Stats(subscriptions=len(graph.nodes), notifications=len(rows), rejected=len(rejected))
+    return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors, stats)
 
 
-def _differences(graph: Exchange, changed: Exchange, event: Event, match: str | None) -> list[dict[str, object]]:
+def _differences(
+    versions: tuple[Exchange, Exchange], event: Event, asked: tuple[Acceptance, Acceptance]
+) -> list[dict[str, object]]:
     """The nodes that only one version reaches, in the order of the version that has them, the present one first."""
-    before, after = dict.fromkeys(_reached(graph, event, match)), dict.fromkeys(_reached(changed, event, match))
+    before, after = (dict.fromkeys(_reached(graph, event, one)) for graph, one in zip(versions, asked, strict=True))
     nodes = [*before, *(id for id in after if id not in before)]
     return [
         {"event_id": event.id, "node_id": id, "before": id in before, "after": id in after}
@@ -68,11 +75,11 @@ def _differences(graph: Exchange, changed: Exchange, event: Event, match: str | 
     ]
 
 
-def _reached(graph: Exchange, event: Event, match: str | None) -> list[str]:
+def _reached(graph: Exchange, event: Event, acceptance: Acceptance) -> list[str]:
     """The nodes that the event reaches in this version, in order of subscribing."""
     if event.publisher not in graph.nodes:
         return []
-    arrivals = fewest_hops(graph, event.publisher, Acceptance(event, match)).values()
+    arrivals = fewest_hops(graph, event.publisher, acceptance).values()
     return [arrival.node.id for arrival in sorted(arrivals, key=lambda arrival: graph.rank(arrival.node))]
 
 
