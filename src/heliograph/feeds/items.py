@@ -36,16 +36,14 @@ class Items:
 
     def __init__(self, data: Bytes, names: Sequence[bytes], parents: Sequence[bytes]) -> None:
         self._data = data
-        self._starts = [b"<" + name for name in names]
-        self._ends = [b"</" + name + b">" for name in names]
-        opening = b"|".join(map(re.escape, self._starts))
-        closing = b"|".join(re.escape(b"</" + name) for name in names)
-        leaving = b"|".join(re.escape(b"</" + name) for name in parents)
-        self._start = re.compile(rb"(?:%b)(?=[\s/>])" % opening)
-        self._start_tag = re.compile(rb"""(?:%b)(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""" % opening)
-        self._token = re.compile(
-            rb"(?P<section><!\[CDATA\[|<!--|<\?)|(?P<start>(?:%b)(?=[\s/>]))|(?P<end>(?:%b)\s*>)|(?P<leave>(?:%b)\s*>)"
-            % (opening, closing, leaving)
+        self._close = b"</" + names[0] + b">"
+        item = b"(?:%b)" % b"|".join(map(re.escape, names))
+        parent = b"(?:%b)" % b"|".join(map(re.escape, parents))
+        self._start = re.compile(rb"<%b(?=[\s/>])" % item)
+        self._start_tag = re.compile(rb"""<%b(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""" % item)
+        self._token = re.compile(  # a pattern that begins with one character is searched for at memory's speed
+            rb"<(?:(?P<section>!\[CDATA\[|!--|\?)|(?P<start>%b)(?=[\s/>])|(?P<end>/%b\s*>)|(?P<leave>/%b\s*>))"
+            % (item, item, parent)
         )
         self._found: dict[bytes, tuple[int, int]] = {}
 
@@ -66,10 +64,10 @@ class Items:
         spans: list[Span] = []
         position = start
         while len(spans) < RUN_ITEMS and position - start < RUN_BYTES:
-            end = self._next(self._ends[0], position)
+            end = self._next(self._close, position)
             if end < 0:
                 break
-            end += len(self._ends[0])
+            end += len(self._close)
             spans.append(Span(position, end))
             position = self._skip_space(end)
             if self._start.match(self._data, position) is None:

@@ -11,13 +11,15 @@ pyoxigraph accepts every plain block, and finds the same terms in it.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-WIDTH = 5  # texts a line: subject, predicate, object, graph, and the dot; a term keeps the space behind it
+Width = Literal[4, 5]
+TRIPLES: Width = 4  # texts a line: subject, predicate, object, and the dot; a term keeps the space behind it
+QUADS: Width = 5  # with the graph before the dot, empty where there is none
 _NEWLINE, _SPACE, _QUOTE, _LESS, _UNDERSCORE = b'\n "<_'
 
 Texts = pa.StringArray
@@ -56,19 +58,20 @@ def is_plain(block: bytes, quads: bool) -> bool:
     return _plain(quads).fullmatch(block) is not None
 
 
-def split(lines: bytes, quads: bool) -> Texts:
-    """The texts of the lines, five for each; the graph is empty where there is none."""
+def split(lines: bytes, width: Width) -> Texts:
+    """The texts of the lines, `width` for each."""
     data = np.frombuffer(lines, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
     starts = np.concatenate(([0], ends[:-1] + 1))
     spaces = np.flatnonzero(data == _SPACE)
     first = np.searchsorted(spaces, starts)
-    offsets = np.empty((len(ends), WIDTH), np.int32)
+    offsets = np.empty((len(ends), width), np.int32)
     offsets[:, 0] = starts
     offsets[:, 1] = spaces[first] + 1
     offsets[:, 2] = spaces[first + 1] + 1
-    offsets[:, 4] = ends - 1
-    offsets[:, 3] = _graph_starts(data, spaces, first, ends) if quads else offsets[:, 4]
+    offsets[:, -1] = ends - 1
+    if width == QUADS:
+        offsets[:, 3] = _graph_starts(data, spaces, first, ends)
     bounds: Any = np.append(offsets, np.int32(len(data)))
     return pa.StringArray.from_buffers(offsets.size, pa.py_buffer(bounds), pa.py_buffer(lines))
 

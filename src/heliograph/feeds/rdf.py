@@ -17,7 +17,7 @@ import numpy.typing as npt
 from heliograph.errors import DocumentError, HeliographError, Place
 from heliograph.feeds.assembly import Reading, nothing
 from heliograph.feeds.interning import ABSENT, REFUSED, Codes, Interner
-from heliograph.feeds.lines import WIDTH, Texts, split
+from heliograph.feeds.lines import QUADS, TRIPLES, Texts, Width, split
 from heliograph.feeds.opening import Document
 from heliograph.feeds.syntaxes import SYNTAXES, as_lines
 from heliograph.model import Rejected
@@ -36,17 +36,18 @@ def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callab
     interner.begin()
     try:
         lines = as_lines(document, syntax, rejected)
-        groups = _grouped(lines, syntax.quads)
-        codes = [interned(blocks, WIDTH, interner, document.name, rejected).codes for blocks in groups]
+        width = QUADS if syntax.quads else TRIPLES
+        groups = _grouped(lines, width)
+        codes = [interned(blocks, width, interner, document.name, rejected).codes for blocks in groups]
     except HeliographError as error:
         if error.place.line is None:
             error.place = Place(document.name) if locate is None else locate()
         return nothing([*rejected, Rejected.of(error, document.name)])
-    return _reading(document.name, np.concatenate([np.empty((0, WIDTH), np.int32), *codes]), interner, rejected)
+    return _reading(document.name, np.concatenate([np.empty((0, width), np.int32), *codes]), interner, rejected)
 
 
-def _grouped(lines: Iterable[bytes], quads: bool) -> Iterator[list[Texts]]:
-    blocks = (split(block, quads) for block in lines if block)
+def _grouped(lines: Iterable[bytes], width: Width) -> Iterator[list[Texts]]:
+    blocks = (split(block, width) for block in lines if block)
     while group := list(islice(blocks, _TOGETHER)):
         yield group
 
@@ -77,7 +78,7 @@ def _refused(line: str, name: str) -> Rejected:
 
 
 def _reading(name: str, codes: Codes, interner: Interner, rejected: list[Rejected]) -> Reading:
-    """Rows numbered by graph, graphs in the order of their first rows."""
+    """Rows numbered by graph, graphs in the order of their first rows. Without graphs, the fourth text is the dot."""
     graphs, first, inverse = np.unique(codes[:, 3], return_index=True, return_inverse=True)
     order = np.argsort(first)
     ids = [_publication_id(int(graph), name, interner) for graph in graphs[order]]

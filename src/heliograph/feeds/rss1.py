@@ -22,7 +22,7 @@ from heliograph.feeds.dialects import RSS, RSS_AS_RDF
 from heliograph.feeds.feed import Feed, Parsed
 from heliograph.feeds.fragments import wrap
 from heliograph.feeds.interning import Interner
-from heliograph.feeds.lines import WIDTH, split
+from heliograph.feeds.lines import TRIPLES, split
 from heliograph.feeds.mapping import DATES
 from heliograph.feeds.rdf import interned
 from heliograph.feeds.syntaxes import base_of, complaint, written
@@ -145,7 +145,7 @@ class Rss1:
         if not lines:
             return []
         feed = self._feed
-        codes = interned([split(lines, False)], WIDTH, self._interner, feed.document.name, feed.rejected).codes
+        codes = interned([split(lines, TRIPLES)], TRIPLES, self._interner, feed.document.name, feed.rejected).codes
         return list(map(tuple, codes[:, :3].tolist()))
 
     def _dated(self, match: re.Match[bytes]) -> bytes:
