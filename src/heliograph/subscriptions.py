@@ -83,9 +83,10 @@ class Subscriptions:
         return id in self._by_id
 
     def __getitem__(self, id: str) -> Subscription:
-        if id not in self._by_id:
-            raise _unknown(id)
-        return self._by_id[id]
+        found = self._by_id.get(str(id))
+        if found is None:
+            raise _unknown(str(id))
+        return found
 
     def subscribe(
         self, items: Any = None, *, patterns: Any = None, constraints: Any = None, accept: Accept | None = None
@@ -113,10 +114,10 @@ class Subscriptions:
 
     def unsubscribe(self, ids: Any) -> Taken:
         """Removes subscriptions by id: one id, or several."""
-        single = isinstance(ids, str)
+        single = isinstance(ids, str) or not isinstance(ids, Iterable)
         removed: list[Subscription] = []
         rejected: list[Rejected] = []
-        for id in [ids] if single else _each(ids):
+        for id in [str(ids)] if single else _each(ids):
             try:
                 removed.append(self[id])
                 del self._by_id[id]
@@ -229,9 +230,7 @@ def _constraints(given: Any) -> Read:
 def _each(ids: Any) -> list[str]:
     if isinstance(ids, (pa.Array, pa.ChunkedArray)):
         return [str(id) for id in ids.to_pylist()]
-    if isinstance(ids, Iterable):
-        return [str(id) for id in ids]
-    return [str(ids)]
+    return [str(id) for id in ids]
 
 
 def _nameless(place: Place) -> SubscriptionError:

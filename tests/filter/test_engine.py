@@ -320,3 +320,12 @@ def _refused(call: Any, items: Any) -> bool:
         return bool(call(items).rejected)
     except HeliographError as error:
         return error.code.startswith("HG-")
+
+
+def test_ids_are_strings_wherever_they_are_given() -> None:
+    engine = Filter()
+    engine.subscribe([(5, ANY)])
+    assert engine.explain(5, ("a", [("x", "year", "1999")])).matched  # type: ignore[arg-type]
+    assert engine.unsubscribe(5).accepted == 1
+    with pytest.raises(SubscriptionError, match="no subscription '5'"):
+        engine.unsubscribe(5)

@@ -91,7 +91,7 @@ def _below(folder: Path) -> Iterator[str]:
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         for name in files:
             path = Path(parent, name)
-            if not name.startswith((".", "_")) and path.is_file():
+            if not name.startswith((".", "_")) and os.path.isfile(path):  # no error where we may not look
                 yield path.relative_to(folder).as_posix()
 
 
