@@ -19,8 +19,8 @@ PublicationsOption = Annotated[
         "--publications",
         "-p",
         metavar="P",
-        help="Tables (publication_id, subject, property, object), RDF documents or feeds: a file, a folder, a glob; "
-        "- reads NDJSON.",
+        help="Tables (publication_id, subject, property, object), RDF documents or feeds: a file, a folder, "
+        "a quoted glob; - reads NDJSON.",
     ),
 ]
 AlgorithmOption = Annotated[

@@ -52,7 +52,7 @@ EventsOption = Annotated[
         "--events",
         "-v",
         metavar="V",
-        help="Table (event_id, publisher, attributes): a file, a folder, a glob; - reads NDJSON.",
+        help="Table (event_id, publisher, attributes): a file, a folder, a quoted glob; - reads NDJSON.",
     ),
 ]
 
@@ -93,8 +93,8 @@ class RouteOptions:
         typer.Option(
             "--what-if",
             metavar="CHANGES",
-            help="Table (kind, op, node_id | source, target, targeting, cost): write the deliveries that these changes "
-            "would add or take away (event_id, node_id, before, after).",
+            help="Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost): write the deliveries "
+            "that these changes would add or take away (event_id, node_id, before, after).",
             rich_help_panel=RESULTS,
         ),
     ] = None

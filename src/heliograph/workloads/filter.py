@@ -40,13 +40,13 @@ _ROUNDS = 50  # redraws of subscriptions that lack a witness
 
 @dataclass(frozen=True, slots=True)
 class FilterWorkload:
-    """The parameters, with [R]'s defaults. `matches` counts the matching subscriptions of each publication; by default
-    it is 100, or half of the subscriptions where there are too few for that.
+    """The parameters, with the defaults of the paper on RSS filtering (WWW 2008). `matches` counts the matching
+    subscriptions of each publication; by default it is 100, or half of the subscriptions where there are too few.
 
     `hard_negatives` is the share of the others that differ from a match in one edge. `constraints` is the share of
     subscriptions with a range on a value. With `classes` there is a taxonomy in which each class has one or two
-    parents, and the share `is_a` of the subscriptions with variables asks for a class. `one_structure` ([R] figure
-    9(b)) gives all subscriptions one pattern, and each a range of its own.
+    parents, and the share `is_a` of the subscriptions with variables asks for a class. `one_structure` (that
+    paper's figure 9(b)) gives all subscriptions one pattern, and each a range of its own.
     """
 
     subscriptions: int = 100_000

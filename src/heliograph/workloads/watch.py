@@ -26,7 +26,8 @@ from heliograph.workloads.watch_stream import Moments, Stream, draw_stream, mome
 
 @dataclass(frozen=True, slots=True)
 class WatchWorkload:
-    """The parameters, with [Z]'s defaults. `edges` is the average of a query, `matching` the share that becomes true.
+    """The parameters, with the defaults of the paper on evolving graphs. `edges` is the average of a query, `matching`
+    the share of the queries that becomes true.
 
     `deletions` and `duplicates` are shares of the updates: removals of an edge that is there, and additions of one that
     came before. `variables` asks for patterns, over `properties` and `classes`, of at most `structures` kinds;
