@@ -301,7 +301,7 @@ def test_nanoseconds_are_cut_off() -> None:
 def test_years_beyond_the_calendar_are_refused(unit: Any) -> None:
     array = pa.array([0, 2**62], pa.timestamp(unit))
     coerced = coerce_array(Kind.TIME, array)
-    assert [bad.row for bad in coerced.bad] == [1]
+    assert [(bad.row, repr(bad.value)) for bad in coerced.bad] == [(1, "a value out of range")]
     assert coerced.array.to_pylist() == [datetime(1970, 1, 1, tzinfo=UTC), None]
 
 

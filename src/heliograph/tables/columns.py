@@ -45,7 +45,14 @@ class _Mismatch(Exception):
     """A fast path that does not apply."""
 
 
-_UNREADABLE = object()  # a value that Arrow holds and Python cannot
+class _Unreadable:
+    """A value that Arrow holds and Python cannot."""
+
+    def __repr__(self) -> str:
+        return "a value out of range"
+
+
+_UNREADABLE = _Unreadable()
 _QUICK_TYPES: dict[Kind, set[type]] = {
     **{kind: {str} for kind in TEXTUAL},
     Kind.INTEGER: {int},
