@@ -32,11 +32,13 @@ class NaiveGraph:
     number: int = 0
     clock: int | None = None
 
-    def apply(self, step: Step) -> None:
+    def expire(self, step: Step) -> None:
         self.number += 1
         if step.at is not None:
             self.clock = step.at if self.clock is None else max(self.clock, step.at)
         self.edges = {triple: edge for triple, edge in self.edges.items() if not self._too_old(*edge)}
+
+    def apply(self, step: Step) -> None:
         getattr(self, {"+": "_add", "-": "_remove", "=": "_set"}[step.op])(step)
 
     def _too_old(self, at: int | None, number: int) -> bool:

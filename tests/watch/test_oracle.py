@@ -105,7 +105,17 @@ class Oracle:
 
     def publish(self, step: Step, seq: int) -> list[tuple[str, str, str, Any]]:
         """The notifications of an update: (seq, change, subscription, evidence), in the contract's order."""
+        self.graph.expire(step)
+        expired = self._differences(seq)
         self.graph.apply(step)
+        applied = self._differences(seq)
+        passing = {line[1:3] for line in expired if line[0]} & {line[1:3] for line in applied if not line[0]}
+        lines = [line for line in expired if not (line[0] and line[1:3] in passing)]
+        lines += [line for line in applied if line[0] or line[1:3] not in passing]
+        return [line[-1] for line in sorted(lines, key=lambda line: line[:3])]
+
+    def _differences(self, seq: int) -> list[tuple[Any, ...]]:
+        """(gained?, number, key, line) for all that the graph's change made true or false."""
         store = store_of(self.graph)
         lines: list[tuple[Any, ...]] = []
         for asked in self.asked.values():
@@ -117,7 +127,7 @@ class Oracle:
             gained = after.keys() - asked.standing.keys()
             lines += [(1, asked.number, key, (str(seq), "+", asked.id, after[key])) for key in gained]
             asked.standing = after
-        return [line[-1] for line in sorted(lines, key=lambda line: line[:3])]
+        return lines
 
 
 def seen(notifications: Any) -> list[tuple[str, str, str, Any]]:

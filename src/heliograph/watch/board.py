@@ -9,14 +9,14 @@ A top-k set that gained or lost a member is ranked again with the next update, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Concerns, Reevaluation
 from heliograph.subscriptions import Subscription
-from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, current, mode_of, rerank
+from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, after, current, mode_of, rerank
 from heliograph.watch.options import Options
 from heliograph.watch.updates import Effect
 
@@ -41,6 +41,19 @@ class Reaction(NamedTuple):
 
     reports: tuple[Report, ...] = ()
     candidates: int = 0
+
+
+def joined(reactions: Sequence[Reaction]) -> Reaction:
+    """What an update changed in all: first by what expired before it, then by itself."""
+    if len(reactions) == 1:
+        return reactions[0]
+    turns: dict[str, Report] = {}
+    for report in (report for reaction in reactions for report in reaction.reports):
+        id = report.watched.subscription.id
+        before = turns.get(id)
+        turns[id] = report if before is None else report._replace(turn=after(before.turn, report.turn))
+    reports = sorted(turns.values(), key=lambda report: report.watched.subscription.number)
+    return Reaction(tuple(reports), sum(reaction.candidates for reaction in reactions))
 
 
 class Memory(NamedTuple):

@@ -26,7 +26,7 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch import saving
 from heliograph.watch.background import background
-from heliograph.watch.board import Board
+from heliograph.watch.board import Board, joined
 from heliograph.watch.evolving import EvolvingGraph
 from heliograph.watch.explain import explain
 from heliograph.watch.options import Options, check_mode, check_options, read_options
@@ -139,7 +139,7 @@ class Watch:
         except HeliographError as error:
             run.rejected.append(Rejected.of(error))
             return
-        reaction = self._board.react(self._graph.apply(update), run.witness)
+        reaction = joined([self._board.react(effect, run.witness) for effect in self._graph.apply(update)])
         run.accepted += 1
         run.candidates += reaction.candidates
         run.verified += len(reaction.reports)

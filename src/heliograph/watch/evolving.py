@@ -6,7 +6,7 @@ account) and after it; an update that changes nothing has an empty effect; remov
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from heliograph.baselines.graph import Graph
 from heliograph.terms import Term
@@ -22,15 +22,20 @@ class EvolvingGraph:
         self.edges: dict[Triple, Edge] = {}
         self.window = Window(extent or Extent())
 
-    def apply(self, update: Update) -> Effect:
-        """Lets expire what the update's coming makes too old, then applies it."""
-        effect = Effect()
+    def apply(self, update: Update) -> Iterator[Effect]:
+        """Lets expire what the update's coming makes too old, if anything, and then applies it: an effect for each.
+
+        The graph stands between the two while the first effect is looked at.
+        """
         self.window.number += 1
         self.window.move(update.at)
-        self._expire(effect)
-        edge = Edge(update.weight, update.at, update.seq, self.window.number)
-        self._change(update, edge, effect)
-        return effect
+        expired = Effect()
+        self._expire(expired)
+        if expired:
+            yield expired
+        effect = Effect()
+        self._change(update, Edge(update.weight, update.at, update.seq, self.window.number), effect)
+        yield effect
 
     def load(self, updates: Iterable[Update]) -> None:
         """Applies updates as background: what they add counts as no update, and without a time it never expires."""

@@ -40,6 +40,19 @@ class Turn(NamedTuple):
     gained: tuple[Match, ...] = ()
 
 
+def after(first: Turn, second: Turn) -> Turn:
+    """Two turns of one update as one. What the first lost and the second regained is told both ways; what the first
+    gained and the second lost never stood when the update was done, and is not told."""
+    passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
+    lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
+    gained = [*(match for match in first.gained if match not in passing), *second.gained]
+    return Turn(_by_bindings(lost), _by_bindings(gained))
+
+
+def _by_bindings(matches: Iterable[Match]) -> tuple[Match, ...]:
+    return tuple(sorted(matches, key=lambda match: _key_order(tuple((match.bindings or {}).values()))))
+
+
 class Mode(Protocol):
     """How one subscription is notified."""
 
