@@ -211,7 +211,7 @@ def test_objects_are_never_pickled(tmp_path: Path) -> None:
 def test_no_save_there(tmp_path: Path) -> None:
     assert _code(tmp_path / "nothing") == "HG-801"
     (tmp_path / "folder").mkdir()
-    assert _code(tmp_path / "folder") == "HG-801"
+    assert _code(tmp_path / "folder") == "HG-802"
     (tmp_path / "file").touch()
     assert _code(tmp_path / "file") == "HG-801"
 

@@ -35,6 +35,11 @@ class Publications(NamedTuple):
     offsets: npt.NDArray[np.int64]
     triples: Triples
 
+    @classmethod
+    def none(cls, vocabulary: Vocabulary) -> Publications:
+        empty = np.empty(0, np.int32)
+        return cls(vocabulary, (), np.zeros(1, np.int64), Triples(empty, empty, empty))
+
     def graphs(self) -> Iterator[tuple[str, frozenset[tuple[Term, Term, Term]]]]:
         """Each publication's id and its set of triples as terms."""
         term = self.vocabulary.term

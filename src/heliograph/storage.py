@@ -185,6 +185,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except OSError as error:
+        if folder.is_dir():
+            raise _no_save(folder, f"it has no {MANIFEST}") from error
         raise StorageError(
             "HG-801",
             f"no save at {folder.name!r}: {error.strerror or error}",

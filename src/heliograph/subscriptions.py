@@ -19,7 +19,6 @@ from heliograph.syntax.patterns import compile_patterns
 from heliograph.syntax.query import Query
 from heliograph.syntax.sparql import compile_sparql
 from heliograph.tables.items import as_table, is_single
-from heliograph.tables.reads import Read
 from heliograph.tables.schemas import TABLES
 from heliograph.terms import PREFIXES
 
@@ -148,9 +147,11 @@ class Subscriptions:
         spoilt = {row.item for row in refused}
         origin = PatternTables(read.table, limits.table)
         compiled = compile_patterns(origin.patterns, origin.constraints, self.prefixes)
-        source = read.source or "patterns"
+        sources = read.source or "patterns", limits.source or "constraints"
         return [
-            _Draft(id, None, query, origin=origin, source=source) for id, query in compiled.items() if id not in spoilt
+            _Draft(id, None, query, origin=origin, source=sources[_of_constraints(query)])
+            for id, query in compiled.items()
+            if id not in spoilt
         ]
 
     def _compile(self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None) -> list[_Draft]:
@@ -211,6 +212,11 @@ class Subscriptions:
         return list(grouped.values())
 
 
+def _of_constraints(query: Query | HeliographError) -> bool:
+    """Whether what is wrong with a pattern stands in the constraints table."""
+    return isinstance(query, HeliographError) and query.message.startswith("constraints")
+
+
 def _live(origin: PatternTables, ids: list[str]) -> PatternTables:
     """The rows of these subscriptions alone."""
     wanted = pa.array(ids, pa.string())
@@ -221,10 +227,6 @@ def _holds_patterns(items: Any) -> bool:
     """Whether a table that was given as subscriptions has the columns of patterns instead."""
     names = items.schema.names if isinstance(items, (pa.Table, pa.RecordBatch)) else ()
     return "query" not in names and {"subject", "property", "object"} <= set(names)
-
-
-def _constraints(given: Any) -> Read:
-    return as_table("constraints", [] if given is None else given)
 
 
 def _each(ids: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -329,3 +330,14 @@ def test_ids_are_strings_wherever_they_are_given() -> None:
     assert engine.unsubscribe(5).accepted == 1
     with pytest.raises(SubscriptionError, match="no subscription '5'"):
         engine.unsubscribe(5)
+
+
+def test_documents_and_feeds_are_published_by_path(tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text("<urn:heliograph:Ann> <urn:heliograph:knows> <urn:heliograph:Bob> .")
+    (tmp_path / "b.rss").write_text("<rss><channel><item><guid>g</guid><title>t</title></item></channel></rss>")
+    engine = Filter()
+    engine.subscribe([("knows", "ASK { ?x :knows ?y }"), ("item", 'ASK { ?x rss:title "t" }')])
+    assert [n.subscription_id for n in engine.publish(tmp_path / "a.ttl")] == ["knows"]
+    assert [n.publication_id for n in engine.publish(str(tmp_path / "b.rss"))] == ["g"]
+    (tmp_path / "c.ttl").write_text("<urn:a")
+    assert [entry.code for entry in engine.publish(tmp_path / "c.ttl").rejected] == ["HG-302"]

@@ -155,6 +155,7 @@ def test_like_its_twin(stream: list[Step], span: int | None, last: int | None) -
     for seq, step in enumerate(stream, 1):
         before = set(made.edges)
         changed = applied(made, as_update(step, seq))
+        twin.expire(step)
         twin.apply(step)
         assert set(made.edges) == {triple(" ".join(each)) for each in twin.edges} == set(made.triples)
         assert set(changed.added) == set(made.edges) - before

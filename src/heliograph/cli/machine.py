@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata, util
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 JAVA_NEEDED = 17
@@ -124,8 +125,10 @@ def _missing(packages: dict[str, str]) -> list[str]:
 
 
 def _importable(module: str) -> bool:
+    """Whether a module can be found; by the path alone, since the command line hides pandas from itself."""
+    top, _, rest = module.partition(".")
     try:
-        return util.find_spec(module) is not None
+        return PathFinder.find_spec(top) is not None and (not rest or util.find_spec(module) is not None)
     except ImportError:
         return False
 

@@ -62,12 +62,7 @@ def publish(readings: Sequence[Reading], interner: Interner, batch: int) -> Iter
         yield Documents(publications, rejected)
         rejected = Rejections()
     if rejected:
-        yield Documents(none(interner), rejected)
-
-
-def none(interner: Interner) -> Publications:
-    empty = np.empty(0, np.int32)
-    return Publications(interner.vocabulary, (), np.zeros(1, np.int64), Triples(empty, empty, empty))
+        yield Documents(Publications.none(interner.vocabulary), rejected)
 
 
 def _merge(readings: Sequence[Reading], interner: Interner) -> _Merged:

@@ -7,7 +7,9 @@ is not published.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +25,12 @@ from heliograph.tables.grouping import group_rows
 from heliograph.tables.items import as_table
 from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
+from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position
 from heliograph.vocabulary import CellIds, Vocabulary
 
+_DOCUMENTS = DOCUMENT_SUFFIXES + FEED_SUFFIXES
 _COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 
 
@@ -41,12 +45,24 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> B
     """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
     if isinstance(items, Publications):
         return Batch(items)
+    if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
+        return _encode_documents(str(items), vocabulary)
     read = items if isinstance(items, (Read, Whole)) else as_table("publications", items)
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     problems = _problems(read.table["publication_id"], cells)
     rejected = (_reject(read, index, *problems[index]) for index in sorted(problems))
     return Batch(_group(read.table, overlay, cells, problems), (*read.rejected, *rejected))
+
+
+def _encode_documents(spec: str, vocabulary: Vocabulary) -> Batch:
+    """The publications of RDF documents or feeds, by path or glob."""
+    from heliograph.feeds import read_documents
+
+    overlay = vocabulary.overlay()
+    batches = list(read_documents(find_sources(spec, _DOCUMENTS), overlay, batch=sys.maxsize))
+    publications = batches[0].publications if batches else Publications.none(overlay)
+    return Batch(publications, tuple(batches[0].rejected) if batches else ())
 
 
 def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
