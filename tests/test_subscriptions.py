@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from heliograph.errors import HeliographError, SubscriptionError, TableError
+from heliograph.errors import HeliographError, SubscriptionError, TableError, UsageError
 from heliograph.subscriptions import Subscription, Subscriptions
 
 ASK = "ASK { :a :p :b }"
@@ -118,3 +118,8 @@ def test_a_pattern_that_lost_a_row_is_refused_whole() -> None:
     taken, receipt = Subscriptions("filter").subscribe(patterns=rows)
     assert [each.id for each in taken] == ["t"]
     assert [entry.item for entry in receipt.rejected] == ["s"]
+
+
+def test_a_query_without_an_id_is_told_so() -> None:
+    with pytest.raises(UsageError, match="without an id"):
+        Subscriptions("filter").subscribe("ASK { ?x :p ?y }")

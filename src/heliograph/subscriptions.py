@@ -93,6 +93,8 @@ class Subscriptions:
         """Takes what is given; `accept` may refuse a compiled subscription by raising."""
         if items is None and patterns is None:
             raise UsageError("HG-040", "nothing to subscribe to", fix="give subscriptions, or patterns and constraints")
+        if isinstance(items, str) and "{" in items:
+            raise UsageError("HG-040", "a query without an id", fix='give it one: ("my-id", "SELECT …")')
         if patterns is None and _holds_patterns(items):
             items, patterns = None, items
         rejected: list[Rejected] = []

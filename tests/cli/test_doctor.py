@@ -132,3 +132,12 @@ def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cache, "warm", lambda: report)
     assert "1 compiled, 2 already there, in 1.5 s" in run("doctor", "--warm").out
     assert "compiled," not in run("doctor", "--warm", "--quiet").out
+
+
+def test_pandas_is_found_though_the_command_line_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from heliograph.cli.main import _NoPandas
+
+    monkeypatch.setattr(sys, "meta_path", [_NoPandas, *sys.meta_path])
+    assert machine._importable("pandas")
+    assert machine._importable("google.protobuf")
+    assert not machine._importable("no_such_module")

@@ -19,7 +19,11 @@ class Refusal(NamedTuple):
 
 _ONE_EACH = "subscribe once for each alternative"
 _UPDATE = Refusal("HG-420", "an update", "an interest asks; write SELECT or ASK, and send data as publications")
-_SLICE = Refusal("HG-418", "LIMIT or OFFSET", "remove it; bound the evidence with --bindings K")
+_SLICE = Refusal(
+    "HG-418",
+    "LIMIT or OFFSET",
+    "remove it; bound a filter's evidence with --bindings K, a watch's matches with max_matches_per_update",
+)
 _QUERY = Refusal("HG-419", "this query form", "write SELECT or ASK; a notification carries bindings, not a graph")
 
 # By the keyword that opens the construct, wherever in the query it may stand.
