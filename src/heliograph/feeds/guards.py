@@ -83,8 +83,9 @@ def xml_depth(data: Bytes) -> int:
     opening, closing = np.flatnonzero(symbols == _LESS), np.flatnonzero(symbols == _GREATER)
     if len(opening) != len(closing) or not len(opening) or opening[-1] + 1 >= len(symbols):
         return _parsed_depth(data)
-    step = np.where(symbols[opening + 1] == _SLASH, -1, 1) - (symbols[closing - 1] == _SLASH)
-    return int(np.cumsum(step).max())
+    empty = symbols[closing - 1] == _SLASH
+    step = np.where(symbols[opening + 1] == _SLASH, -1, 1) - empty
+    return max(0, int((np.cumsum(step) + empty).max()))
 
 
 def _parsed_depth(data: Bytes) -> int:

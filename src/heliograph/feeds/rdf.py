@@ -41,7 +41,8 @@ def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callab
         codes = [interned(blocks, width, interner, document.name, rejected).codes for blocks in groups]
     except HeliographError as error:
         if error.place.line is None:
-            error.place = Place(document.name) if locate is None else locate()
+            is_parsed = error.code == "HG-302"  # else it was refused because parsing it would be dangerous
+            error.place = locate() if locate and is_parsed else Place(document.name)
         return nothing([*rejected, Rejected.of(error, document.name)])
     return _reading(document.name, np.concatenate([np.empty((0, width), np.int32), *codes]), interner, rejected)
 
