@@ -163,5 +163,6 @@ def test_entities_that_abbreviate_are_read() -> None:
 @pytest.mark.parametrize("name", ["x.jsonld", "x.nt", "y.rdf"])
 def test_nothing_crashes_the_process(name: str) -> None:
     """The same, where a crash would be noticed: in a process of its own."""
-    code = f"from tests.feeds.test_guards import HOSTILE\nfrom tests.feeds.reading import read\nassert read(HOSTILE[{name!r}], {name!r}).codes == ['HG-304']"
+    imports = "from tests.feeds.test_guards import HOSTILE\nfrom tests.feeds.reading import read\n"
+    code = f"{imports}assert read(HOSTILE[{name!r}], {name!r}).codes == ['HG-304']"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -18,7 +18,8 @@ FEED = """<?xml version="1.0" encoding="%s"?>
 <item><guid>2</guid><title>plain</title></item></channel></rss>"""
 
 RDF_XML = """<?xml version="1.0" encoding="%s"?>
-<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://x/"><x:T rdf:about="a:s"><x:p>Café</x:p></x:T></rdf:RDF>"""
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://x/">
+<x:T rdf:about="a:s"><x:p>Café</x:p></x:T></rdf:RDF>"""
 
 
 def title(data: bytes) -> str:

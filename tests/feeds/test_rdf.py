@@ -39,10 +39,14 @@ FORMATS = {
 }
 
 DOCUMENTS = {
-    ".nt": '<http://a/s> <http://a/p> "5"^^<http://www.w3.org/2001/XMLSchema#byte> .\n_:x <a:p>\t"é\\n\\u00e9"@EN . # c\n',
-    ".nq": '<a:s> <a:p> "a <b>" <a:g> .\n<a:s> <a:p> _:x _:h .\n<a:s> <a:p> "05"^^<http://www.w3.org/2001/XMLSchema#int> .\n',
-    ".ttl": '@prefix x: <http://x/> .\nx:s a x:T ; x:p 05, 5.0, 1e5, true, "x"@en, [ x:q ( 1 "two" [] ) ] .\n_:b x:r _:b .\n',
-    ".trig": '@prefix x: <http://x/> .\nx:g { x:s x:p [ x:q 1 ] . _:a x:p 2 }\n{ x:s x:p x:o }\nGRAPH x:h { x:a x:b """c\nd""" }\n',
+    ".nt": '<http://a/s> <http://a/p> "5"^^<http://www.w3.org/2001/XMLSchema#byte> .\n'
+    '_:x <a:p>\t"é\\n\\u00e9"@EN . # c\n',
+    ".nq": '<a:s> <a:p> "a <b>" <a:g> .\n<a:s> <a:p> _:x _:h .\n'
+    '<a:s> <a:p> "05"^^<http://www.w3.org/2001/XMLSchema#int> .\n',
+    ".ttl": '@prefix x: <http://x/> .\nx:s a x:T ; x:p 05, 5.0, 1e5, true, "x"@en, [ x:q ( 1 "two" [] ) ] .\n'
+    "_:b x:r _:b .\n",
+    ".trig": "@prefix x: <http://x/> .\nx:g { x:s x:p [ x:q 1 ] . _:a x:p 2 }\n{ x:s x:p x:o }\n"
+    'GRAPH x:h { x:a x:b """c\nd""" }\n',
     ".rdf": """<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY x "http://x/">]>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://x/">
 <x:T rdf:about="&x;a"><x:p rdf:resource="&x;b"/><x:l rdf:parseType="Literal"><b>x</b></x:l><x:q xml:lang="en">q</x:q>
