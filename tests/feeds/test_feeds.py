@@ -112,7 +112,7 @@ def test_items_of_one_id_in_two_files_are_one_publication() -> None:
 
 
 def test_text_before_the_root_is_skipped() -> None:
-    assert titles("\n<br />Warning: something\n" + VARIANTS[0]) == ["item 1"]
+    assert titles("\nWarning: something\n" + VARIANTS[0]) == ["item 1"]
 
 
 def test_channels_whose_title_comes_last() -> None:

@@ -33,6 +33,7 @@ class Surroundings(NamedTuple):
 
     pieces: list[Mended]
     spans: list[Span]
+    is_whole: bool  # nothing was left out
 
     @property
     def text(self) -> bytes:
@@ -57,7 +58,8 @@ def surroundings(feed: Feed) -> Surroundings:
             feed.refuse(error, None, gap.start)
         else:
             spans.append(gap)
-    return Surroundings([mend(feed.document.data[span.start : span.end]) for span in spans], spans)
+    pieces = [mend(feed.document.data[span.start : span.end]) for span in spans]
+    return Surroundings(pieces, spans, len(spans) == len(feed.gaps) + 1)
 
 
 def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
@@ -71,7 +73,8 @@ def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
             root = element if root is None else root
         parser.close()
     except ParseError as error:
-        _report(feed, around, text, error)
+        if around.is_whole:
+            _report(feed, around, text, error)
     return root
 
 

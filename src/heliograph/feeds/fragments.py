@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from heliograph.errors import DocumentError
 from heliograph.feeds.mending import mend
+from heliograph.feeds.prolog import SEPARATOR
 
 MAX_ITEM = 16 << 20  # bytes of an item
 MAX_ELEMENTS = 50_000  # elements in an item
@@ -122,7 +123,7 @@ def _count(text: bytes, wrapper: Wrapper) -> int:
 
 def broken_at(text: bytes) -> int:
     """The byte at which the parser gives up."""
-    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
+    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
     with suppress(expat.ExpatError):
         parser.Parse(text, True)
     return max(0, parser.ErrorByteIndex)

@@ -79,10 +79,14 @@ class Items:
         return match.end() if match else position
 
     def _next(self, needle: bytes, position: int) -> int:
-        """Where a text is found next; remembered, for it may lie far away and be asked for often."""
+        """Where a text, or an item if it is empty, is found next; remembered, for it may be far and asked for often."""
         since, found = self._found.get(needle, (len(self._data) + 1, -1))
         if position < since or 0 <= found < position:
-            found = self._data.find(needle, position)
+            if needle:
+                found = self._data.find(needle, position)
+            else:
+                match = self._start.search(self._data, position)
+                found = match.start() if match else -1
             self._found[needle] = position, found
         return found
 
@@ -118,7 +122,7 @@ class Items:
         end = self._next(closing, position)
         if end < 0:
             return position
-        again = self._data.find(opening, position, end)
-        if again >= 0 and self._start.search(self._data, position, again):
+        start = self._next(b"", position)
+        if 0 <= start < end and 0 <= self._next(opening, start) < end:
             return position
         return end + len(closing)

@@ -17,35 +17,42 @@ _AMPERSAND = re.compile(
 _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 
 
+class Edit(NamedTuple):
+    """A replacement: where it lies in the mended text, and where in the text as it came."""
+
+    start: int
+    end: int
+    original_start: int
+    original_end: int
+
+
 class Mended(NamedTuple):
-    """A mended text, and where its places were in the text as it came."""
+    """A mended text, and what was replaced in it."""
 
     text: bytes
-    edits: list[int]  # the positions behind each replacement, in the mended text
-    shifts: list[int]  # how much longer the text has become there
+    edits: list[Edit]
 
     def original(self, position: int) -> int:
-        """Where the byte at `position` of the mended text stood; in a replacement, near it."""
-        number = bisect_right(self.edits, position)
-        return max(0, position - (self.shifts[number - 1] if number else 0))
+        """Where the byte at `position` of the mended text stood; for one in a replacement, where that begins."""
+        number = bisect_right(self.edits, position, key=lambda edit: edit.start)
+        if number == 0:
+            return position
+        edit = self.edits[number - 1]
+        return edit.original_start if position < edit.end else position - edit.end + edit.original_end
 
 
 def mend(text: bytes) -> Mended:
     """The text with bare ampersands escaped and HTML's named characters as numbers."""
-    edits: list[int] = []
-    shifts: list[int] = []
-    shift = 0
+    edits: list[Edit] = []
 
     def replace(match: re.Match[bytes]) -> bytes:
-        nonlocal shift
         new = _replacement(match)
-        if len(new) != len(match[0]):
-            shift += len(new) - len(match[0])
-            edits.append(match.end() + shift)
-            shifts.append(shift)
+        if new != match[0]:
+            start = match.start() + (edits[-1].end - edits[-1].original_end if edits else 0)
+            edits.append(Edit(start, start + len(new), match.start(), match.end()))
         return new
 
-    return Mended(_AMPERSAND.sub(replace, text) if b"&" in text else text, edits, shifts)
+    return Mended(_AMPERSAND.sub(replace, text) if b"&" in text else text, edits)
 
 
 def _replacement(match: re.Match[bytes]) -> bytes:

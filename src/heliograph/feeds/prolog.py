@@ -15,6 +15,7 @@ from heliograph.feeds.opening import Bytes
 
 MAX_ROOT = 1 << 20  # bytes of a root element's start tag; no honest one is near it
 MAX_SUBSET = 1 << 20  # bytes of declarations in a DTD
+SEPARATOR = "\x1f"  # between namespace and name; no XML may hold it, so no namespace does
 
 _SPACE = re.compile(rb"\s*")
 _NAME_START = re.compile(rb"<[A-Za-z_:\x80-\xff]")
@@ -89,7 +90,10 @@ def _after(data: Bytes, closer: bytes, position: int) -> int:
 def _doctype(data: Bytes, position: int) -> tuple[int, bytes]:
     """Where a DOCTYPE ends, -1 if nowhere, and its internal subset."""
     close = data.find(b">", position)
-    opening = data.find(b"[", position, close)
+    next_tag = data.find(b"<", position + 1, close)
+    opening = data.find(b"[", position, next_tag if next_tag >= 0 else close)
+    if opening < 0 and next_tag >= 0:
+        return next_tag, b""  # it was never closed
     if close < 0 or opening < 0:
         return (close + 1 if close >= 0 else -1), b""
     end = _subset_end(data, opening + 1)
@@ -127,7 +131,7 @@ def _parsed(match: re.Match[bytes]) -> Root | None:
     """The start tag as the XML parser reads it; None where it cannot."""
     prefixes: dict[str, str] = {}
     elements: list[tuple[str, dict[str, str]]] = []
-    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
+    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
     parser.StartNamespaceDeclHandler = lambda prefix, uri: prefixes.update({prefix or "": uri or ""})
     parser.StartElementHandler = lambda name, attributes: elements.append((name, attributes))
     try:
@@ -137,5 +141,5 @@ def _parsed(match: re.Match[bytes]) -> Root | None:
     if not elements:
         return None
     name, attributes = elements[0]
-    namespace, _, local = name.rpartition(" ")
+    namespace, _, local = name.rpartition(SEPARATOR)
     return Root(namespace, local, match[1], prefixes, attributes, match.start(), match.end())

@@ -53,7 +53,8 @@ def _as_rdf(feed: Feed, interner: Interner) -> Reading:
     around = surroundings(feed)
     refused = len(feed.rejected)
     read_surroundings(feed, around)
-    return _reading(rss1.publications(around, refused == len(feed.rejected)), feed.rejected)
+    is_whole = around.is_whole and refused == len(feed.rejected)
+    return _reading(rss1.publications(around, is_whole), feed.rejected)
 
 
 def _reading(publications: Iterable[tuple[str, list[Triple]]], rejected: list[Rejected]) -> Reading:

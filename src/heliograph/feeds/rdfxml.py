@@ -13,7 +13,7 @@ from heliograph.feeds.guards import check_entities
 from heliograph.feeds.interning import Interner
 from heliograph.feeds.opening import Document
 from heliograph.feeds.places import Places
-from heliograph.feeds.prolog import Entity, Prolog
+from heliograph.feeds.prolog import SEPARATOR, Entity, Prolog
 from heliograph.feeds.rdf import read_rdf
 from heliograph.feeds.syntaxes import base_of
 
@@ -58,7 +58,7 @@ def _broken_at(document: Document) -> int:
         nonlocal depth
         depth -= 1
 
-    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
+    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
     parser.StartElementHandler, parser.EndElementHandler = enter, leave
     try:
         parser.Parse(data, True)

@@ -24,6 +24,7 @@ from heliograph.feeds.fragments import wrap
 from heliograph.feeds.interning import Interner
 from heliograph.feeds.lines import TRIPLES, split
 from heliograph.feeds.mapping import DATES
+from heliograph.feeds.prolog import SEPARATOR
 from heliograph.feeds.rdf import interned
 from heliograph.feeds.syntaxes import base_of, complaint, written
 from heliograph.terms import RDF, RDF_TYPE, Term, TermKind, is_container_member
@@ -76,7 +77,10 @@ class Rss1:
         self._interner = interner
         self._base = base_of(feed.document.name)
         scope = {prefix: RSS if uri in RSS_AS_RDF else uri for prefix, uri in feed.scope.items()}
-        kept = {"base": feed.root.attributes.get(f"{_XML} base"), "lang": feed.root.attributes.get(f"{_XML} lang")}
+        kept = {
+            "base": feed.root.attributes.get(f"{_XML}{SEPARATOR}base"),
+            "lang": feed.root.attributes.get(f"{_XML}{SEPARATOR}lang"),
+        }
         attributes = {f"xml:{name}": value for name, value in kept.items() if value is not None}
         self._wrapper = wrap(scope | {"heliograph-rdf": RDF}, "", "heliograph-rdf:RDF", attributes)
         own = (entries.ITEM, entries.CHANNEL, entries.ITEMS, entries.SEQ, entries.TITLE, entries.LINK)
