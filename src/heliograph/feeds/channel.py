@@ -51,11 +51,14 @@ class Surroundings(NamedTuple):
 def surroundings(feed: Feed) -> Surroundings:
     """The root's start tag and the gaps, without those that are too large to be any channel's."""
     spans = [Span(feed.root.start, feed.root.end)]
+    size = 0
     for gap in feed.gaps:
-        if sum(span.end - span.start for span in (*spans, gap)) > MAX_CHANNEL:
+        size += gap.end - gap.start
+        if size > MAX_CHANNEL:
             fix = f"the limit around all items is {MAX_CHANNEL:,}; the items were read"
             error = DocumentError("HG-315", f"{gap.end - gap.start:,} bytes that belong to no item", fix=fix)
             feed.refuse(error, None, gap.start)
+            size -= gap.end - gap.start
         else:
             spans.append(gap)
     pieces = [mend(feed.document.data[span.start : span.end]) for span in spans]
