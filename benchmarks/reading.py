@@ -86,8 +86,8 @@ def _file(data: bytes, suffix: str) -> Iterator[Source]:
 
 
 def ntriples(draw: random.Random, count: int) -> bytes:
-    """Descriptions of six triples each: a type, a number, a name of its own, and links to things known before."""
-    return "".join(_descriptions(draw, count // 6)).encode()
+    """Descriptions of eight triples each: a type, a number, words, a name of its own, and links to things known."""
+    return "".join(_descriptions(draw, count // 8)).encode()
 
 
 def _descriptions(draw: random.Random, count: int) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _descriptions(draw: random.Random, count: int) -> Iterator[str]:
     integer = "^^<http://www.w3.org/2001/XMLSchema#integer>"
     for number in range(count):
         subject = f"<http://example.org/resource/{number}>"
-        objects = [f"<http://example.org/resource/{draw.randrange(number + 1)}>" for _ in range(2)]
+        objects = [f"<http://example.org/resource/{draw.randrange(number + 1)}>" for _ in range(4)]
         objects += [f'"{draw.randrange(2000)}"{integer}', draw.choice(words), f'"name of number {number}"']
         yield f"{subject} {rdf_type} {draw.choice(classes)} .\n"
         yield "".join(f"{subject} {draw.choice(properties)} {value} .\n" for value in objects)

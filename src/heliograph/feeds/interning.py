@@ -65,16 +65,16 @@ class Interner:
 
         Sorted out by their first and last characters, nearly all texts become terms without a question asked of each.
         """
-        spelled = texts.to_pylist()
         iris, plain, others = _sorts(texts)
-        terms = [_new(Term, (_IRI, spelled[row][1:-2], "", "")) for row in iris.tolist()]
-        terms += [_new(Term, (_LITERAL, spelled[row][1:-2], XSD_STRING, "")) for row in plain.tolist()]
-        read = [(row, term) for row in others.tolist() if (term := self._read(spelled[row])) is not None]
-        terms += [term for _, term in read]
+        cut = _Cut(texts)
+        terms = [_new(Term, (_IRI, value, "", "")) for value in cut(iris, 1, 2)]
+        terms += [_new(Term, (_LITERAL, value, XSD_STRING, "")) for value in cut(plain, 1, 2)]
+        read = [*map(self._read, cut(others, 0, 0))]
+        terms += [term for term in read if term is not None]
         ids = np.full(len(texts), ABSENT, np.int32)
         ids[others] = REFUSED
-        rows = np.array([row for row, _ in read], np.int64)
-        ids[np.concatenate((iris, plain, rows))] = self.vocabulary.intern_many(terms)
+        readable = others[[term is not None for term in read]]
+        ids[np.concatenate((iris, plain, readable))] = self.vocabulary.intern_many(terms)
         return ids
 
     def _read(self, text: str) -> Term | None:
@@ -123,6 +123,25 @@ def _sorts(texts: Texts) -> _Sorts:
     plain = (data[starts] == _QUOTE) & (data[ends - 2] == _QUOTE)
     plain &= np.searchsorted(escapes, starts) == np.searchsorted(escapes, ends)
     return _Sorts(rows[iris], rows[plain], rows[~(iris | plain)])
+
+
+class _Cut:
+    """Cuts texts out of an array. From ASCII they come as slices of one string, without strings in between."""
+
+    def __init__(self, texts: Texts) -> None:
+        buffers: Any = texts.buffers()
+        self._texts = texts
+        self._bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        data = bytes(buffers[2])
+        self._all = data.decode("ascii") if data.isascii() else None
+
+    def __call__(self, rows: Rows, left: int, right: int) -> list[str]:
+        """The texts of these rows without some characters on each side."""
+        if self._all is None:
+            return [(text or "")[left : len(text or "") - right] for text in self._texts.take(rows).to_pylist()]
+        whole = self._all
+        bounds = zip((self._bounds[rows] + left).tolist(), (self._bounds[rows + 1] - right).tolist(), strict=True)
+        return [whole[start:end] for start, end in bounds]
 
 
 def _literal(text: str) -> Term | None:

@@ -8,7 +8,6 @@ a literal with a base direction) is refused, the others are read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from heliograph.feeds.syntaxes import SYNTAXES, as_lines
 from heliograph.model import Rejected
 from heliograph.terms import TermKind
 
-_TOGETHER = 16  # blocks whose distinct texts are read together
+TOGETHER = 64 << 20  # bytes of lines whose distinct texts are read together
 
 
 def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None) -> Reading:
@@ -48,8 +47,16 @@ def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callab
 
 
 def _grouped(lines: Iterable[bytes], width: Width) -> Iterator[list[Texts]]:
-    blocks = (split(block, width) for block in lines if block)
-    while group := list(islice(blocks, _TOGETHER)):
+    group: list[Texts] = []
+    size = 0
+    for block in lines:
+        if block:
+            group.append(split(block, width))
+            size += len(block)
+        if size > TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
         yield group
 
 
