@@ -230,6 +230,27 @@ def test_a_thousand_broken_items_are_refused_one_by_one(opening: str) -> None:
     assert len(outcome.rejected) >= 999
 
 
+MANY = 20_000  # with any step that looks at the rest of the file for each of them, these would take minutes
+
+LONG = {
+    "gaps": HEAD + "<!-- x --><item/>" * MANY + TAIL,
+    "openings in one item": HEAD + "<item>&" + "<!--" * MANY + "<![CDATA[" * MANY + "</item>" + item(1) + TAIL,
+    "ampersands": HEAD.replace("<title>C", "<title>" + "& " * MANY) + "<item>" + "&x " * MANY + "</item>" + TAIL,
+    "comments in a DTD": "<!DOCTYPE r [" + "x" * (1 << 20) + "<!--" * MANY + "-->]>" + between(""),
+    "entities": "<!DOCTYPE r [" + "<!ENTITY a 'x'>" * MANY + "]>" + between(""),
+    "end tags": HEAD + "</item>" * MANY + item(1) + TAIL,
+    "instructions": HEAD + "<?a" * MANY + item(1) + TAIL,
+    "items of one id": HEAD + item(1) * MANY + TAIL,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_time_is_linear(name: str) -> None:
+    outcome = read(LONG[name])
+    assert len(outcome.publications) + len(outcome.rejected) > 0
+    assert all(len(refused.message) < 1000 for refused in outcome.rejected)
+
+
 # --- RSS 1.0 ----------------------------------------------------------------------------------------------------
 
 

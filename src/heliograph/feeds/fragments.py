@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from heliograph.errors import DocumentError
 from heliograph.feeds.mending import mend
+from heliograph.feeds.places import shortened
 from heliograph.feeds.prolog import SEPARATOR
 
 MAX_ITEM = 16 << 20  # bytes of an item
@@ -101,7 +102,7 @@ def _elements(text: bytes, wrapper: Wrapper) -> list[Element]:
 def _only(elements: list[Element], wrapper: Wrapper) -> Good | Fault:
     if len(elements) == 1 and elements[0].tag == wrapper.tag:
         return Good(elements[0])
-    found = ", ".join(element.tag for element in elements[:3])
+    found = shortened(", ".join(element.tag for element in elements[:3]))
     fix = "declare the feed's namespace in its root element only"
     return Fault(DocumentError("HG-311", f"{found} where an item was expected", fix=fix), 0)
 

@@ -106,7 +106,8 @@ def _parsed_depth(data: Bytes) -> int:
         for start in range(0, len(data), _STEP):
             parser.Parse(data[start : start + _STEP], False)
             if deepest > MAX_DEPTH:
-                break
+                return deepest
+        parser.Parse(b"", True)  # a parser may hold back the last token until then
     return deepest
 
 

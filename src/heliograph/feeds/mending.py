@@ -11,8 +11,9 @@ from bisect import bisect_right
 from html.entities import html5
 from typing import NamedTuple
 
-_AMPERSAND = re.compile(
-    rb"<!\[CDATA\[.*?\]\]>|<!--.*?-->|&(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});)?", re.DOTALL
+_AMPERSAND = re.compile(  # what is never closed goes on to the end: looking for its end again and again takes long
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});)?",
+    re.DOTALL,
 )
 _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 

@@ -9,6 +9,11 @@ _STEP = 1 << 20
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # in UTF-8 every other byte begins a character
 
 
+def shortened(text: str, limit: int = 200) -> str:
+    """A text that may be of any length, for a message."""
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
 class Places:
     """Finds the places of errors; when they come in order, all of them take one pass over the file."""
 
@@ -27,7 +32,7 @@ class Places:
         for start in range(self._position, position, _STEP):
             self._pass(self._data[start : min(start + _STEP, position)])
         self._position = position
-        return Place(self._name, item, self._line, self._column)
+        return Place(self._name, item and shortened(item), self._line, self._column)
 
     def _pass(self, text: bytes) -> None:
         lines = text.count(b"\n")

@@ -23,6 +23,7 @@ _KNOWN_ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:rss|RDF|feed)[\s/>]")
 _ROOT = re.compile(rb"""<([^\s<>/"'=]+)(?:[^<>"']+|"[^"<]*"|'[^'<]*')*+>""")
 _SUBSET_TOKEN = re.compile(rb"""<!--|<\?|["']|\]""")
 _ENTITY = re.compile(rb"""<!ENTITY\s+(%\s+)?([^\s"'<>%]+)\s+(?:"([^"]*)"|'([^']*)'|([A-Z]+))""")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLOSERS = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
 
@@ -112,7 +113,7 @@ def _subset_end(data: Bytes, position: int) -> int:
 
 
 def _entities(subset: bytes) -> list[Entity]:
-    declared = _ENTITY.findall(re.sub(rb"(?s)<!--.*?-->", b"", subset))
+    declared = _ENTITY.findall(_COMMENT.sub(b"", subset))
     return [
         Entity(name, None if percent or outside else double or single)
         for percent, name, double, single, outside in declared

@@ -18,6 +18,7 @@ from heliograph.feeds.assembly import Reading, nothing
 from heliograph.feeds.interning import ABSENT, REFUSED, Codes, Interner
 from heliograph.feeds.lines import QUADS, TRIPLES, Texts, Width, split
 from heliograph.feeds.opening import Document
+from heliograph.feeds.places import shortened
 from heliograph.feeds.syntaxes import SYNTAXES, as_lines
 from heliograph.model import Rejected
 from heliograph.terms import TermKind
@@ -80,7 +81,7 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
 
 
 def _refused(line: str, name: str) -> Rejected:
-    shown = line.strip() if len(line) < 300 else line[:300] + "…"
+    shown = shortened(line.strip())
     fix = "state it without << >> and without a base direction; the other triples were read"
     return Rejected.of(DocumentError("HG-308", f"a term of RDF 1.2 in {shown}", place=Place(name), fix=fix), name)
 

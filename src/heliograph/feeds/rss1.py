@@ -24,6 +24,7 @@ from heliograph.feeds.fragments import wrap
 from heliograph.feeds.interning import Interner
 from heliograph.feeds.lines import TRIPLES, split
 from heliograph.feeds.mapping import DATES
+from heliograph.feeds.places import shortened
 from heliograph.feeds.prolog import SEPARATOR
 from heliograph.feeds.rdf import interned
 from heliograph.feeds.syntaxes import base_of, complaint, written
@@ -264,7 +265,7 @@ class Rss1:
 
 def duplicate(id: str) -> DocumentError:
     fix = "give each item of a feed an id of its own"
-    return DocumentError("HG-312", f"a second item with the id {id[:200]}", fix=fix)
+    return DocumentError("HG-312", f"a second item with the id {shortened(id)}", fix=fix)
 
 
 def _may_be_deep(text: bytes) -> bool:

@@ -22,6 +22,7 @@ from heliograph.errors import DocumentError, Place
 from heliograph.feeds import guards
 from heliograph.feeds.lines import is_plain
 from heliograph.feeds.opening import Bytes, Document
+from heliograph.feeds.places import shortened
 from heliograph.model import Rejected
 
 BLOCK = 1 << 19  # bytes of lines that are looked at together; like the next one, what a cache holds
@@ -111,7 +112,7 @@ def _whole_error(error: SyntaxError, name: str) -> DocumentError:
 
 def complaint(error: SyntaxError) -> str:
     """What pyoxigraph says is wrong, without saying where."""
-    return _TRAILER.sub("", _POSITION.sub("", str(error)))
+    return shortened(_TRAILER.sub("", _POSITION.sub("", str(error))))
 
 
 # --- line by line -----------------------------------------------------------------------------------------------
