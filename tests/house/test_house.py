@@ -22,7 +22,7 @@ LAYERS = (
     {"tables", "taxonomy"},
     {"syntax", "feeds"},
     {"semantics", "subscriptions"},
-    {"baselines"},
+    {"baselines", "index"},
     {"filter", "watch", "route"},
     {"workloads", "lint", "demo"},
     {"cli", "__main__"},
