@@ -15,7 +15,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.kernels.filter_layout import Atoms, Conjuncts
 from heliograph.publications import Triples
+
+__all__ = [
+    "COMPLEX",
+    "HIGH_OPEN",
+    "INEXACT",
+    "LOW_OPEN",
+    "ROUNDED",
+    "Atom",
+    "Atoms",
+    "Conjuncts",
+    "Interest",
+    "Interests",
+    "gather",
+    "offsets_of",
+]
 
 INEXACT = 1  # the conjuncts do not say everything: the query's own conditions decide on each solution
 COMPLEX = 2  # the edges do not say everything either: the whole query decides
@@ -38,23 +54,6 @@ class Interest(NamedTuple):
     edges: tuple[tuple[int, int, int], ...]
     conjuncts: tuple[tuple[int, tuple[Atom, ...]], ...] = ()  # variable number, alternatives
     flags: int = 0
-
-
-class Atoms(NamedTuple):
-    """Atoms end to end."""
-
-    domain: npt.NDArray[np.uint8]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    flags: npt.NDArray[np.uint8]
-
-
-class Conjuncts(NamedTuple):
-    """Conjuncts end to end: number i has the atoms from offsets[i] to offsets[i + 1]."""
-
-    variable: npt.NDArray[np.int16]
-    offsets: npt.NDArray[np.int64]
-    atoms: Atoms
 
 
 class Interests(NamedTuple):
