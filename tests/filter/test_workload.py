@@ -25,7 +25,12 @@ ALIKE |= {"subscription_nodes": 4, "subscription_edges": 3, "variables": 0}
         {"hard_negatives": 0.8},
         {"constraints": 0.7, "hard_negatives": 0.3},
         {"classes": 30, "is_a": 1.0},
+        {"classes": 12, "is_a": 0.5, "hard_negatives": 0.5},
+        {"constraints": 0.8, "one_sided": 0.5},
         {"one_structure": True, "variables": 1},
+        {"one_structure": True, "one_sided": 0.5},
+        {"one_structure": True, "one_sided": 1.0, "publications": 1},
+        {"one_structure": True, "one_sided": 1.0, "publications": 0},
         {"labels": 31, "properties": 10},
         {"labels": 40, "properties": 5, "classes": 3, "constraints": 1.0, "overlap": 1.0, "variables": 3},
         {"variable_share": 0.0, "overlap": 0.0},
@@ -97,6 +102,26 @@ def test_one_structure_is_one_pattern() -> None:
     assert tables["constraints"].num_rows == 2 * 120
 
 
+def test_ranges_of_one_structure_are_one_or_two_sided_and_differ() -> None:
+    tables = generate_filter(4, **{**SMALL, "subscriptions": 400}, one_structure=True, one_sided=0.5)
+    ends: dict[str, set[tuple[str, ...]]] = {}
+    for id, *end in _rows(tables["constraints"], "operator", "value"):
+        ends.setdefault(id, set()).add(tuple(end))
+    assert [sum(len(each) == sides for each in ends.values()) for sides in (1, 2)] == [200, 200]
+    assert len({frozenset(each) for each in ends.values()}) == 400
+    matching = {id for (id,) in _rows(tables["expected"]) if len(ends[id]) == 1}
+    assert {next(iter(ends[id]))[0] for id in matching} == {">=", "<="}
+    assert tables["expected"].num_rows == 5 * 8
+
+
+def test_half_of_the_variables_ask_for_a_class() -> None:
+    tables = generate_filter(6, **SMALL, classes=200, is_a=0.5)
+    asked = _rows(tables["constraints"], "variable", "operator")
+    assert len(asked) == len(set(asked)) == 108  # of 2 variables in 108 of 120 subscriptions
+    children = tables["taxonomy"]["child"].to_pylist()
+    assert max(map(children.count, children)) == 2
+
+
 def test_a_seed_decides_everything() -> None:
     options = {**SMALL, "classes": 9, "constraints": 0.5, "hard_negatives": 0.2}
     one, same, other = (generate_filter(seed, **options) for seed in (7, 7, 8))
@@ -116,6 +141,8 @@ def test_a_seed_decides_everything() -> None:
         {"subscription_nodes": 31, "subscription_edges": 40},
         {"publication_edges": 20},
         {"matches": 1000},
+        {"one_sided": -0.1},
+        {"one_structure": True, "one_sided": 0.5, "publications": 1, "matches": 100},
         {"labels": 29},
         {"properties": 1},
         {**ALIKE, "matches": 1},

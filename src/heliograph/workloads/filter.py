@@ -30,11 +30,13 @@ from heliograph.workloads.filter_graphs import (
     draw_graphs,
     subgraphs,
 )
-from heliograph.workloads.filter_tables import SPREAD, Ranges, Tables
+from heliograph.workloads.filter_structure import one_sided_count, one_sided_matches, one_structure
+from heliograph.workloads.filter_tables import SPREAD, Pairs, Ranges, Tables
 
 DRAWINGS = ("local", "uniform")
 _REACH = 2  # how far apart on the path a local extra edge's ends may lie
 _MATCHES = 100  # [R]'s matches of a publication
+_SHARES = ("variable_share", "overlap", "hard_negatives", "constraints", "one_sided", "is_a")
 _ROUNDS = 50  # redraws of subscriptions that lack a witness
 
 
@@ -44,9 +46,9 @@ class FilterWorkload:
     subscriptions of each publication; by default it is 100, or half of the subscriptions where there are too few.
 
     `hard_negatives` is the share of the others that differ from a match in one edge. `constraints` is the share of
-    subscriptions with a range on a value. With `classes` there is a taxonomy in which each class has one or two
-    parents, and the share `is_a` of the subscriptions with variables asks for a class. `one_structure` (that
-    paper's figure 9(b)) gives all subscriptions one pattern, and each a range of its own.
+    subscriptions with a range on a value, `one_sided` the share of ranges that have one end. With `classes` there is a
+    taxonomy in which each class has one or two parents, and the share `is_a` of the variables asks for a class.
+    `one_structure` (that paper's figure 9(b)) gives all subscriptions one pattern, and each a range of its own.
     """
 
     subscriptions: int = 100_000
@@ -64,6 +66,7 @@ class FilterWorkload:
     drawing: str = "local"
     hard_negatives: float = 0.0
     constraints: float = 0.0
+    one_sided: float = 0.0
     classes: int = 0
     is_a: float = 0.5
     one_structure: bool = False
@@ -109,17 +112,17 @@ def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
     publications = draw_graphs(rng, workload.publications, workload.publication_shape, workload.universe)
     tables = Tables(rng, workload.labels, workload.classes)
     if workload.one_structure:
-        return _one_structure(rng, workload, publications, tables)
+        return one_structure(rng, workload, publications, tables)
     patterns = _patterns(rng, workload, publications)
     values = _values(rng, publications) if workload.constraints else None
     ranges = None if values is None else _ranges(rng, workload, patterns, values)
-    asking = _share(rng, len(patterns.owner), workload.is_a if workload.classes else 0.0) & patterns.stars.any(axis=1)
+    matching = np.flatnonzero(patterns.owner >= 0)
     return {
         "patterns": tables.patterns(patterns.graphs, patterns.stars, ranges),
-        "constraints": tables.constraints(patterns.graphs, patterns.stars, ranges, asking),
+        "constraints": tables.constraints(patterns.graphs, ranges, _asking(rng, workload, patterns.stars)),
         "publications": tables.publications(publications, values),
         "taxonomy": tables.taxonomy(),
-        "expected": tables.expected(patterns.owner),
+        "expected": tables.expected(Pairs(matching, patterns.owner[matching])),
     }
 
 
@@ -223,33 +226,17 @@ def _ranges(rng: Random, workload: FilterWorkload, patterns: Patterns, values: I
     found = values[patterns.owner, np.minimum(patterns.start + node, values.shape[1] - 1)]
     middle = np.where(patterns.owner >= 0, found, rng.integers(0, values.size * SPREAD, count))
     low, high = (rng.integers(0, SPREAD // 2, count) for _ in range(2))
-    return Ranges(_share(rng, count, workload.constraints), node, middle - low, middle + high)
-
-
-def _one_structure(rng: Random, workload: FilterWorkload, publications: Graphs, tables: Tables) -> dict[str, pa.Table]:
-    """All publications hold one core with a value of their own; all subscriptions ask for it with a range."""
-    core = draw_graphs(rng, 1, workload.subscription_shape, workload.universe)
-    core = core._replace(labels=core.labels * 0 + workload.labels + np.arange(workload.subscription_nodes))
-    owners = np.repeat(np.arange(workload.publications), workload.matches_each)
-    others = workload.subscriptions - len(owners)
-    owner = rng.permutation(np.concatenate([owners, np.full(others, -1)]))
-    between = rng.integers(0, max(1, workload.publications), workload.subscriptions) * SPREAD + SPREAD // 2
-    middle, width = (
-        np.where(owner >= 0, owner * SPREAD, between),
-        rng.integers(0, SPREAD // 4, workload.subscriptions),
+    side = np.where(_share(rng, count, workload.one_sided), rng.integers(0, 2, count), 2)  # which ends are left out
+    return Ranges(
+        _share(rng, count, workload.constraints), node, middle - low, middle + high, below=side != 0, above=side != 1
     )
-    everyone = np.ones(workload.subscriptions, bool)
-    ranges = Ranges(everyone, np.zeros(workload.subscriptions, np.int64), middle - width, middle + width)
-    graphs = core.take(np.zeros(workload.subscriptions, np.int64))
-    stars = np.zeros(graphs.labels.shape, bool)
-    stars[:, 2 : 2 + workload.variables] = True
-    return {
-        "patterns": tables.patterns(graphs, stars, ranges),
-        "constraints": tables.constraints(graphs, stars, ranges, ~everyone),
-        "publications": tables.publications(publications, None, core),
-        "taxonomy": tables.taxonomy(),
-        "expected": tables.expected(owner),
-    }
+
+
+def _asking(rng: Random, workload: FilterWorkload, stars: Flags) -> Flags:
+    """The variables that ask for a class."""
+    asking = np.zeros(stars.shape, bool)
+    asking[stars] = _share(rng, int(stars.sum()), workload.is_a if workload.classes else 0.0)
+    return asking
 
 
 def _share(rng: Random, count: int, share: float) -> Flags:
@@ -275,9 +262,7 @@ def _checked(options: dict[str, Any]) -> FilterWorkload:
 
 def _wrong(workload: FilterWorkload) -> list[tuple[str, str]]:
     """What is wrong with the parameters, and what to do about it."""
-    shares = {
-        name: getattr(workload, name) for name in ("variable_share", "overlap", "hard_negatives", "constraints", "is_a")
-    }
+    shares = {name: getattr(workload, name) for name in _SHARES}
     counts = {name: getattr(workload, name) for name in ("subscriptions", "publications", "classes")}
     counts["matches"] = workload.matches_each
     large, small = workload.publication_shape, workload.subscription_shape
@@ -298,8 +283,16 @@ def _wrong(workload: FilterWorkload) -> list[tuple[str, str]]:
             f"{workload.matches_each} matches for each of {workload.publications} publications",
             f"that is more than {workload.subscriptions} subscriptions: ask for fewer",
         ),
+        (not workload.one_structure or _sides_suffice(workload), "too many matches for the ranges", "ask for fewer"),
     ]
     return [(wrong, fix) for fine, wrong, fix in rules if not fine]
+
+
+def _sides_suffice(workload: FilterWorkload) -> bool:
+    """Whether there are enough ranges of either kind for the matches that each kind is to give."""
+    one_sided, through = one_sided_count(workload), one_sided_matches(workload)
+    two_sided = (workload.matches_each - through) * workload.publications
+    return 2 * through <= one_sided and two_sided <= workload.subscriptions - one_sided
 
 
 def _indistinct() -> UsageError:

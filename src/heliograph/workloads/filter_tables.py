@@ -18,12 +18,31 @@ Texts: TypeAlias = "pa.Array[Any]"
 
 
 class Ranges(NamedTuple):
-    """For each subscription: whether it has a range, on the value of which node, from where to where."""
+    """For each subscription: whether it has a range, on the value of which node, from where to where.
+
+    Without a lower or an upper end it is one-sided.
+    """
 
     present: Flags
     node: Ints
     low: Ints
     high: Ints
+    below: Flags  # whether there is a lower end
+    above: Flags
+
+
+class Core(NamedTuple):
+    """A graph that stands in every publication, its first node with another value in each."""
+
+    graph: Graphs
+    values: Ints
+
+
+class Pairs(NamedTuple):
+    """Subscriptions with the publications that they match, in parallel columns."""
+
+    subscription: Ints
+    publication: Ints
 
 
 class Tables:
@@ -46,18 +65,19 @@ class Tables:
         )
         return table if ranges is None else pa.concat_tables([table, _value_patterns(graphs, ranges)])
 
-    def constraints(self, graphs: Graphs, stars: Flags, ranges: Ranges | None, asking: Flags) -> pa.Table:
+    def constraints(self, graphs: Graphs, ranges: Ranges | None, asking: Flags) -> pa.Table:
+        """The ends of ranges, and classes for the variables that ask for one."""
         parts = [_table(subscription_id=[], variable=[], operator=[], value=[])]
         if ranges is not None:
-            rows = np.flatnonzero(ranges.present)
-            parts += [_bounds(rows, sign, limit[rows]) for sign, limit in ((">=", ranges.low), ("<=", ranges.high))]
+            ends = ((">=", ranges.below, ranges.low), ("<=", ranges.above, ranges.high))
+            parts += [_bounds(np.flatnonzero(ranges.present & wanted), sign, limits) for sign, wanted, limits in ends]
         if self._classes:
-            parts.append(self._is_a(graphs, stars, np.flatnonzero(asking)))
+            parts.append(self._is_a(graphs, asking))
         return pa.concat_tables(parts)
 
-    def _is_a(self, graphs: Graphs, stars: Flags, rows: Ints) -> pa.Table:
-        """The first variable of each asks for a class that the node it replaced belongs to, at any height."""
-        node = stars[rows].argmax(axis=1)
+    def _is_a(self, graphs: Graphs, asking: Flags) -> pa.Table:
+        """Each variable asks for a class that the node it replaced belongs to, at any height."""
+        rows, node = np.nonzero(asking)
         labels = graphs.labels[rows, node]
         wanted = [self._some_ancestor(int(self._class_of[label])) for label in labels]
         return _table(
@@ -73,7 +93,7 @@ class Tables:
             number = self._parents[number][int(self._rng.integers(len(self._parents[number])))]
         return number
 
-    def publications(self, graphs: Graphs, values: Ints | None, core: Graphs | None = None) -> pa.Table:
+    def publications(self, graphs: Graphs, values: Ints | None, core: Core | None = None) -> pa.Table:
         row, column = np.nonzero(graphs.property >= 0)
         none = np.zeros(graphs.labels.shape, bool)
         parts = [
@@ -91,11 +111,10 @@ class Tables:
             parts += self._core(core, len(graphs.labels))
         return pa.concat_tables(parts)
 
-    def _core(self, core: Graphs, count: int) -> list[pa.Table]:
+    def _core(self, core: Core, count: int) -> list[pa.Table]:
         """The same graph in every publication, and the value that tells them apart."""
-        numbers = np.arange(count)
-        copies = self.publications(core.take(np.zeros(count, np.int64)), None)
-        return [copies, _value_triples(numbers, np.full(count, core.labels[0, 0]), numbers * SPREAD)]
+        copies = self.publications(core.graph.take(np.zeros(count, np.int64)), None)
+        return [copies, _value_triples(np.arange(count), np.full(count, core.graph.labels[0, 0]), core.values)]
 
     def taxonomy(self) -> pa.Table:
         pairs = [(number, parent) for number, parents in enumerate(self._parents) for parent in parents]
@@ -103,11 +122,11 @@ class Tables:
         members = _table(child=_named("n", np.arange(len(self._class_of))), parent=_named("C", self._class_of))
         return pa.concat_tables([_table(child=_named("C", children), parent=_named("C", parents)), members])
 
-    def expected(self, owner: Ints) -> pa.Table:
+    def expected(self, pairs: Pairs) -> pa.Table:
         """In the order of notifications: by publication, then by subscription."""
-        rows = np.flatnonzero(owner >= 0)
-        rows = rows[np.argsort(owner[rows], kind="stable")]
-        return _table(subscription_id=_named("s", rows), publication_id=_named("d", owner[rows]))
+        order = np.lexsort((pairs.subscription, pairs.publication))
+        columns = (column[order] for column in pairs)
+        return _table(subscription_id=_named("s", next(columns)), publication_id=_named("d", next(columns)))
 
 
 def _parents(rng: Random, number: int) -> list[int]:
@@ -161,5 +180,5 @@ def _bounds(rows: Ints, sign: str, limits: Ints) -> pa.Table:
         subscription_id=_named("s", rows),
         variable=[_VALUE_VARIABLE] * len(rows),
         operator=[sign] * len(rows),
-        value=pa.array(limits).cast(pa.string()),
+        value=pa.array(limits[rows]).cast(pa.string()),
     )
