@@ -7,25 +7,28 @@ the median) is shown beside it. Nothing is dropped.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a speed table. `measure(seed)` returns a number in `unit`."""
+    """One line of a speed table. `measure(seed)` returns a number in `unit`, or several of one workload.
+
+    A row without a target tells something beside the table's claims and cannot fail.
+    """
 
     name: str
     workload: str
     unit: str
-    target: float
-    measure: Callable[[int], float]
+    target: float | None
+    measure: Callable[[int], float | Sequence[float]]
     at_least: bool = False  # else the target is an upper limit
     repeats: int = 3
 
     @property
     def target_text(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.target:,.6g} {self.unit}"
+        return "–" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:,.6g} {self.unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,17 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
+        if self.row.target is None:
+            return True
         return self.measured >= self.row.target if self.row.at_least else self.measured <= self.row.target
 
 
 def run(rows: list[Row], seed: int) -> Iterator[Outcome]:
     """Measures each row with seeds that follow `seed`, so that no repeat sees the same workload twice."""
     for row in rows:
-        yield Outcome(row, tuple(row.measure(seed + repeat) for repeat in range(row.repeats)))
+        measured = [row.measure(seed + repeat) for repeat in range(row.repeats)]
+        yield Outcome(row, tuple(sample for each in measured for sample in _samples(each)))
+
+
+def _samples(measured: float | Sequence[float]) -> Sequence[float]:
+    return measured if isinstance(measured, Sequence) else (measured,)

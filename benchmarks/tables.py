@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import compiling, first_contact, interning, predicates, reading
+from benchmarks import changing, compiling, filtering, first_contact, interning, predicates, reading, resident
 from benchmarks.check import Row
 
 FOUNDATION = [
@@ -25,4 +25,51 @@ FOUNDATION = [
     Row("demo", "heliograph demo in a fresh process", "s", 30, first_contact.measure_demo),
 ]
 
-TABLES: dict[str, list[Row]] = {"foundation": FOUNDATION}
+# Publications of 30 nodes and 90 edges, subscriptions of 5 nodes and 10 edges, 2 variables in 90 %, half overlapping,
+# 100 matches a publication; batches of 1,000: 100 publications ten times, unless the row says otherwise.
+FILTER = [
+    Row(
+        "match",
+        "100,000 subscriptions, against a pyoxigraph ASK for each",
+        "×",
+        70_000,
+        filtering.measure_matching,
+        at_least=True,
+        repeats=1,
+    ),
+    Row("match, time", "the same, a publication", "µs", 100, filtering.measure_matching_time, repeats=1),
+    Row("match, 500 different", "500 publications twice", "µs", 100, filtering.measure_different, repeats=1),
+    Row("match, strings", "the batch as a table of strings", "µs", None, filtering.measure_strings, repeats=1),
+    Row("candidates", "candidates a match in the first row", "×", 2, filtering.measure_candidates, repeats=1),
+    Row(
+        "one structure",
+        "100,000 one- or two-sided ranges, against pyoxigraph",
+        "×",
+        200_000,
+        filtering.measure_structure,
+        at_least=True,
+        repeats=1,
+    ),
+    Row("one structure, time", "the same, a publication", "µs", 50, filtering.measure_structure_time, repeats=1),
+    Row("one structure, flat", "100,000 ranges against 10,000", "×", 1.5, filtering.measure_flatness, repeats=1),
+    Row(
+        "hard negatives",
+        "half of the non-matching lack one edge; against “match”",
+        "×",
+        1.5,
+        filtering.measure_hard_negatives,
+        repeats=1,
+    ),
+    Row("is-a", "half the variables, 200 classes; against “match”", "×", 1.5, filtering.measure_is_a, repeats=1),
+    Row("documents", "1,000 N-Triples files, against parsing alone", "×", 2.5, filtering.measure_documents, repeats=1),
+    Row("match 1,000,000", "as many matches; against “match”", "×", 3, filtering.measure_many, repeats=1),
+    Row("load", "100,000 from pattern tables, in a fresh process", "s", 5, resident.measure_load),
+    Row("memory", "resident, a subscription", "B", 1_500, resident.measure_memory),
+    Row(
+        "subscribe one", "20,000 while publishing, as text and rows", "µs", 1_000, changing.measure_subscribe, repeats=1
+    ),
+    Row("unsubscribe one", "the same 20,000 while publishing", "µs", 100, changing.measure_unsubscribe, repeats=1),
+    Row("longest pause", "of a publish meanwhile, above the median", "ms", 50, changing.measure_pause, repeats=1),
+]
+
+TABLES: dict[str, list[Row]] = {"foundation": FOUNDATION, "filter": FILTER}
