@@ -9,7 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, InterestError, TermError
 from heliograph.syntax.query import (
@@ -27,6 +32,7 @@ from heliograph.syntax.regex import regex_problem
 from heliograph.terms import PREFIXES, RDF_TYPE, Position, Term, TermKind, Variable, literal, parse_cell, parse_node
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_REMEMBERED = 4096  # readings of rows that are kept: what is read again soon is read from memory
 _MISSPELT = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", "isa": "is-a", "startswith": "starts-with"}
 
 
@@ -48,10 +54,10 @@ class CellProblem(Exception):
 
 
 class Constraints:
-    """Reads constraint rows, each distinct one once."""
+    """Reads constraint rows, and remembers some thousands of them."""
 
     def __init__(self, prefixes: Mapping[str, str] = PREFIXES) -> None:
-        self._prefixes = prefixes
+        self.prefixes = prefixes
         self._read: dict[tuple[str | None, str | None, str | None], Constraint | CellProblem] = {}
 
     def read(self, row: tuple[str | None, str | None, str | None]) -> Constraint | CellProblem:
@@ -62,20 +68,23 @@ class Constraints:
                 found = self._constraint(*row)
             except CellProblem as problem:
                 found = problem
+            if len(self._read) >= _REMEMBERED:
+                self._read = {}
             self._read[row] = found
         return found
 
     def _constraint(self, variable: str | None, operator: str | None, value: str | None) -> Constraint:
-        name = self._variable(variable)
+        name = self.variable(variable)
         reader = _READERS.get(operator or "")
         if reader is None:
             raise CellProblem("operator", _unknown_operator(operator))
         try:
-            return reader(name, operator or "", value, self._prefixes)
+            return reader(name, operator or "", value, self.prefixes)
         except HeliographError as error:
             raise CellProblem("value", error) from None
 
-    def _variable(self, text: str | None) -> Variable:
+    def variable(self, text: str | None) -> Variable:
+        """The variable of a cell, with or without its question mark."""
         name = (text or "").removeprefix("?")
         try:
             node = parse_node("?" + name)
@@ -186,3 +195,9 @@ _Reader = Callable[[Variable, str, str | None, Mapping[str, str]], Constraint]
 _READERS: dict[str, _Reader] = dict.fromkeys(["=", "!=", "<", "<=", ">", ">="], _comparison)
 _READERS |= {"in": _membership, "is-a": _is_a, "direct-is-a": _direct, "subclass-of": _subclass}
 _READERS |= {"superclass-of": _superclass, **dict.fromkeys(_FUNCTIONS, _textual)}
+OPERATORS = tuple(_READERS)
+
+
+def bare_integers(values: pa.Array[Any]) -> npt.NDArray[np.bool_]:
+    """Which cells are integers that a float64 holds exactly. Any variable may be compared with one."""
+    return np.asarray(pc.match_substring_regex(values, "^[+-]?[0-9]{1,15}$").fill_null(False))
