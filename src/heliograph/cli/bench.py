@@ -89,7 +89,8 @@ def _outcome_line(outcome: Outcome) -> str:
     if outcome.measured >= 1000:
         measured = f"{outcome.measured:,.0f} {row.unit}"
     spread = f"{outcome.spread:.0%}"
-    return _line(row.name, row.workload, measured, spread, row.target_text, "yes" if outcome.passed else "NO")
+    passed = "–" if row.target is None else "yes" if outcome.passed else "NO"
+    return _line(row.name, row.workload, measured, spread, row.target_text, passed)
 
 
 def _line(name: str, workload: str, measured: str, spread: str, target: str, passed: str) -> str:
