@@ -1,14 +1,21 @@
-"""What travels out of every engine: notifications, what was rejected, and the measurements of a call."""
+"""What travels out of every engine: notifications, what was rejected, and the measurements of a call.
+
+The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing until
+someone asks: the table is made once, when it is first wanted, and the objects a page at a time as they are looked at.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cached_property
-from typing import Any, overload
+from itertools import chain
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError
@@ -87,7 +94,10 @@ class Rejections(Sequence[Rejected]):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Mapping[str, Any]):
-    """What a call cost. Times are integer nanoseconds; `+` adds two calls up. Reads as a mapping too."""
+    """What a call cost. Times are integer nanoseconds; `+` adds two calls up. Reads as a mapping too.
+
+    The last three are parts of `match_ns`: finding candidates, verifying them, and laying out what is notified.
+    """
 
     subscriptions: int = 0
     publications: int = 0
@@ -100,6 +110,9 @@ class Stats(Mapping[str, Any]):
     load_ns: int = 0
     parse_ns: int = 0
     match_ns: int = 0
+    lookup_ns: int = 0
+    verify_ns: int = 0
+    report_ns: int = 0
 
     def __getitem__(self, key: str) -> Any:
         if key not in STATS_KEYS:
@@ -121,37 +134,182 @@ class Stats(Mapping[str, Any]):
 STATS_KEYS = tuple(entry.name for entry in fields(Stats))
 
 
-@dataclass(frozen=True)
+class Slow(NamedTuple):
+    """What a subscription cost: the publications that it was verified for, and the steps that this took."""
+
+    subscription_id: str
+    publications: int
+    steps: int
+
+
+def slowest(entries: Iterable[Slow]) -> tuple[Slow, ...]:
+    """The most expensive subscriptions first, each once with its sums; at most ten."""
+    sums: dict[str, Slow] = {}
+    for entry in entries:
+        id, publications, steps = entry
+        known = sums.get(id, Slow(id, 0, 0))
+        sums[id] = Slow(id, known.publications + publications, known.steps + steps)
+    return tuple(sorted(sums.values(), key=lambda entry: (-entry.steps, entry.subscription_id))[:10])
+
+
+class Columns(NamedTuple):
+    """Notifications as numbers: each is a subscription and a publication, by their places in these lists."""
+
+    subscription: npt.NDArray[np.integer[Any]]
+    publication: npt.NDArray[np.integer[Any]]
+    subscription_ids: Sequence[str]
+    subscribers: Sequence[str | None]
+    publication_ids: Sequence[str]
+    verb: str
+    evidence: Sequence[str | None] | None = None
+
+    def table(self) -> pa.Table:
+        size, text = len(self.subscription), pa.string()
+        columns: list[Any] = [
+            pa.array(self.subscription_ids, text).take(self.subscription),
+            pa.array(self.subscribers, text).take(self.subscription),
+            pa.array(self.publication_ids, text).take(self.publication),
+            pa.repeat(self.verb, size),
+            pa.repeat("+", size),
+            pa.nulls(size, pa.timestamp("us", tz="UTC")),
+            pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence, text),
+        ]
+        return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
+
+
+Made = TypeVar("Made")
+_PAGE = 1024  # notifications made into objects at a time
+
+
+class _Once(Generic[Made]):
+    """Something that is made when it is first wanted, once, whichever threads want it."""
+
+    def __init__(self, make: Callable[[], Made]) -> None:
+        self._make: list[Callable[[], Made]] = [make]
+        self._made: list[Made] = []
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Made:
+        if not self._made:
+            with self._lock:
+                if not self._made:
+                    self._made.append(self._make[0]())
+                    self._make.clear()  # and with it what it was made of
+        return self._made[0]
+
+
 class Notifications(Sequence[Notification]):
     """The outcome of `publish`: notifications in order, what was rejected, and what it cost.
 
-    `complete` is False when a limit or a guard cut anything.
+    `slow` names the most expensive subscriptions of the call, where the engine counts their steps.
     """
 
-    items: tuple[Notification, ...] = ()
-    rejected: Rejections = field(default_factory=Rejections)
-    stats: Stats = field(default_factory=Stats)
+    def __init__(
+        self,
+        items: Iterable[Notification] = (),
+        rejected: Iterable[Rejected] = (),
+        stats: Stats | None = None,
+        slow: Iterable[Slow] | Callable[[], Iterable[Slow]] = (),
+    ) -> None:
+        made = tuple(items)
+        self._items: tuple[Notification, ...] | None = made
+        self._size = len(made)
+        self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
+        self._pages: dict[int, tuple[Notification, ...]] = {}
+        self._rejected = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
+        self._stats = stats or Stats()
+        self._slow = _Once(lambda: slowest(slow() if callable(slow) else slow))
+
+    @classmethod
+    def of_columns(
+        cls,
+        columns: Columns | Callable[[], pa.Table],
+        size: int,
+        rejected: Iterable[Rejected] = (),
+        stats: Stats | None = None,
+        slow: Iterable[Slow] | Callable[[], Iterable[Slow]] = (),
+    ) -> Notifications:
+        """So many notifications, whose table is made when it is first wanted."""
+        made = cls((), rejected, stats, slow)
+        made._items, made._size = None, size
+        made._table = _Once(columns.table if isinstance(columns, Columns) else columns)
+        return made
+
+    @property
+    def items(self) -> tuple[Notification, ...]:
+        return tuple(self) if self._items is None else self._items
+
+    @property
+    def rejected(self) -> Rejections:
+        return self._rejected
+
+    @property
+    def stats(self) -> Stats:
+        return self._stats
+
+    @property
+    def complete(self) -> bool:
+        """False when a limit or a guard cut anything."""
+        return self._stats.complete
+
+    @property
+    def slow(self) -> tuple[Slow, ...]:
+        return self._slow()
+
+    @property
+    def table(self) -> pa.Table:
+        return self._table()
 
     @overload
     def __getitem__(self, index: int) -> Notification: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[Notification]: ...
     def __getitem__(self, index: int | slice) -> Notification | Sequence[Notification]:
-        return self.items[index]
+        if self._items is not None:
+            return self._items[index]
+        wanted = range(self._size)[index]
+        return tuple(map(self._item, wanted)) if isinstance(wanted, range) else self._item(wanted)
+
+    def _item(self, number: int) -> Notification:
+        page, row = divmod(number, _PAGE)
+        return self._page(page)[row]
+
+    def _page(self, number: int) -> tuple[Notification, ...]:
+        page = self._pages.get(number)
+        if page is None:
+            rows = self.table.slice(number * _PAGE, _PAGE)
+            page = tuple(map(Notification, *(column.to_pylist() for column in rows.columns)))
+            self._pages[number] = page
+        return page
+
+    def __iter__(self) -> Iterator[Notification]:
+        if self._items is not None:
+            return iter(self._items)
+        return chain.from_iterable(map(self._page, range(-(-self._size // _PAGE))))
 
     def __len__(self) -> int:
-        return len(self.items)
-
-    @property
-    def complete(self) -> bool:
-        return self.stats.complete
-
-    @cached_property
-    def table(self) -> pa.Table:
-        return pa.Table.from_pylist([_row(item) for item in self.items], schema=NOTIFICATIONS_SCHEMA)
+        return self._size
 
     def __add__(self, other: Notifications) -> Notifications:
-        return Notifications(self.items + other.items, self.rejected + other.rejected, self.stats + other.stats)
+        rejected, stats = self.rejected + other.rejected, self.stats + other.stats
+
+        def slow() -> Iterable[Slow]:
+            return self.slow + other.slow
+
+        if self._items is not None and other._items is not None:
+            return Notifications(self._items + other._items, rejected, stats, slow)
+
+        def table() -> pa.Table:
+            return pa.concat_tables([self.table, other.table])
+
+        return Notifications.of_columns(table, len(self) + len(other), rejected, stats, slow)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3])) + (", …" if len(self) > 3 else "")
+        return f"Notifications([{shown}], {len(self)} in all, {len(self.rejected)} rejected)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Notifications, (self.items, self.rejected, self.stats, self.slow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,12 @@ def test_out(run: Run, subscriptions: str, kind: str) -> None:
     assert list(zip(table["subscription_id"].to_pylist(), table["publication_id"].to_pylist(), strict=True)) == MATCHES
 
 
-def test_stats_has_exactly_the_keys_of_the_contract(run: Run, subscriptions: str) -> None:
+def test_stats_begin_with_the_keys_of_the_contract(run: Run, subscriptions: str) -> None:
     run("filter", "-s", subscriptions, "-p", save(PUBLICATIONS, "p.csv"), "--stats", "s.json", "--bindings", "0")
     stats = json.loads(Path("s.json").read_text())
-    assert tuple(stats) == STATS_KEYS
+    contract = "subscriptions publications notifications candidates verified rejected complete truncated"
+    assert tuple(stats) == (*STATS_KEYS, "slow")
+    assert list(stats)[:11] == [*contract.split(), "load_ns", "parse_ns", "match_ns"]
     counts = {key: stats[key] for key in ("subscriptions", "publications", "notifications", "rejected")}
     assert counts == {"subscriptions": 2, "publications": 3, "notifications": 3, "rejected": 0}
     assert stats["complete"] is True

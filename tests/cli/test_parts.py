@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -23,7 +24,7 @@ from heliograph.cli.options import Output, takes
 from heliograph.cli.progress import Bar
 from heliograph.cli.run import Run
 from heliograph.errors import TableError
-from heliograph.model import Notification, Notifications
+from heliograph.model import Notification, Notifications, Slow
 from heliograph.tables.sources import Source
 from heliograph.tables.writer import StreamWriter
 
@@ -104,6 +105,22 @@ def test_a_run_ends_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) 
     with Run(Output(stats=os.devnull)) as run:
         run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
     assert (taken, run.exit_code) == (["first"], 0)
+
+
+def test_the_slow_subscriptions_of_all_batches_are_written_with_their_sums() -> None:
+    def publish(items: str) -> Notifications:
+        return Notifications(slow=[Slow("often", 1, 6), Slow(items, 2, 10), Slow("never", 0, 0)])
+
+    with Run(Output(out="n.csv", stats="s.json")) as run:
+        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    slow = json.loads(Path("s.json").read_text())["slow"]
+    assert [tuple(entry.values()) for entry in slow] == [
+        ("often", 2, 12),
+        ("first", 2, 10),
+        ("second", 2, 10),
+        ("never", 0, 0),
+    ]
+    assert list(slow[0]) == ["subscription_id", "publications", "steps"]
 
 
 def test_a_query_file_that_cannot_be_opened_is_a_table_error() -> None:

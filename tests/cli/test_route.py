@@ -62,7 +62,7 @@ def test_rank_and_limit(run: Run, exchange: list[str]) -> None:
         ("Ad2", 0.5),
     ]
     stats = json.loads(Path("j.json").read_text())
-    assert tuple(stats) == STATS_KEYS
+    assert tuple(stats) == (*STATS_KEYS, "slow")
     assert (stats["complete"], stats["truncated"]) == (False, 1)
 
 

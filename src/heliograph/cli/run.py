@@ -26,7 +26,7 @@ from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output, check_engine
 from heliograph.cli.progress import Bar
 from heliograph.errors import TableError, UsageError
-from heliograph.model import Notifications, Rejected, Rejections, Stats
+from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest
 from heliograph.tables.reader import read_all
 from heliograph.tables.reads import Read
 from heliograph.tables.sources import find_sources
@@ -72,6 +72,7 @@ class Run:
         self._interrupted = False
         self._load_ns = 0
         self.stats = Stats()
+        self._slow: tuple[Slow, ...] = ()
         self.pace = Pace()
 
     def __enter__(self) -> Self:
@@ -84,7 +85,8 @@ class Run:
         self._refusals.__exit__(None, None, None)
         self._out.__exit__(kind, error, trace)
         if kind is None and self._stats_path is not None:
-            _write_stats(self._stats_path, replace(self.stats, rejected=self._rejected, load_ns=self._load_ns))
+            stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
+            _write_stats(self._stats_path, stats, self._slow)
 
     # --- going in -----------------------------------------------------------------------------------------------
 
@@ -152,6 +154,8 @@ class Run:
     def report(self, notifications: Notifications) -> bool:
         """Writes what a call gave; False once nobody reads any more."""
         self.stats += notifications.stats
+        if self._stats_path is not None:
+            self._slow = slowest((*self._slow, *notifications.slow))
         self.reject(notifications.rejected)
         return self._out.write(notifications.table)
 
@@ -188,8 +192,8 @@ def _check_apart(output: Output) -> None:
         raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
 
 
-def _write_stats(path: str, stats: Stats) -> None:
-    text = json.dumps(dict(stats), indent=2) + "\n"
+def _write_stats(path: str, stats: Stats, slow: Iterable[Slow]) -> None:
+    text = json.dumps({**stats, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a named pipe
         target.write_text(text)
