@@ -7,15 +7,20 @@ The laws: an id stands for one subscription at a time; a bad subscription is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
 from heliograph.model import Receipt, Rejected, Rejections
-from heliograph.syntax.patterns import compile_patterns
+from heliograph.syntax.bulk import collector_paused
+from heliograph.syntax.constraints import Constraints
+from heliograph.syntax.pattern_tables import Selection, tables_of
+from heliograph.syntax.patterns import PatternSet, read_patterns
 from heliograph.syntax.query import Query
 from heliograph.syntax.sparql import compile_sparql
 from heliograph.tables.items import as_table, is_single
@@ -23,24 +28,78 @@ from heliograph.tables.schemas import TABLES
 from heliograph.terms import PREFIXES
 
 
-class PatternTables(NamedTuple):
-    """The tables that subscriptions without text came from, shared by all that came with them."""
-
-    patterns: pa.Table
-    constraints: pa.Table
-
-
-@dataclass(frozen=True, slots=True)
 class Subscription:
-    """A standing interest, from SPARQL text or from pattern tables. `number` gives the order of subscribing."""
+    """A standing interest, from SPARQL text or from pattern tables. `number` gives the order of subscribing.
 
-    id: str
-    subscriber: str | None
-    query: Query
-    number: int
-    options: str | None = None
-    text: str | None = None
-    origin: PatternTables | None = field(default=None, repr=False, compare=False)
+    Fields are read only. One that came from tables is number `row` of the set `origin`; its query is made when it is
+    asked for, and kept: until then it takes a tenth of the memory.
+    """
+
+    __slots__ = ("_query", "id", "number", "options", "origin", "row", "subscriber", "text")
+
+    def __init__(
+        self,
+        id: str,
+        subscriber: str | None,
+        query: Query | tuple[PatternSet, int],
+        number: int,
+        options: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.id = id
+        self.subscriber = subscriber
+        self.number = number
+        self.options = options
+        self.text = text
+        self.origin: PatternSet | None
+        self._query: Query | None
+        if isinstance(query, Query):
+            self._query, self.origin, self.row = query, None, 0
+        else:
+            self._query, (self.origin, self.row) = None, query
+
+    @property
+    def query(self) -> Query:
+        if self._query is None:
+            assert self.origin is not None
+            self._query = self.origin.query(self.row)
+        return self._query
+
+    @property
+    def counted(self) -> bool:
+        """Whether the query counts; pattern tables cannot, so nothing is made to know it."""
+        return self.origin is None and self.query.counted
+
+    def __repr__(self) -> str:
+        return f"Subscription(id={self.id!r}, subscriber={self.subscriber!r}, number={self.number}, text={self.text!r})"
+
+
+class Batch(NamedTuple):
+    """Subscriptions that came with one pattern set, and their numbers in it."""
+
+    patterns: PatternSet
+    rows: npt.NDArray[np.int64]
+    subscriptions: tuple[Subscription, ...]
+
+
+class Parts(NamedTuple):
+    """Subscriptions by where they came from; `plain` ones from text."""
+
+    batches: tuple[Batch, ...]
+    plain: tuple[Subscription, ...]
+
+
+def by_origin(subscriptions: Iterable[Subscription]) -> Parts:
+    """Subscriptions by their pattern sets, so that whole columns are looked at and no query is made."""
+    grouped: dict[PatternSet | None, list[Subscription]] = {}
+    for origin, members in groupby(subscriptions, attrgetter("origin")):
+        grouped.setdefault(origin, []).extend(members)
+    plain = tuple(grouped.pop(None, ()))
+    return Parts(tuple(_batch(origin, members) for origin, members in grouped.items() if origin is not None), plain)
+
+
+def _batch(origin: PatternSet, members: list[Subscription]) -> Batch:
+    return Batch(origin, np.fromiter(map(attrgetter("row"), members), np.int64, len(members)), tuple(members))
 
 
 class Taken(NamedTuple):
@@ -49,14 +108,17 @@ class Taken(NamedTuple):
     subscriptions: tuple[Subscription, ...]
     receipt: Receipt
 
+    @property
+    def parts(self) -> Parts:
+        return by_origin(self.subscriptions)
+
 
 class _Draft(NamedTuple):
     id: str | None
     subscriber: str | None
-    query: Query | HeliographError
+    query: Query | tuple[PatternSet, int] | HeliographError
     options: str | None = None
     text: str | None = None
-    origin: PatternTables | None = None
     source: str | None = None
 
 
@@ -71,6 +133,7 @@ class Subscriptions:
         self.prefixes: Mapping[str, str] = {**PREFIXES, **(prefixes or {})}
         self._by_id: dict[str, Subscription] = {}
         self._next = 0
+        self._reader = Constraints(self.prefixes)
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -100,15 +163,16 @@ class Subscriptions:
         rejected: list[Rejected] = []
         errors: list[HeliographError] = []
         taken: list[Subscription] = []
-        drafts = [] if items is None else self._read_items(items, rejected)
-        if patterns is not None:
-            drafts += self._read_patterns(patterns, constraints, rejected)
-        for draft in drafts:
-            try:
-                taken.append(self._take(draft, accept))
-            except HeliographError as error:
-                errors.append(error)
-                rejected.append(Rejected.of(error, draft.source, draft.id))
+        with collector_paused():
+            drafts = [] if items is None else self._read_items(items, rejected)
+            if patterns is not None:
+                drafts += self._read_patterns(patterns, constraints, rejected)
+            for draft in drafts:
+                try:
+                    taken.append(self._take(draft, accept))
+                except HeliographError as error:
+                    errors.append(error)
+                    rejected.append(Rejected.of(error, draft.source, draft.id))
         if rejected and patterns is None and is_single(items):
             raise errors[0] if errors else TableError(rejected[0].code, rejected[0].message)
         return Taken(tuple(taken), Receipt(len(taken), Rejections(rejected)))
@@ -140,47 +204,42 @@ class Subscriptions:
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
         """Drafts of pattern tables. A subscription of which a row was refused is left out: it would match too much."""
-        read, limits = (
-            as_table("patterns", patterns),
-            as_table("constraints", [] if constraints is None else constraints),
-        )
-        refused = (*read.rejected, *limits.rejected)
+        read = as_table("patterns", patterns)
+        limits = None if constraints is None else as_table("constraints", constraints)
+        refused = (*read.rejected, *(() if limits is None else limits.rejected))
         rejected.extend(refused)
         spoilt = {row.item for row in refused}
-        origin = PatternTables(read.table, limits.table)
-        compiled = compile_patterns(origin.patterns, origin.constraints, self.prefixes)
-        sources = read.source or "patterns", limits.source or "constraints"
+        found = read_patterns(read.table, None if limits is None else limits.table, self._reader)
+        sources = read.source or "patterns", (limits and limits.source) or "constraints"
         return [
-            _Draft(id, None, query, origin=origin, source=sources[_of_constraints(query)])
-            for id, query in compiled.items()
-            if id not in spoilt
+            _Draft(name, None, error or (found, row), source=sources[_of_constraints(error)])
+            for row, name in enumerate(found.names)
+            if name not in spoilt
+            for error in (found.errors.get(row),)
         ]
 
     def _compile(self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None) -> list[_Draft]:
         """Drafts of the rows of a subscriptions table; those that are compiled already have no text."""
-        rows = table.select(["subscription_id", "subscriber", "query", "options"]).to_pylist()
-        texts = [row["query"] or "" for row in rows if row["subscription_id"] not in compiled]
+        names = ("subscription_id", "subscriber", "options", "query")
+        rows = list(zip(*(table[name].to_pylist() for name in names), strict=True))
+        texts = [text or "" for id, _, _, text in rows if id not in compiled]
         queries = iter(compile_sparql(texts, verb=self.verb, prefixes=self.prefixes))
         return [
-            compiled.get(row["subscription_id"])
-            or _Draft(
-                row["subscription_id"], row["subscriber"], next(queries), row["options"], row["query"], None, source
-            )
-            for row in rows
+            compiled.get(id) or _Draft(id, subscriber, next(queries), options, text, source)
+            for id, subscriber, options, text in rows
         ]
 
     def _take(self, draft: _Draft, accept: Accept | None) -> Subscription:
-        if isinstance(draft.query, HeliographError):
-            raise draft.query
-        assert draft.id
-        if draft.id in self._by_id:
-            raise _duplicate(draft.id)
-        taken = Subscription(
-            draft.id, draft.subscriber, draft.query, self._next, draft.options, draft.text, draft.origin
-        )
+        id, subscriber, query, options, text, _ = draft
+        if isinstance(query, HeliographError):
+            raise query
+        assert id
+        if id in self._by_id:
+            raise _duplicate(id)
+        taken = Subscription(id, subscriber, query, self._next, options, text)
         if accept is not None:
             accept(taken)
-        self._by_id[draft.id] = taken
+        self._by_id[id] = taken
         self._next += 1
         return taken
 
@@ -188,41 +247,25 @@ class Subscriptions:
 
     def tables(self) -> dict[str, pa.Table]:
         """Everything needed to subscribe to the same again, in the same order."""
-        rows = [
-            {"subscription_id": each.id, "subscriber": each.subscriber, "query": each.text, "options": each.options}
-            for each in self
-        ]
-        origins = [_live(origin, ids) for origin, ids in self._by_origin()]
-        empty = PatternTables(TABLES["patterns"].empty(), TABLES["constraints"].empty())
-        return {
-            "subscriptions": pa.Table.from_pylist(rows, schema=TABLES["subscriptions"].arrow),
-            "patterns": pa.concat_tables([empty.patterns, *(origin.patterns for origin in origins)]),
-            "constraints": pa.concat_tables([empty.constraints, *(origin.constraints for origin in origins)]),
-        }
+        schema = TABLES["subscriptions"].arrow
+        columns = [list(map(attrgetter(name), self)) for name in ("id", "subscriber", "text", "options")]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        batches = by_origin(self).batches
+        selections = [Selection(found, rows, [each.id for each in members]) for found, rows, members in batches]
+        return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)._asdict()}
 
     def restore(self, tables: Mapping[str, pa.Table], accept: Accept | None = None) -> tuple[Subscription, ...]:
         """Subscribes to what `tables` of another registry returned."""
         drafts = self._read_patterns(tables["patterns"], tables["constraints"], [])
         compiled = {str(draft.id): draft for draft in drafts}
-        return tuple(self._take(draft, accept) for draft in self._compile(tables["subscriptions"], compiled, None))
-
-    def _by_origin(self) -> list[tuple[PatternTables, list[str]]]:
-        grouped: dict[int, tuple[PatternTables, list[str]]] = {}
-        for each in self:
-            if each.origin is not None:
-                grouped.setdefault(id(each.origin), (each.origin, []))[1].append(each.id)
-        return list(grouped.values())
+        with collector_paused():
+            drafts = self._compile(tables["subscriptions"], compiled, None)
+            return tuple(self._take(draft, accept) for draft in drafts)
 
 
-def _of_constraints(query: Query | HeliographError) -> bool:
+def _of_constraints(error: HeliographError | None) -> bool:
     """Whether what is wrong with a pattern stands in the constraints table."""
-    return isinstance(query, HeliographError) and query.message.startswith("constraints")
-
-
-def _live(origin: PatternTables, ids: list[str]) -> PatternTables:
-    """The rows of these subscriptions alone."""
-    wanted = pa.array(ids, pa.string())
-    return PatternTables(*(table.filter(pc.is_in(table["subscription_id"], value_set=wanted)) for table in origin))
+    return error is not None and error.message.startswith("constraints")
 
 
 def _holds_patterns(items: Any) -> bool:

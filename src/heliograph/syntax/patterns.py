@@ -23,7 +23,7 @@ from heliograph.syntax.constraints import OPERATORS, Constraint, Constraints
 from heliograph.syntax.pattern_faults import edge_faults, limit_faults, nameless, without_patterns
 from heliograph.syntax.pattern_rows import EdgeRows, Groups, LimitRows, read_edges, read_limits
 from heliograph.syntax.query import Expression, Form, Node, Pattern, Query, TriplePattern
-from heliograph.terms import PREFIXES, Position, Term, Variable, spell
+from heliograph.terms import PREFIXES, Variable
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Texts: TypeAlias = "pa.Array[Any]"
@@ -47,6 +47,15 @@ class Limits(NamedTuple):
     variable: npt.NDArray[np.int32]
     operator: npt.NDArray[np.uint8]
     value: npt.NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """The rows of some subscriptions, end to end: where each stands in its set, to which of them it belongs (counted
+    from 0), and where the rows of each begin and end."""
+
+    positions: Offsets
+    owners: Offsets
+    offsets: Offsets
 
 
 class PatternSet:
@@ -101,11 +110,21 @@ class PatternSet:
         assert isinstance(found, Constraint)
         return found
 
-    # --- tables -------------------------------------------------------------------------------------------------
+    # --- many ---------------------------------------------------------------------------------------------------
 
-    def spelled(self, position: Position) -> list[str]:
-        """The cells of all nodes."""
-        return [spell(node, position) if isinstance(node, Term) else str(node) for node in self.nodes]
+    def edge_rows(self, numbers: Offsets) -> Rows:
+        return _rows(self.edge_offsets, numbers)
+
+    def limit_rows(self, numbers: Offsets) -> Rows:
+        return _rows(self.limit_offsets, numbers)
+
+
+def _rows(offsets: Offsets, numbers: Offsets) -> Rows:
+    starts = offsets[numbers]
+    counts = offsets[numbers + 1] - starts
+    ends = np.cumsum(counts)
+    shift = np.repeat(starts - ends + counts, counts)
+    return Rows(shift + np.arange(len(shift)), np.repeat(np.arange(len(numbers)), counts), np.append(0, ends))
 
 
 def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Constraints) -> PatternSet:
