@@ -1,4 +1,7 @@
-"""A batch of interned publications: what documents, feeds and tables become before a filter engine sees them."""
+"""A batch of interned publications: what documents, feeds and tables become before a filter engine sees them.
+
+The law of `rebase`: it changes no graph, and afterwards each term that the vocabulary knows has the vocabulary's id.
+"""
 
 from __future__ import annotations
 
@@ -47,3 +50,39 @@ class Publications(NamedTuple):
         decoded = [(term(s), term(p), term(o)) for s, p, o in rows]
         for number, publication_id in enumerate(self.ids):
             yield publication_id, frozenset(decoded[self.offsets[number] : self.offsets[number + 1]])
+
+
+def rebase(publications: Publications, vocabulary: Vocabulary) -> Publications:
+    """The same publications over a new overlay of `vocabulary`; or as they are, where that changes nothing.
+
+    Ids that both sides share stay. The others may mean something else there, as the ids of an overlay's own terms do
+    once its base has grown; so each of them is looked up anew.
+    """
+    own = publications.vocabulary
+    if own is vocabulary or (own.base is vocabulary and own.start == len(vocabulary)):
+        return publications
+    overlay = vocabulary.overlay()
+    common = _shared(own, overlay)
+    foreign = [column >= common for column in publications.triples]
+    ids = np.unique(np.concatenate([column[rows] for column, rows in zip(publications.triples, foreign, strict=True)]))
+    known = np.array(overlay.intern_many([own.term(id) for id in ids.tolist()]), np.int32)
+    columns = [column.copy() for column in publications.triples]
+    for column, rows in zip(columns, foreign, strict=True):
+        column[rows] = known[np.searchsorted(ids, column[rows])]
+    return publications._replace(vocabulary=overlay, triples=Triples(*columns))
+
+
+def _shared(left: Vocabulary, right: Vocabulary) -> int:
+    """How many ids mean the same in both: those that both see of a vocabulary under both."""
+    sizes = dict(_lineage(right))
+    return next((min(size, sizes[under]) for under, size in _lineage(left) if under in sizes), 0)
+
+
+def _lineage(vocabulary: Vocabulary) -> Iterator[tuple[Vocabulary, int]]:
+    """A vocabulary and those under it, with how many ids it sees of each."""
+    size = len(vocabulary)
+    while True:
+        yield vocabulary, size
+        if vocabulary.base is None:
+            return
+        vocabulary, size = vocabulary.base, vocabulary.start

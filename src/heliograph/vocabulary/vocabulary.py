@@ -181,6 +181,16 @@ class Vocabulary:
         low = ids < self._start
         return interleaved(low, below.typed(ids[low]), own.take(ids[~low] - self._start))
 
+    @property
+    def start(self) -> int:
+        """The first id of its own; those below are the base's, or a save's."""
+        return self._start
+
+    @property
+    def base(self) -> Vocabulary | None:
+        """The vocabulary that this one lies over, of which it sees the ids below `start`."""
+        return self._below.base if isinstance(self._below, Snapshot) else None
+
     # --- overlays and saves -------------------------------------------------------------------------------------
 
     def overlay(self) -> Vocabulary:
@@ -221,7 +231,7 @@ class Snapshot:
     """A vocabulary as it was when it held `size` terms."""
 
     def __init__(self, base: Vocabulary, size: int) -> None:
-        self._base = base
+        self.base = base
         self._size = size
 
     def __len__(self) -> int:
@@ -229,16 +239,16 @@ class Snapshot:
 
     def find_many(self, terms: Sequence[Term]) -> list[int]:
         size = self._size
-        return [id if id < size else -1 for id in self._base.find_many(terms)]
+        return [id if id < size else -1 for id in self.base.find_many(terms)]
 
     def term(self, id: int) -> Term:
-        return self._base.term(id)
+        return self.base.term(id)
 
     def typed(self, ids: Ids | None = None) -> Typed:
-        return self._base.typed(np.arange(self._size, dtype=np.int32) if ids is None else ids)
+        return self.base.typed(np.arange(self._size, dtype=np.int32) if ids is None else ids)
 
     def texts(self, qualifiers: flat.Qualifiers) -> Texts:
-        return self._base.texts(qualifiers, self._size)
+        return self.base.texts(qualifiers, self._size)
 
 
 def _check_texts(terms: Collection[Term]) -> None:
