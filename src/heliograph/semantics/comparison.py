@@ -21,7 +21,7 @@ from heliograph import values
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, value_of
 from heliograph.values import ATTO, NUMERIC, XSD_STRING, Instant, Kind, Value
 
-_ZONE_DOUBT = 14 * 3600 * ATTO  # a zone lies within 14 hours of UTC, so an unknown one shifts no further than that
+ZONE_DOUBT = 14 * 3600 * ATTO  # a zone lies within 14 hours of UTC, so an unknown one shifts no further than that
 _TEXTS = (XSD_STRING, RDF_LANG_STRING)
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -104,7 +104,7 @@ def _ordered(left: Term, right: Term) -> Pair | None:
 
 
 def _ordered_instants(left: Instant, right: Instant) -> Pair | None:
-    if (left.zone is None) != (right.zone is None) and abs(left.atto - right.atto) <= _ZONE_DOUBT:
+    if (left.zone is None) != (right.zone is None) and abs(left.atto - right.atto) <= ZONE_DOUBT:
         return None
     return Pair(left.atto, right.atto)
 

@@ -9,7 +9,7 @@ A term is its text (UTF-8) and a head: its kind, and the number of its datatype 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from heliograph.kernels.layout import Table, Texts
 from heliograph.publications import Ids
 from heliograph.terms import Term, TermKind
 from heliograph.vocabulary.hashtable import find_text, find_texts, make_table, pays, text_at
-from heliograph.vocabulary.typed import DTYPES, Typed
+from heliograph.vocabulary.typed import DTYPES, TEXTS, Flags, Typed
 
 _REMEMBERED = 1 << 16  # decoded terms; forgotten all at once when full
 _KINDS = tuple(TermKind)
@@ -113,6 +113,10 @@ class Stored:
 
     def typed(self, ids: Ids | None = None) -> Typed:
         return self._typed if ids is None else self._typed.take(ids)
+
+    def textual(self, first: int, last: int) -> Flags:
+        plain = np.array([datatype in TEXTS for datatype, _ in self._qualifiers], np.bool_)
+        return cast("Flags", plain[self._texts.heads[first:last] // 4])
 
     def texts(self, qualifiers: Qualifiers) -> Texts:
         qualifiers.update(self._numbers)

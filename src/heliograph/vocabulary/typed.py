@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph import values
-from heliograph.terms import Term, TermKind, value_of
+from heliograph.terms import RDF_LANG_STRING, Term, TermKind, value_of
 from heliograph.values import Instant, Kind, Value
 
 NO_ZONE = -32768
 NO_KIND = 0
 MICRO = values.ATTO // 10**6  # attoseconds in a microsecond
+TEXTS = frozenset({values.XSD_STRING, RDF_LANG_STRING})  # datatypes whose literals are their text
 _FIRST, _LAST = -(2**63), 2**63 - 1
+
+Flags = npt.NDArray[np.bool_]
 
 
 class Typed(NamedTuple):
@@ -61,12 +64,12 @@ def row_of(term: Term) -> Row:
     if typed is None:
         return _UNTYPED[term.kind]
     if isinstance(typed.value, Instant):
-        return _instant_row(typed.kind, typed.value)
+        return instant_row(typed.kind, typed.value)
     number, exact = _nearest(typed)
     return Row(TermKind.LITERAL, typed.kind, number, 0, NO_ZONE, exact)
 
 
-def _instant_row(kind: Kind, instant: Instant) -> Row:
+def instant_row(kind: Kind, instant: Instant) -> Row:
     micros, rest = divmod(instant.atto, MICRO)
     clamped = min(max(micros, _FIRST), _LAST)
     zone = NO_ZONE if instant.zone is None else instant.zone

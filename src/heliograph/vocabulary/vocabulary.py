@@ -29,7 +29,7 @@ from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
 from heliograph.vocabulary import flat
 from heliograph.vocabulary.memo import Column, Memo
-from heliograph.vocabulary.typed import Typed, TypedColumns, interleaved, joined
+from heliograph.vocabulary.typed import TEXTS, Flags, Typed, TypedColumns, interleaved, joined
 
 KIND = "vocabulary"
 VERSION = 1
@@ -53,6 +53,8 @@ class Below(Protocol):
     def term(self, id: int) -> Term: ...
 
     def typed(self, ids: Ids | None = None) -> Typed: ...
+
+    def textual(self, first: int, last: int) -> Flags: ...
 
     def texts(self, qualifiers: flat.Qualifiers) -> Texts: ...
 
@@ -181,6 +183,13 @@ class Vocabulary:
         low = ids < self._start
         return interleaved(low, below.typed(ids[low]), own.take(ids[~low] - self._start))
 
+    def textual(self, first: int, last: int) -> Flags:
+        """Which of the ids from `first` to `last` are texts: plain strings or tagged with a language."""
+        own = [term[2] in TEXTS for term in self._terms[max(first - self._start, 0) : max(last - self._start, 0)]]
+        if self._below is None or first >= self._start:
+            return np.array(own, np.bool_)
+        return np.concatenate((self._below.textual(first, min(last, self._start)), np.array(own, np.bool_)))
+
     @property
     def start(self) -> int:
         """The first id of its own; those below are the base's, or a save's."""
@@ -246,6 +255,9 @@ class Snapshot:
 
     def typed(self, ids: Ids | None = None) -> Typed:
         return self.base.typed(np.arange(self._size, dtype=np.int32) if ids is None else ids)
+
+    def textual(self, first: int, last: int) -> Flags:
+        return self.base.textual(first, last)
 
     def texts(self, qualifiers: flat.Qualifiers) -> Texts:
         return self.base.texts(qualifiers, self._size)
