@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.edges import edge_hash
 from heliograph.kernels.filter_layout import Edges, Int32s, Int64s
-from heliograph.kernels.types import EDGES, NEW_INT32S, NEW_INT64S, named
+from heliograph.kernels.types import NEW_INT32S, NEW_INT64S, named
 
 WHOLE, BY_SP, BY_PO, BY_S, BY_O, BY_P = 0, 1, 2, 3, 4, 5
 _TABLES = 6
@@ -34,7 +33,7 @@ class Graph(NamedTuple):
 GRAPH = named(Graph, NEW_INT32S, NEW_INT32S, NEW_INT32S, NEW_INT32S, NEW_INT32S, NEW_INT64S)
 
 
-@kernel((int64,))
+@kernel()
 def make_graph(most: int) -> Graph:
     """Room for a publication of so many edges."""
     capacity = 16
@@ -84,7 +83,7 @@ def holds(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
     return False
 
 
-@kernel((GRAPH, EDGES, int64, int64))
+@kernel()
 def fill(graph: Graph, edges: Edges, publication: int, wanted: int) -> None:
     """Makes the graph that of one publication, each edge once; `wanted` has a bit for each table that is needed."""
     start, stop = edges.offsets[publication], edges.offsets[publication + 1]
@@ -94,7 +93,8 @@ def fill(graph: Graph, edges: Edges, publication: int, wanted: int) -> None:
     graph.size[0], graph.size[1] = 0, capacity
     for table in range(_TABLES):
         if wanted >> table & 1:
-            graph.heads[table * graph.size[2] : table * graph.size[2] + capacity] = -1
+            for head in range(table * graph.size[2], table * graph.size[2] + capacity):
+                graph.heads[head] = -1
     for row in range(start, stop):
         subject, predicate, object = edges.subject[row], edges.predicate[row], edges.object[row]
         if not holds(graph, subject, predicate, object):

@@ -60,8 +60,15 @@ def kernel(*signatures: tuple[Any, ...]) -> Callable[[_FUNCTION], _FUNCTION]:
     """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`.
 
     A signature is a tuple of argument types without a result: under just that key a call looks into the cache.
+    Without any signature it is a part of other kernels, which Python cannot call: it is compiled with them, and the
+    code that would take a dozen arrays out of Python objects, half of the time to compile, is left out.
     """
     from numba import njit
+
+    if not signatures:
+        return cast(
+            "Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+        )
 
     def declare(function: _FUNCTION) -> _FUNCTION:
         with _numba_cache():

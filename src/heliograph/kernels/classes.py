@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64
 
-from heliograph.kernels.adjacency import BY_SP, GRAPH, Graph, first, following, holds
+from heliograph.kernels.adjacency import BY_SP, Graph, first, following, holds
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.edges import mixed
 from heliograph.kernels.filter_layout import Closure, Int32s, Int64s
-from heliograph.kernels.types import CLOSURE, NEW_INT32S, NEW_INT64S, named
+from heliograph.kernels.types import NEW_INT32S, NEW_INT64S, named
 
 _SEED = np.uint64(0x2545F4914F6CDD1D)
 
@@ -90,7 +89,7 @@ def _climb(walk: Walk, closure: Closure, graph: Graph, begin: int) -> None:
         place += 1
 
 
-@kernel((CLOSURE, GRAPH, WALK, int64, int64))
+@kernel()
 def gather_types(closure: Closure, graph: Graph, walk: Walk, term: int, direct: int) -> None:
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
@@ -101,7 +100,7 @@ def gather_types(closure: Closure, graph: Graph, walk: Walk, term: int, direct: 
         _climb_all(walk, closure, graph, term)
 
 
-@kernel((CLOSURE, GRAPH, WALK, int64))
+@kernel()
 def gather_superclasses(closure: Closure, graph: Graph, walk: Walk, term: int) -> None:
     """Writes into walk.reached everything above a term."""
     walk.state[0] = 0

@@ -13,7 +13,24 @@ import numpy as np
 from heliograph.kernels.adjacency import GRAPH, Graph
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.classes import WALK, Walk, is_a, is_below, is_direct
-from heliograph.kernels.filter_layout import Atoms, Closure, Conjuncts, Index, Int32s, Values, Words
+from heliograph.kernels.filter_layout import (
+    ATOM_FLAGS,
+    COORDINATE,
+    DOMAIN,
+    DOMAIN_CODE,
+    FIRST_ATOM,
+    FIRST_CONJUNCT,
+    HIGH,
+    LOW,
+    ROUNDED_CODE,
+    VARIABLE,
+    Closure,
+    Floats,
+    Index,
+    Int32s,
+    Values,
+    Words,
+)
 from heliograph.kernels.types import CLOSURE, VALUES, WORDS, named
 
 NO, SURE, PERHAPS = 0, 1, 2
@@ -36,42 +53,42 @@ WORLD = named(World, GRAPH, VALUES, WORDS, CLOSURE, WALK)
 
 @kernel()
 def domain_of(values: Values, term: Any) -> Any:
-    return values.base.domain[term] if term < values.start else values.own.domain[term - values.start]
+    """The domain of a term, and ROUNDED_CODE if its coordinate is rounded."""
+    if term < values.start:
+        return np.int64(values.base[term, DOMAIN_CODE])
+    return np.int64(values.own[term - values.start, DOMAIN_CODE])
 
 
 @kernel()
 def coordinate_of(values: Values, term: Any) -> Any:
-    return values.base.coordinate[term] if term < values.start else values.own.coordinate[term - values.start]
+    if term < values.start:
+        return values.base[term, COORDINATE]
+    return values.own[term - values.start, COORDINATE]
 
 
 @kernel()
-def _is_rounded(values: Values, term: Any) -> Any:
-    return values.base.rounded[term] if term < values.start else values.own.rounded[term - values.start]
-
-
-@kernel()
-def _within(atoms: Atoms, atom: int, values: Values, term: Any) -> Any:
-    domain = domain_of(values, term)
-    if domain == FLOAT:
+def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
+    code = domain_of(values, term)
+    if code == FLOAT:
         return PERHAPS
-    if domain != atoms.domain[atom]:
+    if code % ROUNDED_CODE != atoms[atom, DOMAIN]:
         return NO
-    at, low, high = coordinate_of(values, term), atoms.low[atom], atoms.high[atom]
+    at, low, high = coordinate_of(values, term), atoms[atom, LOW], atoms[atom, HIGH]
     if at < low or at > high:
         return NO
     if at > low and at < high:
         return SURE
-    flags = atoms.flags[atom]
-    if flags & ROUNDED or _is_rounded(values, term):
+    flags = np.int64(atoms[atom, ATOM_FLAGS])
+    if flags & ROUNDED or code >= ROUNDED_CODE:
         return PERHAPS
     excluded = (at == low and flags & LOW_OPEN) or (at == high and flags & HIGH_OPEN)
     return NO if excluded else SURE
 
 
 @kernel()
-def _asked(atoms: Atoms, atom: int, world: World, term: Any) -> Any:
+def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
     """An atom about classes or text; what text holds is left to the query's own conditions."""
-    domain, kind = atoms.domain[atom], np.int64(atoms.low[atom])
+    domain, kind = np.int64(atoms[atom, DOMAIN]), np.int64(atoms[atom, LOW])
     if domain == IS_A:
         return SURE if is_a(world.closure, world.graph, world.walk, term, kind) else NO
     if domain == DIRECT:
@@ -84,14 +101,14 @@ def _asked(atoms: Atoms, atom: int, world: World, term: Any) -> Any:
 
 
 @kernel()
-def satisfies(conjuncts: Conjuncts, conjunct: int, world: World, term: Any) -> Any:
+def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
     """Whether a value lies in one of a conjunct's atoms."""
     answer = NO
-    for atom in range(conjuncts.offsets[conjunct], conjuncts.offsets[conjunct + 1]):
-        if conjuncts.atoms.domain[atom] < IS_A:
-            found = _within(conjuncts.atoms, atom, world.values, term)
+    for atom in range(index.conjuncts[conjunct, FIRST_ATOM], index.conjuncts[conjunct + 1, FIRST_ATOM]):
+        if index.atoms[atom, DOMAIN] < IS_A:
+            found = _within(index.atoms, atom, world.values, term)
         else:
-            found = _asked(conjuncts.atoms, atom, world, term)
+            found = _asked(index.atoms, atom, world, term)
         if found == SURE:
             return SURE
         answer = max(answer, found)
@@ -102,8 +119,8 @@ def satisfies(conjuncts: Conjuncts, conjunct: int, world: World, term: Any) -> A
 def accepts(index: Index, member: int, world: World, binding: Int32s) -> Any:
     """Whether a solution satisfies everything that a member asks."""
     answer = SURE
-    for conjunct in range(index.members.conjuncts[member], index.members.conjuncts[member + 1]):
-        found = satisfies(index.conjuncts, conjunct, world, binding[index.conjuncts.variable[conjunct]])
+    for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
+        found = satisfies(index, conjunct, world, binding[index.conjuncts[conjunct, VARIABLE]])
         if found == NO:
             return NO
         answer = max(answer, found)

@@ -45,6 +45,27 @@ from heliograph.kernels.conditions import (
     satisfies,
 )
 from heliograph.kernels.filter_layout import (
+    FIRST_CONJUNCT,
+    FIRST_ENTRY,
+    FIRST_MEMBER,
+    FIRST_STEP,
+    FIRST_TABLE,
+    FLAGS,
+    GATE,
+    MEMBER,
+    MEMBERS,
+    MODE,
+    OBJECT,
+    PREDICATE,
+    ROUNDED_CODE,
+    SCANNED,
+    STEPS,
+    SUBJECT,
+    TABLE_DOMAIN,
+    TABLE_VARIABLE,
+    TABLES,
+    VARIABLE,
+    VARIABLES,
     Closure,
     Edges,
     Found,
@@ -122,11 +143,7 @@ class Scratch(NamedTuple):
 def _try(index: Index, member: int, world: World, scratch: Scratch) -> None:
     """Makes a member a hit if it is alive, not settled, not tried under this solution, and accepts it."""
     state = scratch.state
-    if (
-        index.members.died[member] <= state[3]
-        or scratch.reported[member] == state[2]
-        or scratch.met[member] == state[1]
-    ):
+    if index.died[member] <= state[3] or scratch.reported[member] == state[2] or scratch.met[member] == state[1]:
         return
     scratch.met[member] = state[1]
     found = accepts(index, member, world, scratch.binding)
@@ -138,31 +155,35 @@ def _try(index: Index, member: int, world: World, scratch: Scratch) -> None:
 
 @kernel()
 def _stab(index: Index, table: int, at: float, world: World, scratch: Scratch) -> None:
-    tables = index.tables
-    top = start(scratch.stack, tables.offsets[table], tables.offsets[table + 1])
-    entry, top = advance(tables.entries, at, scratch.stack, top)
+    top = start(scratch.stack, index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY])
+    entry, top = advance(index.entries, at, scratch.stack, top)
     while entry >= 0:
-        _try(index, tables.entries.member[entry], world, scratch)
-        entry, top = advance(tables.entries, at, scratch.stack, top)
+        _try(index, np.int64(index.entries[entry, MEMBER]), world, scratch)
+        entry, top = advance(index.entries, at, scratch.stack, top)
 
 
 @kernel()
 def _stab_classes(index: Index, table: int, term: Any, world: World, scratch: Scratch) -> None:
-    domain, walk = index.tables.domain[table], world.walk
+    domain, walk = index.tables[table, TABLE_DOMAIN], world.walk
     if domain == SUBCLASS_OF:
         gather_superclasses(world.closure, world.graph, walk, term)
     else:
         gather_types(world.closure, world.graph, walk, term, 1 if domain == DIRECT else 0)
     count = walk.state[0]
-    classes = walk.reached[:count].copy()  # trying a member may walk again
-    for kind in classes:
-        _stab(index, table, np.float64(kind), world, scratch)
+    classes = np.empty(count, np.int32)  # trying a member may walk again
+    for place in range(count):
+        classes[place] = walk.reached[place]
+    for place in range(count):
+        _stab(index, table, np.float64(classes[place]), world, scratch)
 
 
 @kernel()
 def _stab_words(index: Index, table: int, term: Any, world: World, scratch: Scratch) -> None:
     words = world.words
-    row = np.searchsorted(words.ids, term)
+    row, end = 0, len(words.ids)
+    while row < end:
+        middle = (row + end) // 2
+        row, end = (middle + 1, end) if words.ids[middle] < term else (row, middle)
     if row < len(words.ids) and words.ids[row] == term:
         for place in range(words.offsets[row], words.offsets[row + 1]):
             _stab(index, table, words.keys[place], world, scratch)
@@ -170,16 +191,16 @@ def _stab_words(index: Index, table: int, term: Any, world: World, scratch: Scra
 
 @kernel()
 def _ask_table(index: Index, table: int, world: World, scratch: Scratch) -> None:
-    term = scratch.binding[index.tables.variable[table]]
-    wanted, domain = index.tables.domain[table], domain_of(world.values, term)
+    term = scratch.binding[index.tables[table, TABLE_VARIABLE]]
+    wanted, domain = index.tables[table, TABLE_DOMAIN], domain_of(world.values, term)
     if wanted == WORD:
         _stab_words(index, table, term, world, scratch)
     elif wanted >= IS_A:
         _stab_classes(index, table, term, world, scratch)
     elif domain == FLOAT:
-        for entry in range(index.tables.offsets[table], index.tables.offsets[table + 1]):
-            _try(index, index.tables.entries.member[entry], world, scratch)
-    elif domain == wanted:
+        for entry in range(index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY]):
+            _try(index, np.int64(index.entries[entry, MEMBER]), world, scratch)
+    elif domain % ROUNDED_CODE == wanted:
         _stab(index, table, coordinate_of(world.values, term), world, scratch)
 
 
@@ -188,10 +209,11 @@ def _gather(index: Index, structure: int, world: World, scratch: Scratch) -> Any
     """The members that accept what is bound; returns how many."""
     scratch.state[0] = 0
     scratch.state[1] += 1
-    begin = index.structures.members[structure]
-    for member in range(begin, begin + index.structures.scanned[structure]):
+    begin = index.structures[structure, FIRST_MEMBER]
+    for member in range(begin, begin + index.structures[structure, SCANNED]):
         _try(index, member, world, scratch)
-    for table in range(index.structures.tables[structure], index.structures.tables[structure + 1]):
+    begin = index.structures[structure, FIRST_TABLE]
+    for table in range(begin, begin + index.structures[structure, TABLES]):
         _ask_table(index, table, world, scratch)
     return scratch.state[0]
 
@@ -215,7 +237,8 @@ def _write_solution(found: Found, counts: Int64s, binding: Int32s, variables: in
     begin = counts[2]
     if begin + variables > len(found.solutions):
         return -1
-    found.solutions[begin : begin + variables] = binding[:variables]
+    for variable in range(variables):
+        found.solutions[begin + variable] = binding[variable]
     counts[2] += variables
     return begin
 
@@ -228,11 +251,11 @@ def _report(
     written = -1
     for hit in range(scratch.state[0]):
         member, tag = scratch.hits[hit], scratch.state[2]
-        flags = index.members.flags[member]
+        flags = index.members[member, FLAGS]
         if not flags and scratch.doubts[hit] == SURE:
             if counts[0] >= len(found.number):
                 return False
-            found.publication[counts[0]], found.number[counts[0]] = publication, index.members.number[member]
+            found.publication[counts[0]], found.number[counts[0]] = publication, index.numbers[member]
             counts[0] += 1
             scratch.reported[member] = tag
         elif flags & _COMPLEX or solutions > _JUDGED:
@@ -241,7 +264,7 @@ def _report(
                 return False
         else:
             if written < 0:
-                written = _write_solution(found, counts, scratch.binding, index.structures.variables[structure])
+                written = _write_solution(found, counts, scratch.binding, index.structures[structure, VARIABLES])
             if written < 0 or not _doubt(found, counts, publication, member, written):
                 return False
     return True
@@ -258,17 +281,17 @@ def _value(node: Any, binding: Int32s) -> Any:
 @kernel()
 def _begin(index: Index, row: int, graph: Graph, binding: Int32s) -> Any:
     """The first edge that may be taken for a step, or -1."""
-    steps, mode = index.structures.steps, index.structures.modes[row]
+    steps, mode = index.steps, index.steps[row, MODE]
     if mode == 0:
         return np.int32(0 if graph.size[0] else -1)
     if mode == 5:
-        mode = np.uint8(1)
+        mode = np.int32(1)
     return first(
         graph,
         _LISTS[mode],
-        _value(steps.subject[row], binding) if mode & 1 else np.int32(-1),
-        _value(steps.predicate[row], binding) if mode & 2 else np.int32(-1),
-        _value(steps.object[row], binding) if mode & 4 else np.int32(-1),
+        _value(steps[row, SUBJECT], binding) if mode & 1 else np.int32(-1),
+        _value(steps[row, PREDICATE], binding) if mode & 2 else np.int32(-1),
+        _value(steps[row, OBJECT], binding) if mode & 4 else np.int32(-1),
     )
 
 
@@ -282,8 +305,8 @@ def _next(mode: Any, graph: Graph, edge: int) -> Any:
 @kernel()
 def _take(index: Index, row: int, step: int, graph: Graph, edge: int, scratch: Scratch) -> Any:
     """Whether an edge agrees with a step; binds the step's new variables."""
-    steps, mode, binding = index.structures.steps, index.structures.modes[row], scratch.binding
-    subject, predicate, object = steps.subject[row], steps.predicate[row], steps.object[row]
+    steps, mode, binding = index.steps, index.steps[row, MODE], scratch.binding
+    subject, predicate, object = steps[row, SUBJECT], steps[row, PREDICATE], steps[row, OBJECT]
     if mode & 1:
         if graph.subject[edge] != _value(subject, binding):
             return False
@@ -303,14 +326,13 @@ def _take(index: Index, row: int, step: int, graph: Graph, edge: int, scratch: S
 @kernel()
 def _suits(index: Index, structure: int, step: int, world: World, scratch: Scratch) -> Any:
     """For a structure with one member: whether what a step has just bound can be accepted at all."""
-    member = index.structures.members[structure]
-    if index.structures.members[structure + 1] != member + 1:
+    if index.structures[structure, MEMBERS] != 1:
         return True
-    for conjunct in range(index.members.conjuncts[member], index.members.conjuncts[member + 1]):
-        variable = index.conjuncts.variable[conjunct]
-        if scratch.level[variable] == step and (
-            satisfies(index.conjuncts, conjunct, world, scratch.binding[variable]) == NO
-        ):
+    member = index.structures[structure, FIRST_MEMBER]
+    for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
+        variable = index.conjuncts[conjunct, VARIABLE]
+        bound = scratch.level[variable] == step
+        if bound and satisfies(index, conjunct, world, scratch.binding[variable]) == NO:
             return False
     return True
 
@@ -318,16 +340,16 @@ def _suits(index: Index, structure: int, step: int, world: World, scratch: Scrat
 @kernel()
 def _step(index: Index, structure: int, step: int, entering: Any, world: World, scratch: Scratch) -> Any:
     """Takes the first, or the next, edge that agrees with a step; whether there is one."""
-    row = index.structures.steps.offsets[structure] + step
-    mode, graph, binding = index.structures.modes[row], world.graph, scratch.binding
+    row = index.structures[structure, FIRST_STEP] + step
+    mode, graph, binding = index.steps[row, MODE], world.graph, scratch.binding
     if mode == 7:
         scratch.state[4] += 1
-        steps = index.structures.steps
+        steps = index.steps
         return entering and holds(
             graph,
-            _value(steps.subject[row], binding),
-            _value(steps.predicate[row], binding),
-            _value(steps.object[row], binding),
+            _value(steps[row, SUBJECT], binding),
+            _value(steps[row, PREDICATE], binding),
+            _value(steps[row, OBJECT], binding),
         )
     edge = _begin(index, row, graph, binding) if entering else _next(mode, graph, scratch.cursor[step])
     while edge >= 0:
@@ -347,16 +369,15 @@ def _blame(node: Any, known: Any, level: Int32s) -> Any:
 @kernel()
 def _back(index: Index, structure: int, step: int, scratch: Scratch) -> Any:
     """The step to go back to after one that cannot be taken (any more), or -1."""
-    begin, end = index.structures.steps.offsets[structure], index.structures.steps.offsets[structure + 1]
-    if end - begin > _LEVELS:
+    if index.structures[structure, STEPS] > _LEVELS:
         return step - 1
-    steps, row = index.structures.steps, begin + step
-    mode = index.structures.modes[row]
+    steps, row = index.steps, index.structures[structure, FIRST_STEP] + step
+    mode = steps[row, MODE]
     blamed = (
         scratch.conflicts[step]
-        | _blame(steps.subject[row], mode & 1, scratch.level)
-        | _blame(steps.predicate[row], mode & 2, scratch.level)
-        | _blame(steps.object[row], mode & 4, scratch.level)
+        | _blame(steps[row, SUBJECT], mode & 1, scratch.level)
+        | _blame(steps[row, PREDICATE], mode & 2, scratch.level)
+        | _blame(steps[row, OBJECT], mode & 4, scratch.level)
     )
     return _jump(blamed, step, scratch)
 
@@ -375,7 +396,7 @@ def _jump(blamed: Any, step: int, scratch: Scratch) -> Any:
 @kernel()
 def _retreat(index: Index, structure: int, gate: int, scratch: Scratch) -> Any:
     """The step before the gate; everything up to it may still lead to other solutions."""
-    if index.structures.steps.offsets[structure + 1] - index.structures.steps.offsets[structure] <= _LEVELS:
+    if index.structures[structure, STEPS] <= _LEVELS:
         for step in range(gate):
             scratch.conflicts[step] |= (_ONE << np.uint64(step)) - _ONE
     return gate - 1
@@ -386,8 +407,7 @@ def _search(
     index: Index, structure: int, publication: int, world: World, scratch: Scratch, found: Found, counts: Int64s
 ) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
-    length = index.structures.steps.offsets[structure + 1] - index.structures.steps.offsets[structure]
-    gate = index.structures.gates[structure]
+    length, gate = index.structures[structure, STEPS], index.structures[structure, GATE]
     solutions, step, entering = 0, 0, True
     while step >= 0:
         if entering and step == gate and gate and not _gather(index, structure, world, scratch):
@@ -411,12 +431,8 @@ def _search(
 
 
 @kernel()
-def _scratch(index: Index, stamp: int) -> Scratch:
-    steps, variables = 1, 1
-    for structure in range(len(index.structures.variables)):
-        steps = max(steps, index.structures.steps.offsets[structure + 1] - index.structures.steps.offsets[structure])
-        variables = max(variables, np.int64(index.structures.variables[structure]))
-    members = len(index.members.number)
+def _scratch(index: Index, settings: Int64s) -> Scratch:
+    steps, variables, members = settings[4], settings[5], len(index.numbers)
     return Scratch(
         np.empty(steps, np.int32),
         np.empty(variables, np.int32),
@@ -427,13 +443,22 @@ def _scratch(index: Index, stamp: int) -> Scratch:
         np.zeros(members, np.int32),
         np.zeros(members, np.int32),
         np.empty(2 * DEPTH, np.int64),
-        np.array([0, 0, 0, stamp, 0], np.int64),
+        np.array([0, 0, 0, settings[0], 0], np.int64),
     )
 
 
 @kernel()
 def _has_subclasses(graph: Graph, predicate: Any) -> Any:
-    return predicate in graph.predicate[: graph.size[0]]
+    found = False
+    for edge in range(graph.size[0]):
+        found |= graph.predicate[edge] == predicate
+    return found
+
+
+@kernel()
+def _copy(source: Int64s, target: Int64s) -> None:
+    for place in range(3):
+        target[place] = source[place]
 
 
 @kernel()
@@ -449,26 +474,27 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
     """Verifies candidates from state[0] on, as far as there is room in `found`.
 
     settings: the version's stamp, which lists of edges are wanted, how many terms there are, whether any member asks
-    for classes. state[0] becomes the
+    for classes, the most steps and variables of a structure. state[0] becomes the
     first candidate that is not done; state[1:4] count the sure matches, the doubtful ones and the numbers of solutions.
     """
-    scratch = _scratch(index, settings[0])
+    scratch = _scratch(index, settings)
     graph = make_graph(_most_edges(batch.edges))
     walked = settings[2] if settings[3] else 1
     walk = Walk(np.empty(walked, np.int32), np.zeros(walked, np.int32), np.zeros(3, np.int64))
     world = World(graph, batch.values, batch.words, batch.closure, walk)
-    counts, before = state[1:4], np.zeros(3, np.int64)
+    counts, before = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    _copy(state[1:], counts)
     current = np.int32(-1)
     for candidate in range(state[0], len(candidates.publication)):
         if candidates.publication[candidate] != current:
             current = candidates.publication[candidate]
             fill(graph, batch.edges, current, settings[1])
             walk.state[2] = settings[3] and _has_subclasses(graph, np.int32(batch.closure.subclass_of))
-        before[:] = counts
+        _copy(counts, before)
         scratch.state[2], scratch.state[4] = candidate + 1, 0
         if not _search(index, candidates.structure[candidate], current, world, scratch, found, counts):
-            counts[:] = before
-            state[0] = candidate
-            return
+            _copy(before, counts)
+            break
         candidates.cost[candidate] = scratch.state[4]
-    state[0] = len(candidates.publication)
+        state[0] = candidate + 1
+    _copy(counts, state[1:])

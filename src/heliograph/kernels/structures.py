@@ -60,7 +60,8 @@ def _look_around(edges: Edges, first: int, last: int, colours: Any) -> None:
     """Colours each variable by its edges, and those by their colours; the sum does not depend on their order."""
     before = np.zeros(len(colours), np.uint64)
     for _ in range(_ROUNDS):
-        before[:] = colours
+        for variable in range(len(colours)):
+            before[variable] = colours[variable]
         for edge in range(first, last):
             subject, predicate, object = edges.subject[edge], edges.predicate[edge], edges.object[edge]
             of_subject, of_predicate, of_object = (
@@ -71,6 +72,17 @@ def _look_around(edges: Edges, first: int, last: int, colours: Any) -> None:
             _tint(colours, subject, _ONE, of_predicate, of_object)
             _tint(colours, predicate, _TWO, of_subject, of_object)
             _tint(colours, object, _THREE, of_predicate, of_subject)
+
+
+@kernel()
+def _rank(colours: Hashes, names: Int16s) -> None:
+    """Numbers variables by their colours, equal ones in the order they have."""
+    for variable in range(len(colours)):
+        rank = 0
+        for other in range(len(colours)):
+            before = colours[other] < colours[variable] or (colours[other] == colours[variable] and other < variable)
+            rank += 1 if before else 0
+        names[variable] = rank
 
 
 @kernel()
@@ -132,10 +144,8 @@ def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, name
         start, count = variables[graph], variables[graph + 1] - variables[graph]
         colours = np.ones(count, np.uint64)
         _look_around(edges, first, last, colours)
-        ranks = np.argsort(colours, kind="mergesort")
-        for rank in range(count):
-            names[start + ranks[rank]] = rank
         own = names[start : start + count]
+        _rank(colours, own)
         for edge in range(first, last):
             out.subject[edge] = _renamed(edges.subject[edge], own)
             out.predicate[edge] = _renamed(edges.predicate[edge], own)
@@ -234,7 +244,8 @@ def _arrive(node: Any, step: int, reached: Any) -> None:
 @kernel()
 def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
     """After how many steps each variable is bound."""
-    reached[:variables] = -1
+    for variable in range(variables):
+        reached[variable] = -1
     for edge in range(edges.offsets[structure], edges.offsets[structure + 1]):
         step = edge - edges.offsets[structure] + 1
         _arrive(edges.subject[edge], step, reached)
@@ -247,7 +258,10 @@ def find_gates(
     edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, gates: Int32s
 ) -> None:
     """After how many steps all that members ask about is bound; with an inexact member (flag 1) that is everything."""
-    reached = np.zeros(max(1, variables.max() if len(variables) else 1), np.int32)
+    most = np.int64(1)
+    for structure in range(len(variables)):
+        most = max(most, np.int64(variables[structure]))
+    reached = np.zeros(most, np.int32)
     for structure in range(len(variables)):
         _reach(edges, structure, variables[structure], reached)
         gate = 0

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.filter_layout import Entries, Floats, Int64s
+from heliograph.kernels.filter_layout import ENTRY_HIGH, ENTRY_LOW, REACH, Floats, Int64s
 from heliograph.kernels.types import FLOATS, INT64S, NEW_FLOATS
 
 DEPTH = 128  # twice the depth of a table of 2^63 entries
@@ -26,7 +25,7 @@ def reach_of(high: Floats, offsets: Int64s, reach: Floats) -> None:
         _furthest(high, offsets[table], offsets[table + 1], reach)
 
 
-@kernel((FLOATS, int64, int64, NEW_FLOATS))
+@kernel()
 def _furthest(high: Floats, first: int, last: int, reach: Floats) -> None:
     """Parts from the smallest to the whole: a part is closed when both of its halves have been."""
     begins, ends, closing = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.zeros(DEPTH, np.bool_)
@@ -59,21 +58,19 @@ def start(stack: Int64s, first: int, last: int) -> Any:
 
 
 @kernel()
-def advance(entries: Entries, at: float, stack: Int64s, top: int) -> Any:
+def advance(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
     """Goes on until one entry is found that may hold the coordinate: the entry or -1, and the new height."""
     while top:
         begin, end = stack[top - 2], stack[top - 1]
         top -= 2
-        if begin >= end:
-            continue
         middle = (begin + end) // 2
-        if entries.reach[middle] < at:
+        if begin >= end or entries[middle, REACH] < at:
             continue
         stack[top], stack[top + 1] = begin, middle
         top += 2
-        if entries.low[middle] <= at:
+        if entries[middle, ENTRY_LOW] <= at:
             stack[top], stack[top + 1] = middle + 1, end
             top += 2
-            if entries.high[middle] >= at:
+            if entries[middle, ENTRY_HIGH] >= at:
                 return middle, top
     return np.int64(-1), top
