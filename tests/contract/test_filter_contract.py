@@ -1,4 +1,4 @@
-"""The filter speaks the protocol of the engines."""
+"""The filter speaks the protocol of the engines, whatever its algorithm."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import pytest
 
 from heliograph import Filter
 from heliograph.engine import Engine
+from heliograph.filter.engine import ALGORITHMS
 from tests.contract.engine import Explains, RefusesDuplicates, Scene
 
 
 class FilterScene(Scene):
     verb = "filter"
 
+    def __init__(self, algorithm: str | None = None) -> None:
+        self.algorithm = algorithm
+
     def engine(self) -> Engine:
-        return Filter()
+        return Filter() if self.algorithm is None else Filter(algorithm=self.algorithm)
 
     def load(self, path: Path) -> Engine:
         return Filter.load(path)
@@ -38,6 +42,6 @@ class FilterScene(Scene):
 
 
 class TestFilter(RefusesDuplicates, Explains):
-    @pytest.fixture
-    def scene(self) -> Scene:
-        return FilterScene()
+    @pytest.fixture(params=[None, *ALGORITHMS], ids=lambda algorithm: algorithm or "default")
+    def scene(self, request: pytest.FixtureRequest) -> Scene:
+        return FilterScene(request.param)
