@@ -43,7 +43,7 @@ _FAR_MOMENTS = (
     '"-0044-03-15"^^xsd:date',
     '"123456789-01-01T00:00:00Z"^^xsd:dateTime',
 )
-_TEXTS = ('"a"', '"ab"', '"Ab"', '""', '"a"@en', '"ab"@en', '"ab"@fr', '"é"')
+_TEXTS = ('"a"', '"ab"', '"Ab"', '""', '"a"@en', '"ab"@en', '"ab"@fr', '"é"', '"abcab"', '"xabc"@en', '"ABCé"')
 _BOOLEANS = ("true", "false", '"1"^^xsd:boolean')
 _ODD = ('"x"^^xsd:integer', '"x"^^<urn:t>', '"y"^^<urn:t>', '"2020"^^xsd:gYear')
 
@@ -81,8 +81,8 @@ names = st.sampled_from(NAMES + CLASSES + PROPERTIES)
 _order = st.sampled_from(["<", "<=", ">", ">="])
 _equality = st.sampled_from(["=", "!="])
 _flags = st.sampled_from(["", ', "i"'])
-_pieces = st.sampled_from(['"a"', '"b"', '"A"', '""', '"é"', '"urn:heliograph:A"', '"a"@en'])
-_expressions = st.sampled_from(['"^a"', '"B$"', '"a|é"', '"."', '"^urn:.*:[AK]$"'])
+_pieces = st.sampled_from(['"a"', '"b"', '""', '"é"', '"urn:heliograph:A"', '"a"@en', '"abc"', '"cab"@en', '"abcab"'])
+_expressions = st.sampled_from(['"^a"', '"B$"', '"a|é"', '"."', '"^urn:.*:[AK]$"', '"abc"', '"^abcab$"', '"abc*a?b"'])
 
 
 def constants(palette: Palette) -> st.SearchStrategy[str]:
@@ -121,7 +121,7 @@ def textual(draw: st.DrawFn, variable: str) -> str:
 def questions(draw: st.DrawFn, variable: str) -> str:
     """What a term is rather than where it lies."""
     asked = ["isIRI({0})", "isLiteral({0})", "BOUND({0})", "BOUND(?nowhere)", "{0}", "true", 'LANG({0}) = "en"']
-    asked += ["DATATYPE({0}) = xsd:integer", 'STR({0}) = "a"', 'LANG({0}) != ""']
+    asked += ["DATATYPE({0}) = xsd:integer", 'STR({0}) = "a"', 'LANG({0}) != ""', 'STR({0}) IN ("abcab", "A")']
     return draw(st.sampled_from(asked)).format(variable)
 
 
