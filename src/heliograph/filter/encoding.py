@@ -14,17 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from heliograph.baselines.solve import Graph, world
 from heliograph.errors import HeliographError, PublicationError
 from heliograph.filter.matcher import Publication
-from heliograph.model import Rejected
-from heliograph.publications import Publications, Triples
-from heliograph.tables.grouping import group_rows
+from heliograph.model import Rejected, Rejections
+from heliograph.publications import Publications, Triples, rebase
+from heliograph.tables.grouping import Groups, group_rows
 from heliograph.tables.items import as_table
 from heliograph.tables.reader import Whole
-from heliograph.tables.reads import Read
+from heliograph.tables.reads import Read, numbered
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position
@@ -32,6 +31,7 @@ from heliograph.vocabulary import CellIds, Vocabulary
 
 _DOCUMENTS = DOCUMENT_SUFFIXES + FEED_SUFFIXES
 _COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
+_NAMES = ["publication_id", *_COLUMNS]
 
 
 class Batch(NamedTuple):
@@ -44,15 +44,44 @@ class Batch(NamedTuple):
 def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
     if isinstance(items, Publications):
-        return Batch(items)
+        return Batch(rebase(items, vocabulary))
     if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
         return _encode_documents(str(items), vocabulary)
-    read = items if isinstance(items, (Read, Whole)) else as_table("publications", items)
+    if isinstance(items, (Read, Whole)):
+        return _encode_rows(items, vocabulary, prefixes)
+    return _encode_rows(_texts(items) or as_table("publications", items), vocabulary, prefixes)
+
+
+def _texts(items: Any) -> Read | None:
+    """An Arrow table whose columns are texts, plain or encoded: only their distinct cells need a look."""
+    table = pa.Table.from_batches([items]) if isinstance(items, pa.RecordBatch) else items
+    if not isinstance(table, pa.Table) or any(table.column_names.count(name) != 1 for name in _NAMES):
+        return None
+    ids, *terms = (table[name] for name in _NAMES)
+    if not all(_is_text(column.type) for column in (ids, *terms)):
+        return None
+    columns = [ids, *(column.dictionary_encode() for column in terms)]
+    try:
+        for column in columns:
+            column.validate(full=True)
+    except pa.ArrowInvalid:  # which rows to reject for that is `as_table`'s to say
+        return None
+    return Read(None, pa.table(columns, names=_NAMES), 1, Rejections(), numbered(1, table.num_rows))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
-    problems = _problems(read.table["publication_id"], cells)
+    groups = group_rows(read.table, "publication_id")
+    problems = _problems(groups, cells)
     rejected = (_reject(read, index, *problems[index]) for index in sorted(problems))
-    return Batch(_group(read.table, overlay, cells, problems), (*read.rejected, *rejected))
+    columns = Triples(*(cells[name].ids for name in _COLUMNS))
+    return Batch(_publications(groups, columns, overlay, list(problems)), (*read.rejected, *rejected))
 
 
 def _encode_documents(spec: str, vocabulary: Vocabulary) -> Batch:
@@ -77,14 +106,13 @@ def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
         yield Publication(publication_id, world(graph, taxonomy))
 
 
-def _problems(
-    ids: pa.ChunkedArray[pa.StringScalar], cells: Mapping[str, CellIds]
-) -> dict[int, tuple[str, HeliographError]]:
+def _problems(groups: Groups, cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
     """The first thing wrong with each bad row: the column, and the error."""
-    nameless = np.flatnonzero(pc.equal(ids.fill_null(pa.scalar("")), pa.scalar("")).to_numpy(zero_copy_only=False))
     unnamed = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
     problems: dict[int, tuple[str, HeliographError]] = {}
-    problems |= dict.fromkeys(nameless.tolist(), ("publication_id", unnamed))
+    for number in [number for number, id in enumerate(groups.ids) if not id]:
+        rows = groups.permutation[groups.offsets[number] : groups.offsets[number + 1]]
+        problems |= dict.fromkeys(rows.tolist(), ("publication_id", unnamed))
     for name, column in cells.items():
         for index, refused in column.errors:
             problems.setdefault(index, (name, refused))
@@ -97,15 +125,13 @@ def _reject(read: Read | Whole, index: int, column: str, error: HeliographError)
     return Rejected.of(placed, place.source or "publications", id or place.item)
 
 
-def _group(
-    table: pa.Table, vocabulary: Vocabulary, cells: Mapping[str, CellIds], problems: Mapping[int, Any]
-) -> Publications:
-    good = np.ones(table.num_rows, bool)
-    good[list(problems)] = False
-    groups = group_rows(table, "publication_id")
+def _publications(groups: Groups, columns: Triples, vocabulary: Vocabulary, bad: list[int]) -> Publications:
+    """The rows by publication without the bad ones; a publication of which nothing is left is none."""
+    good = np.ones(len(groups.permutation), np.bool_)
+    good[bad] = False
     kept = good[groups.permutation]
     sizes = np.diff(np.concatenate(([0], np.cumsum(kept)))[groups.offsets])
     ids = tuple(str(id) for id, size in zip(groups.ids, sizes.tolist(), strict=True) if size)
     offsets = np.concatenate(([0], np.cumsum(sizes[sizes > 0]))).astype(np.int64)
-    columns = (cells[name].ids[groups.permutation[kept]] for name in _COLUMNS)
-    return Publications(vocabulary, ids, offsets, Triples(*columns))
+    rows = groups.permutation[kept]
+    return Publications(vocabulary, ids, offsets, Triples(*(column[rows] for column in columns)))

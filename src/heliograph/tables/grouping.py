@@ -14,6 +14,7 @@ from heliograph.model import Rejections
 from heliograph.tables.reads import Read
 
 Numbers = npt.NDArray[np.int64]
+Cells = Any  # an Arrow array of texts, plain or encoded
 
 
 class Groups(NamedTuple):
@@ -25,12 +26,20 @@ class Groups(NamedTuple):
 
 
 def group_rows(table: pa.Table, column: str) -> Groups:
-    """Group rows by a column; groups come in the order of their first row."""
-    encoded = _codes(table, column)
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    counts = np.bincount(codes, minlength=len(encoded.dictionary))
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Groups(tuple(encoded.dictionary.to_pylist()), offsets, np.argsort(codes, kind="stable"))
+    """Group rows by a column; groups come in the order of their first row.
+
+    Where no id comes again after another one, which is usual, the rows are groups already and only runs are looked at.
+    """
+    cells = _together(table[column])
+    starts = _run_starts(cells)
+    runs = _encoded(cells.take(pa.array(starts)))
+    lengths = np.diff(starts, append=len(cells))
+    ids = tuple(runs.dictionary.to_pylist())
+    if len(ids) == len(starts):
+        return Groups(ids, np.append(starts, len(cells)), np.arange(len(cells)))
+    codes = np.repeat(runs.indices.to_numpy(zero_copy_only=False), lengths)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(ids)))))
+    return Groups(ids, offsets, np.argsort(codes, kind="stable"))
 
 
 def complete_publications(reads: Iterable[Read], column: str = "publication_id") -> Iterator[Read]:
@@ -49,7 +58,7 @@ def complete_publications(reads: Iterable[Read], column: str = "publication_id")
             continue
         if held:
             joined = _joined(held)
-            starts = _run_starts(joined.table, column)
+            starts = _run_starts(_together(joined.table[column]))
             yield from _pieces(joined, starts.tolist(), column)
             held = [_slice(joined, int(starts[-1]), joined.table.num_rows)]
     if held:
@@ -76,15 +85,27 @@ def _pieces(read: Read, starts: list[int], column: str) -> Iterator[Read]:
         yield _slice(read, first, starts[-1])
 
 
-def _run_starts(table: pa.Table, column: str) -> Numbers:
-    """Where the id differs from that of the row before; the first row counts."""
-    codes = _codes(table, column).indices.to_numpy(zero_copy_only=False)
-    return np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+def _run_starts(cells: Cells) -> Numbers:
+    """Where the id differs from that of the row before; the first row counts.
+
+    Encoded ids are compared by their numbers; a dictionary that lists an id twice may cut a run of it.
+    """
+    if cells.null_count:
+        cells = _encoded(cells)
+    numbers = cells.indices if pa.types.is_dictionary(cells.type) else cells
+    changes = pc.not_equal(numbers[1:], numbers[:-1]).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.concatenate((np.ones(min(len(cells), 1), np.bool_), changes)))
 
 
-def _codes(table: pa.Table, column: str) -> pa.DictionaryArray[Any, Any]:
-    """The column as numbers of its distinct cells, in the order of their first rows."""
-    return table[column].combine_chunks().dictionary_encode(null_encoding="encode")
+def _together(column: pa.ChunkedArray[Any]) -> Cells:
+    """The column in one piece."""
+    return column.unify_dictionaries().combine_chunks()
+
+
+def _encoded(cells: Cells) -> Any:
+    """The cells as numbers of the distinct ones, in the order of their first rows; null is one of them."""
+    plain = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+    return plain.dictionary_encode(null_encoding="encode")
 
 
 def _slice(read: Read, start: int, end: int) -> Read:
