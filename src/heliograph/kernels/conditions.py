@@ -69,7 +69,7 @@ def coordinate_of(values: Values, term: Any) -> Any:
 @kernel()
 def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
     code = domain_of(values, term)
-    if code == FLOAT:
+    if code % ROUNDED_CODE == FLOAT:
         return PERHAPS
     if code % ROUNDED_CODE != atoms[atom, DOMAIN]:
         return NO

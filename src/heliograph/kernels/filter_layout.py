@@ -119,6 +119,7 @@ class Closure(NamedTuple):
     pairs: Int64s  # 1 + (below << 32 | above), 0 is free
     rdf_type: int
     subclass_of: int
+    complete: int  # whether `ancestors` and `pairs` are there; else the rows are walked
 
 
 class Found(NamedTuple):

@@ -197,7 +197,7 @@ def _ask_table(index: Index, table: int, world: World, scratch: Scratch) -> None
         _stab_words(index, table, term, world, scratch)
     elif wanted >= IS_A:
         _stab_classes(index, table, term, world, scratch)
-    elif domain == FLOAT:
+    elif domain % ROUNDED_CODE == FLOAT:
         for entry in range(index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY]):
             _try(index, np.int64(index.entries[entry, MEMBER]), world, scratch)
     elif domain % ROUNDED_CODE == wanted:
@@ -448,11 +448,13 @@ def _scratch(index: Index, settings: Int64s) -> Scratch:
 
 
 @kernel()
-def _has_subclasses(graph: Graph, predicate: Any) -> Any:
-    found = False
+def _is_walked(graph: Graph, closure: Closure) -> Any:
+    """Whether classes must be walked to: the publication has sub-classes of its own, or there is no closure."""
+    walked = 1 - closure.complete
     for edge in range(graph.size[0]):
-        found |= graph.predicate[edge] == predicate
-    return found
+        if graph.predicate[edge] == closure.subclass_of:
+            walked = 1
+    return walked
 
 
 @kernel()
@@ -489,7 +491,7 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
         if candidates.publication[candidate] != current:
             current = candidates.publication[candidate]
             fill(graph, batch.edges, current, settings[1])
-            walk.state[2] = settings[3] and _has_subclasses(graph, np.int32(batch.closure.subclass_of))
+            walk.state[2] = _is_walked(graph, batch.closure) if settings[3] else 0
         _copy(counts, before)
         scratch.state[2], scratch.state[4] = candidate + 1, 0
         if not _search(index, candidates.structure[candidate], current, world, scratch, found, counts):

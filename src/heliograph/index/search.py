@@ -1,0 +1,160 @@
+"""Searching a segment: candidates, then verification, both in kernels that write into room made here.
+
+Room is a guess; a kernel that runs out of it says how far it came and is called again with more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from heliograph.index.arrays import fixed
+from heliograph.index.segment import Segment
+from heliograph.index.words import text_keys
+from heliograph.kernels.filter_layout import (
+    Closure,
+    Edges,
+    Found,
+    Int32s,
+    Int64s,
+    Values,
+    Words,
+)
+from heliograph.publications import Publications
+
+
+class Doubtful(NamedTuple):
+    """A member that may match; with the solution to be judged, or without one if the whole query must decide."""
+
+    publication: int
+    member: int
+    solution: Int32s | None
+
+
+@dataclass(slots=True)
+class Hits:
+    """What was found in one segment."""
+
+    segment: Segment
+    publication: Int32s
+    number: Int64s
+    doubtful: Sequence[Doubtful]
+    candidates: int  # pairs of subscription and publication
+    searched: tuple[Int32s, Int32s] = field(repr=False)  # structures, and edges looked at for each
+    lookup_ns: int
+    verify_ns: int
+
+
+class Batch(NamedTuple):
+    """Publications made ready for any number of segments."""
+
+    publications: Publications
+    edges: Edges
+    values: Values
+    closure: Closure
+    terms: int  # ids run below this
+
+    def words(self) -> Words:
+        """The text keys of every term of the batch."""
+        ids = np.unique(np.concatenate(self.publications.triples)) if len(self.edges.subject) else np.zeros(0, np.int32)
+        term = self.publications.vocabulary.term
+        keys = [text_keys(term(id).value) for id in ids.tolist()]
+        offsets = np.concatenate(([0], np.cumsum([len(each) for each in keys], dtype=np.int64))).astype(np.int64)
+        return Words(ids.astype(np.int32), offsets, np.array([key for each in keys for key in each], np.float64))
+
+
+_NO_WORDS = Words(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.float64))
+
+
+def search(segment: Segment, batch: Batch, stamp: int) -> Hits:
+    """The subscriptions of a segment that the publications match, as they were in the version `stamp`."""
+    started = time.perf_counter_ns()
+    publications, structures = _look_up(segment, batch.edges)
+    found_ns = time.perf_counter_ns()
+    counts = segment.alive[structures] if len(structures) else np.zeros(0, np.int32)
+    verified = _verify(segment, batch, (publications, structures), stamp)
+    return Hits(
+        segment,
+        verified.publication,
+        verified.number,
+        verified.doubtful,
+        int(counts.sum()),
+        (structures, verified.cost),
+        found_ns - started,
+        time.perf_counter_ns() - found_ns,
+    )
+
+
+def _look_up(segment: Segment, edges: Edges) -> tuple[Int32s, Int32s]:
+    from heliograph.kernels.lookup import look_up
+
+    parts: list[tuple[Int32s, Int32s]] = []
+    state, last, room = np.zeros(3, np.int64), len(edges.offsets) - 1, 4096
+    while state[0] < last:
+        publications, structures = np.empty(room, np.int32), np.empty(room, np.int32)
+        look_up(segment.keys, edges, segment.alive, int(state[0]), publications, structures, state)
+        parts.append((publications[: state[1]], structures[: state[1]]))
+        room = max(2 * room, 2 * int(state[2]))
+    return _joined(parts, 0), _joined(parts, 1)
+
+
+def _joined(parts: list[tuple[Int32s, Int32s]], column: int) -> Int32s:
+    columns = [part[column] for part in parts]
+    return columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0, np.int32), *columns])
+
+
+class _Verified(NamedTuple):
+    publication: Int32s
+    number: Int64s
+    doubtful: list[Doubtful]
+    cost: Int32s
+
+
+def _verify(segment: Segment, batch: Batch, found: tuple[Int32s, Int32s], stamp: int) -> _Verified:
+    from heliograph.kernels import matching
+
+    cost, room = np.zeros(len(found[0]), np.int32), 2 * len(found[0]) + 64
+    candidates = matching.Candidates(fixed(found[0]), fixed(found[1]), cost)
+    words = fixed(batch.words() if segment.needs.words else _NO_WORDS)
+    given = matching.Batch(batch.edges, batch.values, words, batch.closure)
+    needs = segment.needs
+    settings = np.array([stamp, needs.lists, batch.terms, needs.classes, needs.steps, needs.variables], np.int64)
+    parts: list[tuple[Int32s, Int64s]] = []
+    doubtful: list[Doubtful] = []
+    state = np.zeros(4, np.int64)
+    while state[0] < len(cost):
+        out = _room(room, needs.variables)
+        state[1:] = 0
+        matching.verify(segment.index, given, candidates, settings, out, state)
+        parts.append((out.publication[: state[1]], out.number[: state[1]]))
+        doubtful += _doubtful(segment, out, int(state[2]))
+        room *= 4
+    if len(parts) == 1:
+        return _Verified(*parts[0], doubtful, cost)
+    joined = (np.concatenate([empty, *(part[i] for part in parts)]) for i, empty in enumerate(_EMPTY))
+    return _Verified(*joined, doubtful, cost)
+
+
+_EMPTY = (np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+def _room(room: int, variables: int) -> Found:
+    return Found(
+        np.empty(room, np.int32),
+        np.empty(room, np.int64),
+        np.empty(3 * room, np.int32),
+        np.empty(max(room, variables), np.int32),
+    )
+
+
+def _doubtful(segment: Segment, found: Found, count: int) -> list[Doubtful]:
+    """Each doubtful hit with its solution in the order of the member's own variables."""
+    rows = []
+    for publication, member, begin in found.doubtful[: 3 * count].reshape(-1, 3).tolist():
+        names = segment.names.numbers[segment.names.offsets[member] : segment.names.offsets[member + 1]]
+        rows.append(Doubtful(publication, member, None if begin < 0 else found.solutions[begin + names]))
+    return rows
