@@ -16,6 +16,7 @@ from heliograph.syntax.pattern_rows import UNBOUND, WRONG, EdgeRows, Groups, Int
 from heliograph.terms import Variable
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
+_FEW = 64  # rows up to which reading them is faster than finding out which need not be read
 _ANY = -3  # stands for a variable that need not be bound
 _IS_COMPARISON = np.array([operator in COMPARISONS for operator in OPERATORS] + [False] * (256 - len(OPERATORS)))
 
@@ -38,6 +39,8 @@ def _at(error: HeliographError, table: str, row: int, column: str) -> Heliograph
 def _first(groups: Groups, wrong: _Flags) -> list[tuple[int, int]]:
     """The groups that have wrong rows, and the first of them as it was sorted."""
     positions = np.flatnonzero(wrong)
+    if not len(positions):
+        return []
     owners, first = np.unique(groups.owners[positions], return_index=True)
     return list(zip(owners.tolist(), positions[first].tolist()))
 
@@ -77,14 +80,18 @@ def limit_faults(limits: LimitRows, edges: EdgeRows) -> dict[int, HeliographErro
     if not len(limits.variable):
         return {}
     readings = _read(limits)
-    lacking = [~_bound(edges, limits.groups.owners, needs) for needs in _needs(limits, edges, readings)]
-    wrong = _first(limits.groups, np.logical_or.reduce(lacking))
-    return {owner: _limit_fault(limits, readings, position, bool(lacking[0][position])) for owner, position in wrong}
+    lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, readings))
+    wrong = _first(limits.groups, lacking[0] | lacking[1])
+    return {owner: _limit_fault(limits, readings, position, bool(lacking[0, position])) for owner, position in wrong}
 
 
 def _read(limits: LimitRows) -> _Readings:
     """Reads every distinct row except variables compared with bare integers: nothing can be wrong with those."""
-    sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG) & bare_integers(limits.values)[limits.value]
+    sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG)
+    if len(sure) > _FEW:
+        sure &= bare_integers(limits.values)[limits.value]
+    else:
+        sure[:] = False
     positions = np.flatnonzero(~sure)
     numbers = np.full(len(sure), -1, np.int64)
     if not len(positions):
@@ -97,15 +104,12 @@ def _read(limits: LimitRows) -> _Readings:
     return _Readings(numbers, [limits.reader.read(limits.row(row)) for row in rows])
 
 
-def _needs(limits: LimitRows, edges: EdgeRows, readings: _Readings) -> list[Ints]:
+def _needs(limits: LimitRows, edges: EdgeRows, readings: _Readings) -> Ints:
     """For each row the variables that must be bound, as two columns of codes; a wrong row has an unbound one."""
-    columns = []
-    for place in (0, 1):
-        codes = [_need(each, place, edges) for each in readings.found]
-        default = limits.variable if place == 0 else np.full(len(limits.variable), _ANY)
-        table = np.array([*codes, 0], np.int64)
-        columns.append(np.where(readings.numbers < 0, default, table[readings.numbers]))
-    return columns
+    read = [[_need(each, place, edges) for each in readings.found] + [_ANY] for place in (0, 1)]
+    needs: Ints = np.array(read, np.int64)[:, readings.numbers]
+    needs[0] = np.where(readings.numbers < 0, limits.variable, needs[0])
+    return needs
 
 
 def _need(reading: Constraint | CellProblem, place: int, edges: EdgeRows) -> int:
@@ -121,8 +125,18 @@ def _bound(edges: EdgeRows, owners: Ints, needs: Ints) -> _Flags:
     is_variable = np.array([type(node) is Variable for node in edges.known] + [False])
     rows = [np.flatnonzero(is_variable[codes]) for codes in edges.codes]
     known = [edges.groups.owners[at].astype(np.int64) * width + codes[at] for at, codes in zip(rows, edges.codes)]
-    bound: _Flags = (needs == _ANY) | (needs >= 0) & np.isin(wanted, np.concatenate(known))
+    bound: _Flags = (needs == _ANY) | (needs >= 0) & _is_in(wanted, np.concatenate(known))
     return bound
+
+
+def _is_in(wanted: Ints, known: Ints) -> _Flags:
+    """As np.isin, whose sorting takes longer than a few comparisons."""
+    found: _Flags
+    if wanted.size * known.size <= _FEW**2:
+        found = (wanted[..., None] == known).any(axis=-1)
+    else:
+        found = np.isin(wanted, known)
+    return found
 
 
 def _limit_fault(limits: LimitRows, readings: _Readings, position: int, at_first: bool) -> HeliographError:
