@@ -13,7 +13,7 @@ subscription's constants in their places and values there that satisfy the const
 
 The mends: instances are homomorphisms (SEED_NOTES, filter 1). All nodes being variables, the instances of a
 subgraph may be exponentially many (SEED_NOTES, filter 2): beyond `MOST_INSTANCES` it is given up, and the subscriptions
-that go through it are decided by backtracking, one by one.
+that go through it are decided one by one, by joining what the publication holds for each of their edges.
 
 Candidates are the subscriptions whose last edge was tried, and those behind a subgraph that was given up.
 """
@@ -24,11 +24,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from heliograph.baselines.binding_tables import BindingTable, joins, star_table
 from heliograph.baselines.filter_entries import Entries, Entry, IndexVersion, in_order
 from heliograph.baselines.gm_constraints import check_constraints
 from heliograph.baselines.gm_subscription import Edge, Vertex
 from heliograph.baselines.graph import Triple
-from heliograph.baselines.solve import Plan
 from heliograph.baselines.steps import World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Classes
@@ -154,11 +154,19 @@ class Descent:
         return in_order(entry for subgraph in tried for entry in subgraph.endings if entry.lives(self._stamp))
 
     def matches(self, entry: Entry) -> bool:
-        graph, (subgraph, vertices) = entry.graph, self._network.placed(entry)
+        plan = entry.graph.plan
+        return self._embeds(entry) and (plan is None or plan.matches(self.world))
+
+    def _embeds(self, entry: Entry) -> bool:
+        """Whether the subscription's edges and constraints can be met."""
+        subgraph, vertices = self._network.placed(entry)
         if subgraph in self.given_up:
-            return (graph.plan or Plan.of(entry.subscription.query)).matches(self.world)
-        fitting = any(_fits(entry, vertices, found, self.world.classes) for found in self.instances[subgraph])
-        return fitting and (graph.plan is None or graph.plan.matches(self.world))
+            return joins(entry.graph, map(self._star_table, entry.graph.edges), self.world.classes)
+        return any(_fits(entry, vertices, found, self.world.classes) for found in self.instances[subgraph])
+
+    def _star_table(self, edge: Edge) -> BindingTable:
+        source, target = (vertex if isinstance(vertex, Term) else None for vertex in (edge.source, edge.target))
+        return star_table(edge, [(s, o) for s, _, o in self.world.graph.match(source, edge.label, target)])
 
 
 def _extensions(instance: Instance, step: Step, world: World) -> Iterator[Instance]:
