@@ -82,6 +82,8 @@ def _parts(asked: Asked) -> list[Asked]:
 
 def _box(asked: Asked, intern: Intern) -> Box:
     """The box of a part: its connectives are run on a stack, operands first."""
+    if not isinstance(asked.expression, _CONNECTIVES):
+        return box_of(asked.expression, asked.wanted, intern)
     done: list[Box] = []
     for each, operands in reversed(_prefix(asked)):
         if operands is None:

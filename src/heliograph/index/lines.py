@@ -13,10 +13,8 @@ value to a double, an exact number before, so where both cut at one coordinate a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from math import inf
-from operator import itemgetter
 from typing import NamedTuple
 
 from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
@@ -67,42 +65,54 @@ def complement(line: Line) -> Line:
 
 
 def union(lines: Sequence[Line]) -> Line:
-    """What is in any of the lines, in one sweep over their breaks."""
-    if WHOLE in lines:
-        return WHOLE
-    cut = [line for line in lines if line.breaks]
-    if len(cut) < 2:
-        return cut[0] if cut else EMPTY
-    return _tidy(any(line.before for line in cut), _sweep(cut))
+    """What is in any of the lines."""
+    return _joined(lines, True)
 
 
 def intersection(lines: Sequence[Line]) -> Line:
     """What is in all of the lines."""
-    if EMPTY in lines:
-        return EMPTY
-    cut = [line for line in lines if line.breaks]
+    return _joined(lines, False)
+
+
+def _joined(lines: Sequence[Line], ruling: bool) -> Line:
+    """Union and intersection mirror each other: in is what rules where one line suffices, out where all are needed."""
+    cut = []
+    for line in lines:
+        if line.breaks:
+            cut.append(line)
+        elif line.before == ruling:
+            return line
     if len(cut) < 2:
-        return cut[0] if cut else WHOLE
-    return complement(union([complement(line) for line in cut]))
+        return cut[0] if cut else EMPTY if ruling else WHOLE
+    before = any(line.before == ruling for line in cut) == ruling
+    return _tidy(before, _sweep(cut, ruling))
 
 
-def _sweep(lines: Sequence[Line]) -> Iterator[Break]:
-    """The breaks of a union; where another line runs through, everything at a break is in."""
-    inside = [line.before for line in lines]
-    count = sum(inside)
-    events = sorted((each.at, number, each) for number, line in enumerate(lines) for each in line.breaks)
-    for at, group in groupby(events, itemgetter(0)):
-        through, cut, state = count, 0, OUT
-        for _, number, each in group:
-            through -= inside[number]
-            count += each.after - inside[number]
-            inside[number] = each.after
-            cut, state = cut | each.cut, max(state, each.state)
+def _sweep(lines: Sequence[Line], ruling: bool) -> list[Break]:
+    """The breaks of the joined lines, in one pass; where a line that rules runs through, nothing changes at a break."""
+    breaks: list[Break] = []
+    rules = [line.before == ruling for line in lines]
+    count = sum(rules)
+    strongest = max if ruling else min
+    events = sorted([(each[0], number, each) for number, line in enumerate(lines) for each in line.breaks])
+    position, last = 0, len(events)
+    while position < last:
+        at = events[position][0]
+        through, cut, state = count, 0, OUT if ruling else IN
+        while position < last and events[position][0] == at:
+            _, number, each = events[position]
+            follows = each.after == ruling
+            through -= rules[number]
+            count += follows - rules[number]
+            rules[number] = follows
+            cut, state = cut | each.cut, strongest(state, each.state)
+            position += 1
         if not through:
-            yield Break(at, cut, state, count > 0)
+            breaks.append(Break(at, cut, state, (count > 0) == ruling))
+    return breaks
 
 
-def _tidy(before: bool, breaks: Iterable[Break]) -> Line:
+def _tidy(before: bool, breaks: list[Break]) -> Line:
     """Without the breaks at which nothing changes for any value."""
     kept: list[Break] = []
     inside = before

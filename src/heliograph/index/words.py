@@ -10,6 +10,7 @@ a listed length, for the whole text a checksum of it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from enum import IntEnum
 from zlib import crc32
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 SHORTEST = 3  # characters of a needle that has a key
 _LENGTHS = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # of the pieces at both ends of a text that have keys
 _FEW = 256  # up to this many characters, keys that come twice cost less than looking for them
-_SALT = 1 << 40  # keys of different kinds lie apart, all below 2**53
+_START, _END, _WHOLE = 1 << 40, 2 << 40, 3 << 40  # keys of different kinds lie apart, all below 2**53
 _MIXER, _DROPPED = np.uint64(0x9E3779B97F4A7C15), np.uint64(24)  # mixing a trigram leaves 40 bits of 64
 
 # The rarer the letters, the fewer texts share a trigram; signs that addresses are full of count as the most common.
@@ -41,25 +42,26 @@ class Piece(IntEnum):
 def needle_key(needle: str, piece: Piece = Piece.ANYWHERE) -> int | None:
     """The key that every text has that passes the test; None if the needle is too short to have one."""
     if piece is Piece.WHOLE:
-        return _checksum(needle, piece)
+        return _WHOLE + crc32(_coded(needle))
     if len(needle) < SHORTEST:
         return None
     if piece is Piece.ANYWHERE:
-        return int(_trigrams(_rarest(needle))[0])
+        return int(_trigrams(_coded(_rarest(needle)))[0])
     length = max(length for length in _LENGTHS if length <= len(needle))
-    return _checksum(needle[:length] if piece is Piece.START else needle[-length:], piece)
+    if piece is Piece.START:
+        return _START + crc32(_coded(needle[:length]))
+    return _END + crc32(_coded(needle[-length:]))
 
 
 def text_keys(text: str) -> list[int]:
     """All keys of a text; some may come twice."""
-    keys = [_checksum(text, Piece.WHOLE)]
+    coded = _coded(text)
+    keys = [_WHOLE + crc32(coded)]
     if len(text) < SHORTEST:
         return keys
-    for length in _LENGTHS:
-        if length > len(text):
-            break
-        keys += (_checksum(text[:length], Piece.START), _checksum(text[-length:], Piece.END))
-    inner = _trigrams(text)
+    for length in _LENGTHS[: bisect_right(_LENGTHS, len(text))]:
+        keys += (_START + crc32(coded[: 4 * length]), _END + crc32(coded[-4 * length :]))
+    inner = _trigrams(coded)
     keys += (inner if len(text) <= _FEW else np.unique(inner)).tolist()
     return keys
 
@@ -84,12 +86,13 @@ def _rarest(needle: str) -> str:
     return needle[start : start + 3]
 
 
-def _trigrams(text: str) -> npt.NDArray[np.uint64]:
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+def _coded(text: str) -> bytes:
+    """Four bytes a character, so that pieces are slices."""
+    return text.encode("utf-32-le", "surrogatepass")
+
+
+def _trigrams(coded: bytes) -> npt.NDArray[np.uint64]:
+    codes = np.frombuffer(coded, np.dtype("<u4")).astype(np.uint64)
     packed = codes[:-2] << np.uint64(42) | codes[1:-1] << np.uint64(21) | codes[2:]
     mixed: npt.NDArray[np.uint64] = packed * _MIXER >> _DROPPED
     return mixed
-
-
-def _checksum(text: str, piece: Piece) -> int:
-    return _SALT * piece + crc32(text.encode("utf-8", "surrogatepass"))
