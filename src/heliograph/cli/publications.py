@@ -8,6 +8,7 @@ their first row, files in the order of their names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,18 +71,20 @@ def _with_documents(
 ) -> Iterator[Batch]:
     """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
     from heliograph.feeds.assembly import publish
-    from heliograph.feeds.documents import read_source
+    from heliograph.feeds.bundles import read_sources
     from heliograph.feeds.interning import Interner
 
     interner = Interner(publications.vocabulary)
-    readings, done = [], 0
+    readings: list[Reading] = []
+    done = 0
     with collector_paused():
-        for source in sources:
-            if source.name in ends:
+        for is_table, run in groupby(sources, key=lambda source: source.name in ends):
+            if not is_table:
+                readings += read_sources(run, interner)
+                continue
+            for source in run:
                 readings.append(_reading(some(publications, done, ends[source.name])))
                 done = ends[source.name]
-            else:
-                readings.append(read_source(source, interner))
     for documents in publish(readings, interner, MOST):
         if documents.rejected:
             yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)

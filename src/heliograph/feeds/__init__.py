@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.feeds.assembly import Documents, publish
+from heliograph.feeds.bundles import read_sources
 from heliograph.feeds.documents import read_source
 from heliograph.feeds.interning import Interner
 from heliograph.syntax.bulk import collector_paused
@@ -28,7 +29,7 @@ def read_documents(sources: Sequence[Source], vocabulary: Vocabulary, *, batch: 
     """
     interner = Interner(vocabulary)
     with collector_paused():
-        readings = [read_source(source, interner) for source in sources]
+        readings = list(read_sources(sources, interner))
     yield from publish(readings, interner, batch)
 
 

@@ -25,16 +25,28 @@ _TURTLE = re.compile(rb"\s*(?:@prefix|@base|prefix\s+[\w.-]*:|base\s+<)", re.IGN
 def read_source(source: Source, interner: Interner) -> Reading:
     """The publications of a source, with what was refused in it; never raises for what it holds."""
     try:
-        if source.suffix in _XML_SUFFIXES:
-            return _read_xml(open_xml(source), interner)
-        if source.suffix in SYNTAXES:
-            document = open_text(source)
-            _check_start(document)
-            return read_rdf(document, source.suffix, interner)
-        fix = f"give a file that ends in {' '.join((*DOCUMENT_SUFFIXES, *FEED_SUFFIXES))}"
-        raise DocumentError("HG-309", "neither a document nor a feed", place=Place(source.name), fix=fix)
+        return read_document(open_document(source), interner)
     except HeliographError as error:
         return nothing([Rejected.of(error, source.name)])
+
+
+def open_document(source: Source) -> Document:
+    """A source as its suffix says; raises where it cannot be opened."""
+    if source.suffix in _XML_SUFFIXES:
+        return open_xml(source)
+    if source.suffix in SYNTAXES:
+        return open_text(source)
+    fix = f"give a file that ends in {' '.join((*DOCUMENT_SUFFIXES, *FEED_SUFFIXES))}"
+    raise DocumentError("HG-309", "neither a document nor a feed", place=Place(source.name), fix=fix)
+
+
+def read_document(document: Document, interner: Interner) -> Reading:
+    """The publications of a document; raises where it is none at all."""
+    suffix = document.source.suffix
+    if suffix in _XML_SUFFIXES:
+        return _read_xml(document, interner)
+    _check_start(document)
+    return read_rdf(document, suffix, interner)
 
 
 def _check_start(document: Document) -> None:

@@ -31,7 +31,13 @@ Codes = npt.NDArray[np.int32]
 _LESS, _QUOTE, _BACKSLASH = b'<"\\'
 _IRI, _LITERAL = TermKind.IRI, TermKind.LITERAL  # members of an enumeration are slow to look up
 _UNLABELLED = re.compile(r"[a-f][0-9a-f]{19,31}|anon[0-9]+")  # pyoxigraph writes 128 random bits in hexadecimal
+_MAYBE_UNLABELLED = re.compile(rb"_:(?:[a-f][0-9a-f]{19}|anon[0-9])")
 _new = tuple.__new__  # `Term(…)` by its own constructor takes half as long again
+
+
+def has_own_blanks(lines: bytes) -> bool:
+    """Whether lines may hold a blank node that gets another name in each document; all others keep theirs."""
+    return _MAYBE_UNLABELLED.search(lines) is not None
 
 
 class Interner:

@@ -33,18 +33,30 @@ def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callab
     """
     syntax = SYNTAXES[suffix]
     rejected: list[Rejected] = []
-    interner.begin()
     try:
         lines = as_lines(document, syntax, rejected)
-        width = QUADS if syntax.quads else TRIPLES
-        groups = _grouped(lines, width)
-        codes = [interned(blocks, width, interner, document.name, rejected).codes for blocks in groups]
+        return read_lines(Lines(document.name, lines, QUADS if syntax.quads else TRIPLES), interner, rejected)
     except HeliographError as error:
         if error.place.line is None:
             is_parsed = error.code == "HG-302"  # else it was refused because parsing it would be dangerous
             error.place = locate() if locate and is_parsed else Place(document.name)
         return nothing([*rejected, Rejected.of(error, document.name)])
-    return _reading(document.name, np.concatenate([np.empty((0, width), np.int32), *codes]), interner, rejected)
+
+
+class Lines(NamedTuple):
+    """A document as N-Triples or N-Quads of one shape, in blocks: see `lines`."""
+
+    name: str
+    blocks: Iterable[bytes]
+    width: Width
+
+
+def read_lines(lines: Lines, interner: Interner, rejected: list[Rejected]) -> Reading:
+    """The publications of a document that has become lines; what is refused in them adds to `rejected`."""
+    name, blocks, width = lines
+    interner.begin()
+    codes = [interned(group, width, interner, name, rejected).codes for group in _grouped(blocks, width)]
+    return _reading(name, np.concatenate([np.empty((0, width), np.int32), *codes]), interner, rejected)
 
 
 def _grouped(lines: Iterable[bytes], width: Width) -> Iterator[list[Texts]]:

@@ -132,7 +132,8 @@ def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) ->
         except (SyntaxError, DocumentError):
             lines = enumerate(block.splitlines(keepends=True), number)
             yield b"".join(_one(line, syntax, document.name, row, rejected) for row, line in lines)
-        number += block.count(b"\n")
+        if end < len(document.data):
+            number += block.count(b"\n")
 
 
 def _cuts(data: Bytes) -> Iterator[tuple[int, int]]:

@@ -33,7 +33,7 @@ class Source(NamedTuple):
     @property
     def suffix(self) -> str:
         """The suffix that decides how it is read, in lower case; empty for a pipe."""
-        return "" if self.path is None else self.path.suffix.lower()
+        return "" if self.path is None else os.path.splitext(self.path)[1].lower()
 
     @property
     def is_pipe(self) -> bool:
@@ -90,21 +90,20 @@ def _below(folder: Path) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         for name in files:
-            path = Path(parent, name)
+            path = os.path.join(parent, name)
             if not name.startswith((".", "_")) and os.path.isfile(path):  # no error where we may not look
-                yield path.relative_to(folder).as_posix()
+                yield Path(path).relative_to(folder).as_posix()
 
 
 def _glob(pattern: str, suffixes: Collection[str]) -> list[Source]:
     """Files that match, and what lies in folders that match, each once."""
     found: dict[str, Source] = {}
     for text in glob.iglob(pattern, recursive=True):
-        path = Path(text)
-        if path.is_dir():
-            inside = [Source(source.path, os.path.join(text, source.name)) for source in _folder(path, suffixes)]
+        if os.path.isdir(text):
+            inside = [Source(source.path, os.path.join(text, source.name)) for source in _folder(Path(text), suffixes)]
             found |= {os.path.normpath(source.name): source for source in inside}
-        elif path.is_file() and _fits(path, suffixes):
-            found[os.path.normpath(text)] = Source(path, text)
+        elif _fits(text, suffixes) and os.path.isfile(text):
+            found[os.path.normpath(text)] = Source(Path(text), text)
     return sorted(found.values(), key=lambda source: source.name)
 
 
