@@ -200,4 +200,4 @@ OPERATORS = tuple(_READERS)
 
 def bare_integers(values: pa.Array[Any]) -> npt.NDArray[np.bool_]:
     """Which cells are integers that a float64 holds exactly. Any variable may be compared with one."""
-    return np.asarray(pc.match_substring_regex(values, "^[+-]?[0-9]{1,15}$").fill_null(False))
+    return np.asarray(pc.match_substring_regex(values, "^-?[0-9]{1,15}$").fill_null(False))

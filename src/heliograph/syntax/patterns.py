@@ -57,6 +57,11 @@ class Rows(NamedTuple):
     owners: Offsets
     offsets: Offsets
 
+    def of(self, one: int) -> list[int]:
+        """Where the rows of one of them stand."""
+        rows: list[int] = self.positions[self.offsets[one] : self.offsets[one + 1]].tolist()
+        return rows
+
 
 class PatternSet:
     """The subscriptions of pattern tables. Number i is called `names[i]`; if it is not in `errors`, it has the edges
