@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +79,13 @@ def test_terms_without_an_order_lie_for_themselves() -> None:
     name = plain_name("A")
     assert intervals([ValueConstraint("<=", name)]) == intervals([ValueConstraint("=", name)])
     assert point(literal("NaN", "http://www.w3.org/2001/XMLSchema#double")) is None
+
+
+def test_integers_beyond_a_double_lie_at_its_end() -> None:
+    huge = number("9" * 400)
+    assert point(huge) == (("number",), (0, math.inf))
+    assert point(number("-" + "9" * 400)) == (("number",), (0, -math.inf))
+    assert inside(intervals([ValueConstraint("<", number("9" * 401))]) or (), huge)
 
 
 bounds: st.SearchStrategy[Bound] = st.one_of(
