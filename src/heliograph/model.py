@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -152,16 +152,19 @@ def slowest(entries: Iterable[Slow]) -> tuple[Slow, ...]:
     return tuple(sorted(sums.values(), key=lambda entry: (-entry.steps, entry.subscription_id))[:10])
 
 
+Texts: TypeAlias = "Sequence[str | None] | pa.Array[Any]"  # an array is half the time
+
+
 class Columns(NamedTuple):
     """Notifications as numbers: each is a subscription and a publication, by their places in these lists."""
 
     subscription: npt.NDArray[np.integer[Any]]
     publication: npt.NDArray[np.integer[Any]]
-    subscription_ids: Sequence[str]
-    subscribers: Sequence[str | None]
-    publication_ids: Sequence[str]
+    subscription_ids: Texts
+    subscribers: Texts
+    publication_ids: Texts
     verb: str
-    evidence: Sequence[str | None] | None = None
+    evidence: Texts | None = None
 
     def table(self) -> pa.Table:
         size, text = len(self.subscription), pa.string()

@@ -18,9 +18,8 @@ from heliograph.cli.run import Intake, Run
 from heliograph.filter.encoding import encode
 from heliograph.publications import Publications, Triples
 from heliograph.syntax.bulk import collector_paused
-from heliograph.tables.grouping import complete_publications
+from heliograph.tables.grouping import complete_publications, run_starts
 from heliograph.tables.reader import Whole, read_all, read_table
-from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.vocabulary import Vocabulary
 
@@ -36,19 +35,14 @@ def read_publications(spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, 
     if sources[0].is_pipe:
         reads = run.checked("--publications", read_table("publications", sources))
         for read in complete_publications(reads):
-            yield from cut(read, _starts(read), run.pace)
+            starts = run_starts(read.table, "publication_id")
+            yield from cut(read, starts.tolist(), run.pace)
         return
     intake = Intake("--publications")
     for batch in _in_order(sources, vocabulary, prefixes, run.pace):
         intake.note(batch.size, batch.rejected)
         yield batch
     intake.check()
-
-
-def _starts(read: Read) -> list[int]:
-    """The first row of each publication; each is one run of rows."""
-    ids = read.table["publication_id"].to_pylist()
-    return [row for row, id in enumerate(ids) if row == 0 or id != ids[row - 1]]
 
 
 def _in_order(

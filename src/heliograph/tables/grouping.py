@@ -31,7 +31,7 @@ def group_rows(table: pa.Table, column: str) -> Groups:
     Where no id comes again after another one, which is usual, the rows are groups already and only runs are looked at.
     """
     cells = _together(table[column])
-    starts = _run_starts(cells)
+    starts = _starts(cells)
     runs = _encoded(cells.take(pa.array(starts)))
     lengths = np.diff(starts, append=len(cells))
     ids = tuple(runs.dictionary.to_pylist())
@@ -58,7 +58,7 @@ def complete_publications(reads: Iterable[Read], column: str = "publication_id")
             continue
         if held:
             joined = _joined(held)
-            starts = _run_starts(_together(joined.table[column]))
+            starts = run_starts(joined.table, column)
             yield from _pieces(joined, starts.tolist(), column)
             held = [_slice(joined, int(starts[-1]), joined.table.num_rows)]
     if held:
@@ -85,11 +85,13 @@ def _pieces(read: Read, starts: list[int], column: str) -> Iterator[Read]:
         yield _slice(read, first, starts[-1])
 
 
-def _run_starts(cells: Cells) -> Numbers:
-    """Where the id differs from that of the row before; the first row counts.
+def run_starts(table: pa.Table, column: str) -> Numbers:
+    """The rows where the id differs from that of the row before; the first row counts."""
+    return _starts(_together(table[column]))
 
-    Encoded ids are compared by their numbers; a dictionary that lists an id twice may cut a run of it.
-    """
+
+def _starts(cells: Cells) -> Numbers:
+    """Encoded ids are compared by their numbers; a dictionary that lists an id twice may cut a run of it."""
     if cells.null_count:
         cells = _encoded(cells)
     numbers = cells.indices if pa.types.is_dictionary(cells.type) else cells
