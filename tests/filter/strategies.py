@@ -17,6 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from heliograph import Filter
+from heliograph.filter.engine import ALGORITHMS
 from heliograph.terms import Position, parse_cell
 from tests.filter.conditions import (
     CLASSES,
@@ -31,6 +32,8 @@ from tests.filter.conditions import (
     token,
 )
 from tests.filter.conditions import names as any_names
+
+RIVALS = tuple(name for name in ALGORITHMS if name != "naive")  # what is measured against the naive algorithm
 
 Cells = tuple[str, str, str]
 Row = tuple[str, ...]

@@ -21,7 +21,7 @@ from heliograph.filter.engine import ALGORITHMS
 from heliograph.model import Notification, Notifications
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary
-from tests.filter.strategies import Interest, Workload, examples, subscribe, workloads
+from tests.filter.strategies import RIVALS, Interest, Workload, examples, subscribe, workloads
 
 BINDINGS = 3
 
@@ -113,28 +113,28 @@ def changes(draw: st.DrawFn) -> tuple[Workload, list[int], list[int]]:
 @examples(100)
 @given(workloads())
 def test_in_batches_and_one_by_one(workload: Workload) -> None:
-    for algorithm in ALGORITHMS:
+    for algorithm in RIVALS:
         check_batches(algorithm, workload)
 
 
 @examples(50)
 @given(workloads())
 def test_however_the_publications_arrive(workload: Workload) -> None:
-    for algorithm in ALGORITHMS:
+    for algorithm in RIVALS:
         check_ways(algorithm, workload)
 
 
 @examples(40)
 @given(changes())
 def test_after_changes_and_when_loaded(change: tuple[Workload, list[int], list[int]]) -> None:
-    for algorithm in ALGORITHMS:
+    for algorithm in RIVALS:
         check_changes(algorithm, *change)
 
 
 @examples(15)
 @given(workloads(most=80))
 def test_with_large_families(workload: Workload) -> None:
-    for algorithm in ALGORITHMS:
+    for algorithm in RIVALS:
         check_batches(algorithm, workload)
 
 
