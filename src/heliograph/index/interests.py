@@ -1,7 +1,8 @@
 """Graph-pattern interests as flat columns: what an index is built from.
 
-An interest is a set of plain edges and a conjunction of conditions on single variables. A node is a term id, or `~v` for
-the variable number v; variables are numbered by first appearance in the interest's edges (subject, predicate, object).
+An interest is a set of plain edges and a conjunction of conditions on single variables. A node is a term id, or `~v`
+for the variable number v; variables are numbered by first appearance in the interest's edges (subject, predicate,
+object).
 A conjunct asks that a variable's value lie in one of its atoms; an atom is a domain and an interval of coordinates
 (`index.domains`). The law: if an interest is neither `INEXACT` nor `COMPLEX`, a publication matches it exactly if its
 edges have a homomorphism under which every conjunct holds. Otherwise edges and conjuncts are only necessary.

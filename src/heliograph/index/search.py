@@ -72,9 +72,9 @@ _NO_WORDS = Words(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.f
 
 def search(segment: Segment, batch: Batch, stamp: int) -> Hits:
     """The subscriptions of a segment that the publications match, as they were in the version `stamp`."""
-    started = time.perf_counter_ns()
+    started = time.thread_time_ns()
     publications, structures = _look_up(segment, batch.edges)
-    found_ns = time.perf_counter_ns()
+    found_ns = time.thread_time_ns()
     counts = segment.alive[structures] if len(structures) else np.zeros(0, np.int32)
     verified = _verify(segment, batch, (publications, structures), stamp)
     return Hits(
@@ -85,7 +85,7 @@ def search(segment: Segment, batch: Batch, stamp: int) -> Hits:
         int(counts.sum()),
         (structures, verified.cost),
         found_ns - started,
-        time.perf_counter_ns() - found_ns,
+        time.thread_time_ns() - found_ns,
     )
 
 

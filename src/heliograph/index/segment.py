@@ -171,6 +171,9 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
     sizes = np.diff(grouped.offsets)
     scanned = sizes - np.bincount(choice.structure[choice.chosen >= 0], minlength=count)
     gates = _gates(ordered.steps, grouped, flags, members, variable)
+    first = grouped.offsets[:-1]
+    asks = (sizes == 1) & (members[first + 1] > members[first])
+    plain = (sizes == 1) & ~asks & (flags[first] == 0)
     structures = rows_of(
         ordered.steps.offsets[:-1],
         np.diff(ordered.steps.offsets),
@@ -181,6 +184,8 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
         scanned,
         tables.offsets[:-1],
         np.diff(tables.offsets),
+        asks,
+        plain,
         dtype=np.int32,
     )
     return Index(

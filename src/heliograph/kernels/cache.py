@@ -66,9 +66,8 @@ def kernel(*signatures: tuple[Any, ...]) -> Callable[[_FUNCTION], _FUNCTION]:
     from numba import njit
 
     if not signatures:
-        return cast(
-            "Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-        )
+        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options))
 
     def declare(function: _FUNCTION) -> _FUNCTION:
         with _numba_cache():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heliograph.kernels.adjacency import BY_SP, Graph, first, following, holds
+from heliograph.kernels.adjacency import BY_SP, first, following, holds, part
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.edges import mixed
 from heliograph.kernels.filter_layout import Closure, Int32s, Int64s
@@ -63,11 +63,11 @@ def _visit(walk: Walk, term: Any) -> None:
 
 
 @kernel()
-def _visit_edges(walk: Walk, graph: Graph, term: Any, predicate: Any) -> None:
+def _visit_edges(walk: Walk, graph: Int32s, term: Any, predicate: Any) -> None:
     edge = first(graph, BY_SP, term, predicate, np.int32(-1))
     while edge >= 0:
-        if graph.subject[edge] == term and graph.predicate[edge] == predicate:
-            _visit(walk, graph.object[edge])
+        if part(graph, edge, 0) == term and part(graph, edge, 1) == predicate:
+            _visit(walk, part(graph, edge, 2))
         edge = following(graph, BY_SP, edge)
 
 
@@ -79,7 +79,7 @@ def _visit_parents(walk: Walk, closure: Closure, term: Any) -> None:
 
 
 @kernel()
-def _climb(walk: Walk, closure: Closure, graph: Graph, begin: int) -> None:
+def _climb(walk: Walk, closure: Closure, graph: Int32s, begin: int) -> None:
     """Everything above the terms reached from number `begin` on, along rows and the publication's own edges."""
     place = begin
     while place < walk.state[0]:
@@ -90,7 +90,7 @@ def _climb(walk: Walk, closure: Closure, graph: Graph, begin: int) -> None:
 
 
 @kernel()
-def gather_types(closure: Closure, graph: Graph, walk: Walk, term: int, direct: int) -> None:
+def gather_types(closure: Closure, graph: Int32s, walk: Walk, term: int, direct: int) -> None:
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -101,7 +101,7 @@ def gather_types(closure: Closure, graph: Graph, walk: Walk, term: int, direct: 
 
 
 @kernel()
-def gather_superclasses(closure: Closure, graph: Graph, walk: Walk, term: int) -> None:
+def gather_superclasses(closure: Closure, graph: Int32s, walk: Walk, term: int) -> None:
     """Writes into walk.reached everything above a term."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -121,7 +121,7 @@ def _visit_ancestors(walk: Walk, closure: Closure, term: Any) -> None:
 
 
 @kernel()
-def _climb_all(walk: Walk, closure: Closure, graph: Graph, term: int) -> None:
+def _climb_all(walk: Walk, closure: Closure, graph: Int32s, term: int) -> None:
     if walk.state[2]:
         _climb(walk, closure, graph, 0)
         return
@@ -135,7 +135,7 @@ def _reached(walk: Walk, term: Any) -> Any:
 
 
 @kernel()
-def is_a(closure: Closure, graph: Graph, walk: Walk, term: Any, kind: Any) -> Any:
+def is_a(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
     """Whether a term is an instance of a class or of one below it."""
     if walk.state[2]:
         gather_types(closure, graph, walk, term, 0)
@@ -144,15 +144,15 @@ def is_a(closure: Closure, graph: Graph, walk: Walk, term: Any, kind: Any) -> An
         return True
     edge = first(graph, BY_SP, np.int32(term), np.int32(closure.rdf_type), np.int32(-1))
     while edge >= 0:
-        own = graph.subject[edge] == term and graph.predicate[edge] == closure.rdf_type
-        if own and (graph.object[edge] == kind or _above(closure, graph.object[edge], kind)):
+        own = part(graph, edge, 0) == term and part(graph, edge, 1) == closure.rdf_type
+        if own and (part(graph, edge, 2) == kind or _above(closure, part(graph, edge, 2), kind)):
             return True
         edge = following(graph, BY_SP, edge)
     return False
 
 
 @kernel()
-def is_direct(closure: Closure, graph: Graph, term: Any, kind: Any) -> Any:
+def is_direct(closure: Closure, graph: Int32s, term: Any, kind: Any) -> Any:
     """Whether a row or an `rdf:type` edge leads from a term to a class."""
     if term < len(closure.parent_offsets) - 1:
         for place in range(closure.parent_offsets[term], closure.parent_offsets[term + 1]):
@@ -162,7 +162,7 @@ def is_direct(closure: Closure, graph: Graph, term: Any, kind: Any) -> Any:
 
 
 @kernel()
-def is_below(closure: Closure, graph: Graph, walk: Walk, term: Any, kind: Any) -> Any:
+def is_below(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
     """Whether a term is a sub-class of a class, at any distance."""
     if walk.state[2]:
         gather_superclasses(closure, graph, walk, term)

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heliograph.kernels.adjacency import GRAPH, Graph
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.classes import WALK, Walk, is_a, is_below, is_direct
+from heliograph.kernels.classes import Walk, is_a, is_below, is_direct
 from heliograph.kernels.filter_layout import (
     ATOM_FLAGS,
     COORDINATE,
@@ -28,10 +27,11 @@ from heliograph.kernels.filter_layout import (
     Floats,
     Index,
     Int32s,
+    Int64s,
     Values,
     Words,
 )
-from heliograph.kernels.types import CLOSURE, VALUES, WORDS, named
+from heliograph.kernels.searching import value
 
 NO, SURE, PERHAPS = 0, 1, 2
 FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  # index.domains.Domain
@@ -41,14 +41,11 @@ LOW_OPEN, HIGH_OPEN, ROUNDED = 1, 2, 4  # index.interests
 class World(NamedTuple):
     """What conditions are asked of: one publication, the values of its terms and the taxonomy."""
 
-    graph: Graph
+    graph: Int32s
     values: Values
     words: Words
     closure: Closure
     walk: Walk
-
-
-WORLD = named(World, GRAPH, VALUES, WORDS, CLOSURE, WALK)
 
 
 @kernel()
@@ -116,11 +113,11 @@ def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
 
 
 @kernel()
-def accepts(index: Index, member: int, world: World, binding: Int32s) -> Any:
+def accepts(index: Index, member: int, world: World, path: Int64s) -> Any:
     """Whether a solution satisfies everything that a member asks."""
     answer = SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
-        found = satisfies(index, conjunct, world, binding[index.conjuncts[conjunct, VARIABLE]])
+        found = satisfies(index, conjunct, world, value(path, index.conjuncts[conjunct, VARIABLE]))
         if found == NO:
             return NO
         answer = max(answer, found)

@@ -59,7 +59,8 @@ class Keys(NamedTuple):
 
 # The columns of the packed arrays. A kernel is compiled in a fraction of the time, and reads one line of the cache
 # instead of several, if what belongs together is one row of one array.
-FIRST_STEP, STEPS, VARIABLES, GATE, FIRST_MEMBER, MEMBERS, SCANNED, FIRST_TABLE, TABLES = range(9)  # of structures
+FIRST_STEP, STEPS, VARIABLES, GATE, FIRST_MEMBER, MEMBERS, SCANNED, FIRST_TABLE, TABLES, ASKS, PLAIN = range(11)
+# (of structures; ASKS: one member, which asks something of variables; PLAIN: one member, which asks nothing)
 SUBJECT, PREDICATE, OBJECT, MODE = range(4)  # of steps
 FIRST_CONJUNCT, FLAGS = range(2)  # of members
 VARIABLE, FIRST_ATOM = range(2)  # of conjuncts

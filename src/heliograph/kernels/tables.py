@@ -51,14 +51,14 @@ def _furthest(high: Floats, first: int, last: int, reach: Floats) -> None:
 
 
 @kernel()
-def start(stack: Int64s, first: int, last: int) -> Any:
+def open_table(stack: Int64s, first: int, last: int) -> Any:
     """Begins a search of a table; returns the height of the stack."""
     stack[0], stack[1] = first, last
     return 2
 
 
 @kernel()
-def advance(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
+def find(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
     """Goes on until one entry is found that may hold the coordinate: the entry or -1, and the new height."""
     while top:
         begin, end = stack[top - 2], stack[top - 1]
