@@ -1,7 +1,8 @@
 """The constraint rows of pattern sets as conjuncts, whole columns at a time.
 
-Ranges of numbers are intersected by sorting: the rows on one variable of one subscription become one interval. The
-others are compiled once for each distinct list of constraints. The law: the conjuncts are those of the subscription's
+Ranges of numbers are intersected by sorting: the rows on one variable of one subscription become one interval. Each
+class is a conjunct by itself. Subscriptions that ask anything else are compiled, those with the same constraints once.
+The law: the conjuncts are those of the subscription's
 query, because every variable of a constraint stands in one of its plain edges.
 """
 
@@ -22,7 +23,7 @@ from heliograph.index.domains import Domain, place_of
 from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, Atoms, Interests, gather, offsets_of
 from heliograph.syntax.constraints import OPERATORS, Constraint, bare_integers
 from heliograph.syntax.patterns import PatternSet, Rows
-from heliograph.syntax.query import Form, Pattern, Query, TriplePattern
+from heliograph.syntax.query import ClassPattern, Form, Node, Pattern, Query, TriplePattern
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Variable, parse_cell, value_of
 from heliograph.vocabulary import Vocabulary
@@ -49,21 +50,53 @@ class Asked(NamedTuple):
 
 def asked_of(patterns: PatternSet, rows: Int64s, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Asked:
     """What the constraints of these subscriptions ask."""
-    limits = patterns.limit_rows(rows)
-    ranges, ranged = _ranges(patterns, limits, len(rows))
-    others = np.flatnonzero(~ranged & (np.diff(limits.offsets) > 0))
-    if not len(others):
-        return ranges
-    return _joined(ranges, _compiled(patterns, limits, others, vocabulary, taxonomy))
+    asking = _Asking(patterns, patterns.limit_rows(rows), len(rows))
+    numbers, classes = _numbers_in(asking), _classes_in(asking, vocabulary)
+    plain: Flags = np.bincount(asking.rows.owners, np.isnan(numbers) & (classes < 0), asking.size) == 0
+    ranges = _ranges(asking, np.flatnonzero(plain[asking.rows.owners] & ~np.isnan(numbers)), numbers)
+    plain[ranges.owner[ranges.low > ranges.high]] = False
+    parts = [_of_ranges(asking, ranges, plain)]
+    if (classes >= 0).any():
+        parts.append(_of_classes(asking, np.flatnonzero(plain[asking.rows.owners] & (classes >= 0)), classes))
+    if not plain.all():
+        parts.append(_compiled(asking, np.flatnonzero(~plain), vocabulary, taxonomy))
+    return _joined(parts)
 
 
-def _joined(first: Asked, second: Asked) -> Asked:
-    pairs: zip[tuple[Int64s, Int64s]] = zip(first[:3], second[:3], strict=True)
-    owner, code, sizes = (np.concatenate(pair) for pair in pairs)
+class _Asking(NamedTuple):
+    """The constraint rows of `size` subscriptions."""
+
+    patterns: PatternSet
+    rows: Rows
+    size: int
+
+    @property
+    def variable(self) -> Int64s:
+        return self.patterns.limits.variable[self.rows.positions].astype(np.int64)
+
+    @property
+    def operator(self) -> npt.NDArray[np.uint8]:
+        return self.patterns.limits.operator[self.rows.positions]
+
+    @property
+    def value(self) -> npt.NDArray[np.int32]:
+        return self.patterns.limits.value[self.rows.positions]
+
+
+def _joined(parts: Sequence[Asked]) -> Asked:
+    if len(parts) == 1:
+        return parts[0]
+    owner = np.concatenate([part.owner for part in parts])
+    sizes = np.concatenate([part.sizes for part in parts])
     order = np.argsort(owner, kind="stable")
     at, _ = ragged(offsets_of(sizes), order)
-    atoms = take(chain_atoms([first.atoms, second.atoms]), at)
-    return Asked(owner[order], code[order], sizes[order], atoms, first.flags | second.flags)
+    return Asked(
+        owner[order],
+        np.concatenate([part.code for part in parts])[order],
+        sizes[order],
+        take(chain_atoms([part.atoms for part in parts]), at),
+        np.bitwise_or.reduce([part.flags for part in parts]),
+    )
 
 
 def take(atoms: Atoms, at: Int64s) -> Atoms:
@@ -87,22 +120,6 @@ _FROM, _TO = _which("=", ">", ">="), _which("=", "<", "<=")
 _OVER, _UNDER = _which(">"), _which("<")
 
 
-def _ranges(patterns: PatternSet, limits: Rows, count: int) -> tuple[Asked, Flags]:
-    """The subscriptions all of whose constraints are bounds by exact numbers, and which those are."""
-    variable, operator, value = (column[limits.positions] for column in patterns.limits)
-    bounding = _FROM[operator] | _TO[operator]
-    numbers = _numbers(patterns.values, np.unique(value[bounding]))[value]
-    plain: Flags = np.bincount(limits.owners, ~bounding | np.isnan(numbers), count) == 0
-    at = np.flatnonzero(plain[limits.owners])
-    found = _intervals(limits.owners[at], variable[at].astype(np.int64), operator[at], numbers[at])
-    plain[found.owner[found.low > found.high]] = False
-    kept = np.flatnonzero(plain[found.owner])
-    number = np.full(len(kept), Domain.NUMBER, np.uint8)
-    atoms = Atoms(number, found.low[kept], found.high[kept], found.flags[kept])
-    ones = np.ones(len(kept), np.int64)
-    return Asked(found.owner[kept], found.code[kept], ones, atoms, np.zeros(count, np.uint8)), plain
-
-
 class _Intervals(NamedTuple):
     """One interval for each variable of each subscription; low is above high where nothing lies between."""
 
@@ -113,22 +130,40 @@ class _Intervals(NamedTuple):
     flags: npt.NDArray[np.uint8]
 
 
-def _intervals(owner: Int64s, code: Int64s, operator: npt.NDArray[np.integer], at: Floats) -> _Intervals:
+def _ranges(asking: _Asking, at: Int64s, numbers: Floats) -> _Intervals:
     """Intersects the bounds on one variable: the innermost count, and of equal ones the open."""
-    if not len(owner):
-        none = np.zeros(0)
-        return _Intervals(owner, code, none, none, none.astype(np.uint8))
-    order = np.lexsort((code, owner))
-    owner, code, operator, at = owner[order], code[order], operator[order], at[order]
+    if not len(at):
+        none, nobody = np.zeros(0), np.zeros(0, np.int64)
+        return _Intervals(nobody, nobody, none, none, none.astype(np.uint8))
+    at = at[np.lexsort((asking.variable[at], asking.rows.owners[at]))]
+    owner, code, operator, number = asking.rows.owners[at], asking.variable[at], asking.operator[at], numbers[at]
     first = np.flatnonzero(np.append(True, (owner[1:] != owner[:-1]) | (code[1:] != code[:-1])))
     sizes = np.diff(np.append(first, len(owner)))
-    low = np.maximum.reduceat(np.where(_FROM[operator], at, -np.inf), first)
-    high = np.minimum.reduceat(np.where(_TO[operator], at, np.inf), first)
-    over = np.logical_or.reduceat(_OVER[operator] & (at == np.repeat(low, sizes)), first)
-    under = np.logical_or.reduceat(_UNDER[operator] & (at == np.repeat(high, sizes)), first)
+    low = np.maximum.reduceat(np.where(_FROM[operator], number, -np.inf), first)
+    high = np.minimum.reduceat(np.where(_TO[operator], number, np.inf), first)
+    over = np.logical_or.reduceat(_OVER[operator] & (number == np.repeat(low, sizes)), first)
+    under = np.logical_or.reduceat(_UNDER[operator] & (number == np.repeat(high, sizes)), first)
     low = np.where((low == high) & (over | under), np.inf, low)
-    flags = (over * LOW_OPEN + under * HIGH_OPEN).astype(np.uint8)
-    return _Intervals(owner[first], code[first], low, high, flags)
+    return _Intervals(owner[first], code[first], low, high, (over * LOW_OPEN + under * HIGH_OPEN).astype(np.uint8))
+
+
+def _of_ranges(asking: _Asking, ranges: _Intervals, plain: Flags) -> Asked:
+    kept = np.flatnonzero(plain[ranges.owner])
+    number = np.full(len(kept), Domain.NUMBER, np.uint8)
+    atoms = Atoms(number, ranges.low[kept], ranges.high[kept], ranges.flags[kept])
+    return _one_each(asking, ranges.owner[kept], ranges.code[kept], atoms)
+
+
+def _one_each(asking: _Asking, owner: Int64s, code: Int64s, atoms: Atoms) -> Asked:
+    """Conjuncts of one atom."""
+    return Asked(owner, code, np.ones(len(owner), np.int64), atoms, np.zeros(asking.size, np.uint8))
+
+
+def _numbers_in(asking: _Asking) -> Floats:
+    """The number that a row bounds its variable by; not-a-number where it does no such thing."""
+    bounding = _FROM[asking.operator] | _TO[asking.operator]
+    value = asking.value
+    return np.where(bounding, _numbers(asking.patterns.values, np.unique(value[bounding]))[value], np.nan)
 
 
 def _numbers(values: pa.Array[Any], wanted: npt.NDArray[np.integer]) -> Floats:
@@ -151,6 +186,37 @@ def _exact(text: str) -> float:
     return coordinate if domain == Domain.NUMBER and not rounded and isfinite(coordinate) else np.nan
 
 
+# --- classes ----------------------------------------------------------------------------------------------------
+
+_CLASS_DOMAINS = {"is-a": Domain.IS_A, "subclass-of": Domain.SUBCLASS_OF, "superclass-of": Domain.SUPERCLASS_OF}
+_IS_CLASS = _which(*_CLASS_DOMAINS)
+_DOMAIN_OF = np.array([_CLASS_DOMAINS.get(operator, 0) for operator in OPERATORS], np.uint8)
+
+
+def _classes_in(asking: _Asking, vocabulary: Vocabulary) -> Int64s:
+    """The id of the class that a row asks for; -1 where it asks for none, or for a variable."""
+    at = np.flatnonzero(_IS_CLASS[asking.operator])
+    _, first, number = np.unique(asking.value[at], return_index=True, return_inverse=True)
+    rows = asking.rows.positions[at[first]].tolist()
+    kinds = [_class(asking.patterns.constraint(row)) for row in rows]
+    ids = [-1 if isinstance(kind, Variable) else vocabulary.intern(kind) for kind in kinds]
+    classes = np.full(len(asking.rows.positions), -1, np.int64)
+    classes[at] = np.array(ids, np.int64)[number]
+    return classes
+
+
+def _class(constraint: Constraint) -> Node:
+    assert isinstance(constraint.pattern, ClassPattern)
+    _, subject, object = constraint.pattern
+    return object if subject == constraint.needs[0] else subject
+
+
+def _of_classes(asking: _Asking, at: Int64s, classes: Int64s) -> Asked:
+    ids = classes[at].astype(np.float64)
+    atoms = Atoms(_DOMAIN_OF[asking.operator[at]], ids, ids, np.zeros(len(at), np.uint8))
+    return _one_each(asking, asking.rows.owners[at], asking.variable[at], atoms)
+
+
 # --- anything else ----------------------------------------------------------------------------------------------
 
 
@@ -161,23 +227,23 @@ class _Lists(NamedTuple):
     codes: Int64s
 
 
-def _compiled(patterns: PatternSet, limits: Rows, wanted: Int64s, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Asked:
+def _compiled(asking: _Asking, wanted: Int64s, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Asked:
     """What the others ask: those with the same constraints ask the same."""
-    numbers, firsts = _alike(patterns, limits, wanted)
-    lists = [[patterns.constraint(row) for row in limits.of(one)] for one in firsts]
+    patterns = asking.patterns
+    numbers, firsts = _alike(asking, wanted)
+    lists = [[patterns.constraint(row) for row in asking.rows.of(one)] for one in firsts]
     names = [list(dict.fromkeys([name for each in constraints for name in each.needs])) for constraints in lists]
     alone = [interest_of(_query(*each), vocabulary, taxonomy) for each in zip(names, lists, strict=True)]
     codes = {node: code for code, node in enumerate(patterns.nodes) if type(node) is Variable}
     asked = [codes[own[number]] for own, each in zip(names, alone, strict=True) for number, _ in each.conjuncts]
     found = _Lists(gather(alone, range(len(alone))), np.array(asked, np.int64))
-    return _spread(found, wanted, numbers, len(limits.offsets) - 1)
+    return _spread(found, wanted, numbers, asking.size)
 
 
-def _alike(patterns: PatternSet, limits: Rows, wanted: Int64s) -> tuple[Int64s, list[int]]:
+def _alike(asking: _Asking, wanted: Int64s) -> tuple[Int64s, list[int]]:
     """The distinct lists of constraints: the number of each wanted subscription's, and the first that has each."""
-    variable, operator, value = (column[limits.positions].astype(np.int64) for column in patterns.limits)
-    key = (variable * len(OPERATORS) + operator) * len(patterns.values) + value
-    keys, bounds = key.tolist(), limits.offsets.tolist()
+    key = (asking.variable * len(OPERATORS) + asking.operator) * len(asking.patterns.values) + asking.value
+    keys, bounds = key.tolist(), asking.rows.offsets.tolist()
     known: dict[tuple[int, ...], int] = {}
     numbers: list[int] = []
     firsts: list[int] = []

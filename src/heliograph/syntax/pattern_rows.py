@@ -73,13 +73,16 @@ def _group(names: list[str], owners: Ints) -> Groups:
 def _owners(ids: pa.ChunkedArray[Any], numbers: dict[str, int]) -> Ints:
     """The group of each row; names that have none yet are given the next number."""
     codes, texts = _distinct(ids.cast(pa.string()) if pa.types.is_dictionary(ids.type) else ids)
-    names = map(name_of, [*texts, None] if _has_nulls(codes) else texts)
+    names = _decoded([*texts, None] if _has_nulls(codes) else texts)
     owners: Ints = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)[codes]
     return owners
 
 
-def name_of(text: Text) -> str:
-    return text.decode(errors="replace") if isinstance(text, bytes) else text or ""
+def _decoded(texts: list[Text]) -> list[str]:
+    """Names, where a null is an empty one."""
+    if set(map(type, texts)) <= {str}:
+        return cast(list[str], texts)
+    return [text.decode(errors="replace") if isinstance(text, bytes) else text or "" for text in texts]
 
 
 # --- patterns ---------------------------------------------------------------------------------------------------
@@ -199,8 +202,7 @@ def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Constraints) ->
 def _texts(cells: Cells) -> Distinct:
     """As `distinct`, all of it text; a null is the last of the texts."""
     codes, texts = _distinct(cells)
-    decoded: list[Text] = [None if text is None else name_of(text) for text in texts]
-    return Distinct(np.where(codes < 0, len(texts), codes) if _has_nulls(codes) else codes, [*decoded, None])
+    return Distinct(np.where(codes < 0, len(texts), codes) if _has_nulls(codes) else codes, [*_decoded(texts), None])
 
 
 def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int:
