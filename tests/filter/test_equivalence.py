@@ -110,28 +110,28 @@ def changes(draw: st.DrawFn) -> tuple[Workload, list[int], list[int]]:
     return workload, gone, draw(st.lists(st.sampled_from(gone), unique=True)) if gone else []
 
 
-@examples(100)
+@examples(60)
 @given(workloads())
 def test_in_batches_and_one_by_one(workload: Workload) -> None:
     for algorithm in RIVALS:
         check_batches(algorithm, workload)
 
 
-@examples(50)
+@examples(25)
 @given(workloads())
 def test_however_the_publications_arrive(workload: Workload) -> None:
     for algorithm in RIVALS:
         check_ways(algorithm, workload)
 
 
-@examples(40)
+@examples(25)
 @given(changes())
 def test_after_changes_and_when_loaded(change: tuple[Workload, list[int], list[int]]) -> None:
     for algorithm in RIVALS:
         check_changes(algorithm, *change)
 
 
-@examples(15)
+@examples(12)
 @given(workloads(most=80))
 def test_with_large_families(workload: Workload) -> None:
     for algorithm in RIVALS:

@@ -46,7 +46,7 @@ def _evidence(notification: Notification) -> dict[str, list[dict[str, str]]]:
     return shown
 
 
-@examples(150)
+@examples(100)
 @given(workloads(TAME, most=10))
 def test_pyoxigraph_agrees(workload: Workload) -> None:
     check_agrees(workload)

@@ -113,7 +113,7 @@ def test_a_version_outlives_its_subscriptions(algorithm: str) -> None:
     """What was published against an engine does not change with it later."""
     chronicle = Chronicle(Filter(algorithm=algorithm), seed=6)
     results = []
-    for _ in range(60):
+    for _ in range(40):
         chronicle.change()
         results.append((chronicle.versions[-1], chronicle.engine.publish(DOCUMENTS)))
     assert all(_ids(found, "d") == _ids(found, "e") == live for live, found in results)
