@@ -171,6 +171,7 @@ def test_what_is_known_without_a_variable() -> None:
     false, true = literal("false", XSD_BOOLEAN), literal("true", XSD_BOOLEAN)
     assert conditions_of([true, Compare("<", FIVE, NINE)], VOCABULARY.intern) == Conditions((), exact=True)
     assert conditions_of([false], VOCABULARY.intern).never
+    assert conditions_of([In(Call("STR", (X,)), (), negated=True)], VOCABULARY.intern) == Conditions((), exact=False)
     assert conditions_of([Compare("<", X, Negate(ABC))], VOCABULARY.intern).never  # always an error
     assert conjuncts(Compare("<", X, Arithmetic("+", FIVE, FIVE))) == conjuncts(
         Compare("<", X, literal("10", XSD_INTEGER))
