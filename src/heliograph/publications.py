@@ -63,12 +63,15 @@ def rebase(publications: Publications, vocabulary: Vocabulary) -> Publications:
         return publications
     overlay = vocabulary.overlay()
     common = _shared(own, overlay)
-    foreign = [column >= common for column in publications.triples]
-    ids = np.unique(np.concatenate([column[rows] for column, rows in zip(publications.triples, foreign, strict=True)]))
-    known = np.array(overlay.intern_many([own.term(id) for id in ids.tolist()]), np.int32)
+    foreign = [np.flatnonzero(column >= common) for column in publications.triples]
+    known = np.zeros(len(own) - common, np.int32)  # a table of places: sorting takes five times as long
+    for column, rows in zip(publications.triples, foreign, strict=True):
+        known[column[rows] - common] = 1
+    met = np.flatnonzero(known)
+    known[met] = overlay.intern_many([own.term(id) for id in (met + common).tolist()])
     columns = [column.copy() for column in publications.triples]
     for column, rows in zip(columns, foreign, strict=True):
-        column[rows] = known[np.searchsorted(ids, column[rows])]
+        column[rows] = known[column[rows] - common]
     return publications._replace(vocabulary=overlay, triples=Triples(*columns))
 
 
