@@ -18,7 +18,7 @@ import pyarrow as pa
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.syntax.bulk import collector_paused
-from heliograph.syntax.constraints import Constraints
+from heliograph.syntax.pattern_cells import Reader
 from heliograph.syntax.pattern_tables import Selection, tables_of
 from heliograph.syntax.patterns import PatternSet, read_patterns
 from heliograph.syntax.query import Query
@@ -133,7 +133,7 @@ class Subscriptions:
         self.prefixes: Mapping[str, str] = {**PREFIXES, **(prefixes or {})}
         self._by_id: dict[str, Subscription] = {}
         self._next = 0
-        self._reader = Constraints(self.prefixes)
+        self._reader = Reader(self.prefixes)
 
     def __len__(self) -> int:
         return len(self._by_id)

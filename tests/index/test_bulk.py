@@ -17,7 +17,7 @@ from heliograph.index.bulk import interests_of
 from heliograph.index.compiling import interest_of
 from heliograph.index.interests import Atom, Interest, Interests
 from heliograph.subscriptions import Subscriptions
-from heliograph.syntax.constraints import Constraints
+from heliograph.syntax.pattern_cells import Reader
 from heliograph.syntax.patterns import PatternSet, read_patterns
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import plain_name
@@ -36,7 +36,7 @@ def table(names: Sequence[str], rows: Iterable[Row]) -> pa.Table:
 
 
 def pattern_set(patterns: Iterable[Row], constraints: Iterable[Row] = ()) -> PatternSet:
-    return read_patterns(table(PATTERNS, patterns), table(CONSTRAINTS, constraints), Constraints())
+    return read_patterns(table(PATTERNS, patterns), table(CONSTRAINTS, constraints), Reader())
 
 
 def single(interests: Interests, number: int) -> Interest:
@@ -149,7 +149,7 @@ def test_ranges_are_intersected(constraints: list[Row]) -> None:
 @pytest.mark.parametrize("options", [{}, {"constraints": 0.5}, {"classes": 20}, {"one_structure": True}], ids=str)
 def test_workloads(options: dict[str, Any]) -> None:
     made = generate_filter(subscriptions=300, publications=5, seed=3, **options)
-    patterns = read_patterns(made["patterns"], made["constraints"], Constraints())
+    patterns = read_patterns(made["patterns"], made["constraints"], Reader())
     check_law(patterns, Taxonomy.read(made["taxonomy"]), range(len(patterns)))
 
 

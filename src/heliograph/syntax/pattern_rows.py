@@ -18,8 +18,9 @@ from heliograph.cells import Cells, Distinct, Text, distinct
 from heliograph.errors import TermError
 from heliograph.publications import Triples
 from heliograph.syntax.constraints import OPERATORS, CellProblem, Constraints
+from heliograph.syntax.pattern_cells import Reader
 from heliograph.syntax.query import Node
-from heliograph.terms import PLAIN, Position, Term, TermKind, Variable, iri, parse_node
+from heliograph.terms import Position
 
 Ints: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 WRONG, UNBOUND = -1, -2
@@ -109,25 +110,26 @@ class EdgeRows(NamedTuple):
         return tuple(self.known)
 
 
-def read_edges(table: pa.Table, prefixes: Mapping[str, str]) -> EdgeRows:
+def read_edges(table: pa.Table, reader: Reader) -> EdgeRows:
     numbers: dict[str, int] = {}
     owners = _owners(table["subscription_id"], numbers)
     groups = _group(list(numbers), owners)
     index: dict[Node, int] = {}
-    columns = [_read_column(table[name], name, index, prefixes) for name in _POSITIONS]
+    columns = [_read_column(table[name], name, index, reader) for name in _POSITIONS]
     wrong = [column for column, _ in columns if column.problems]
     return EdgeRows(groups, Triples(*(groups.sorted(codes) for _, codes in columns)), index, wrong)
 
 
 def _read_column(
-    cells: Cells, name: str, index: dict[Node, int], prefixes: Mapping[str, str]
+    cells: Cells, name: str, index: dict[Node, int], reader: Reader
 ) -> tuple[Column, npt.NDArray[np.int32]]:
     codes, texts = _distinct(cells)
+    position = _POSITIONS[name]
     known: list[int] = []
     problems: dict[int, TermError] = {}
     for code, text in enumerate([*texts, None] if _has_nulls(codes) else texts):
         try:
-            known.append(index.setdefault(_read_cell(text, _POSITIONS[name], prefixes), len(index)))
+            known.append(index.setdefault(reader.node(text, position), len(index)))
         except TermError as error:
             known.append(WRONG)
             problems[code if code < len(texts) else -1] = error
@@ -136,18 +138,6 @@ def _read_column(
 
 def _has_nulls(codes: Ints) -> bool:
     return bool(len(codes)) and bool(codes.min() < 0)
-
-
-_NOT_NAMES = frozenset({"a", "true", "false"})
-
-
-def _read_cell(text: Text, position: Position, prefixes: Mapping[str, str]) -> Node:
-    if isinstance(text, str) and text.isidentifier() and text.isascii() and text not in _NOT_NAMES:
-        return iri(PLAIN + text)  # what parse_node would say of so simple a name, in a third of its time
-    if isinstance(text, bytes):
-        raise TermError("HG-108", f"text that is not UTF-8: {text[:60]!r}", fix="save the table as UTF-8")
-    node = parse_node(text, position, prefixes)
-    return Variable(f"_:{node.value}") if isinstance(node, Term) and node.kind is TermKind.BLANK else node
 
 
 # --- constraints ------------------------------------------------------------------------------------------------
@@ -175,18 +165,18 @@ _NO_CELLS = Distinct(np.zeros(0, np.int32), [])
 _NO_CODES, _NO_OPERATORS, _NO_VALUES = np.zeros(0, np.int32), np.zeros(0, np.uint8), pa.array([], pa.string())
 
 
-def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Constraints) -> LimitRows:
+def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Reader) -> LimitRows:
     """The constraints of the same subscriptions; those of others follow as further groups."""
     names = edges.groups.names
     if table is None or not table.num_rows:
         groups = Groups(names, _NO_CODES, None, np.zeros(len(names) + 1, np.int64))
         none = (_NO_CELLS, _NO_CELLS, _NO_CELLS)
-        return LimitRows(groups, _NO_CODES, _NO_OPERATORS, _NO_CODES, _NO_VALUES, none, reader)
+        return LimitRows(groups, _NO_CODES, _NO_OPERATORS, _NO_CODES, _NO_VALUES, none, reader.constraints)
     numbers = {name: number for number, name in enumerate(names)}
     owners = _owners(table["subscription_id"], numbers)
     groups = _group(list(numbers), owners)
     variables, operators, values = (_texts(table[name]) for name in ("variable", "operator", "value"))
-    bound = [_variable(text, edges.known, reader) for text in variables.texts]
+    bound = [_variable(text, edges.known, reader.constraints) for text in variables.texts]
     known = [_NUMBERS.get(str(text), NO_OPERATOR) for text in operators.texts]
     return LimitRows(
         groups,
@@ -195,7 +185,7 @@ def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Constraints) ->
         groups.sorted(values.codes).astype(np.int32),
         pa.array(values.texts, pa.string()),
         (variables, operators, values),
-        reader,
+        reader.constraints,
     )
 
 

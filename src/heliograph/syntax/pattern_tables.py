@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from heliograph.syntax.constraints import OPERATORS
 from heliograph.syntax.patterns import PatternSet
+from heliograph.syntax.query import Node
 from heliograph.tables.schemas import TABLES
 from heliograph.terms import Position, Term, spell
 
@@ -32,55 +33,62 @@ class PatternTables(NamedTuple):
     constraints: pa.Table
 
 
-class _Texts:
-    """A column of text that grows by codes into further texts."""
+class _Column:
+    """A column that grows by codes into further things; each distinct thing is spelled once."""
 
-    def __init__(self) -> None:
-        self._texts: list[str | None] = []
-        self._codes: list[_Codes] = []
+    def __init__(self, spelling: Callable[[Any], str | None]) -> None:
+        self._spelling = spelling
+        self._known: dict[Any, int] = {}
+        self._codes: list[Numbers] = []
 
-    def add(self, texts: Iterable[str | None], codes: _Codes) -> None:
-        self._codes.append(codes + len(self._texts))
-        self._texts += texts
+    def add(self, things: Iterable[Any], codes: _Codes) -> None:
+        known = self._known
+        numbers = np.array([known.setdefault(thing, len(known)) for thing in things], np.int64)
+        self._codes.append(numbers[codes])
 
-    def column(self) -> pa.ChunkedArray[Any]:
-        texts = pa.array(self._texts, pa.string())
+    def texts(self) -> pa.ChunkedArray[Any]:
+        texts = pa.array([self._spelling(thing) for thing in self._known], pa.string())
         codes = np.concatenate([np.zeros(0, np.int64), *self._codes])
-        chunks = [texts.take(pa.array(codes[at : at + _CHUNK])) for at in range(0, len(codes), _CHUNK)]
+        chunks = [texts.take(codes[at : at + _CHUNK]) for at in range(0, len(codes), _CHUNK)]
         return pa.chunked_array(chunks, pa.string())
+
+
+def _as_it_is(text: str | None) -> str | None:
+    return text
+
+
+def _cell(position: Position) -> Callable[[Node], str]:
+    return lambda node: spell(node, position) if isinstance(node, Term) else str(node)
 
 
 def tables_of(selections: Iterable[Selection]) -> PatternTables:
     """The rows of these subscriptions, those of one together and in order."""
-    patterns, constraints = ([_Texts() for _ in TABLES[name].names] for name in PatternTables._fields)
+    patterns = [_Column(_as_it_is), *(_Column(_cell(position)) for position in Position)]
+    constraints = [_Column(_as_it_is), _Column(str), _Column(_as_it_is), _Column(_as_it_is)]
     for selection in selections:
         _add_edges(selection, patterns)
-        if len(selection.patterns.limits.value):
+        if len(selection.patterns.values):
             _add_limits(selection, constraints)
     return PatternTables(_table("patterns", patterns), _table("constraints", constraints))
 
 
-def _add_edges(selection: Selection, columns: list[_Texts]) -> None:
+def _add_edges(selection: Selection, columns: Sequence[_Column]) -> None:
     names, *ends = columns
     patterns = selection.patterns
     rows = patterns.edge_rows(selection.numbers)
     names.add(selection.names, rows.owners)
-    for column, codes, position in zip(ends, patterns.edges, Position):
-        column.add(_cells(patterns, position), codes[rows.positions])
+    for column, codes in zip(ends, patterns.edges):
+        column.add(patterns.nodes, codes[rows.positions])
 
 
-def _cells(patterns: PatternSet, position: Position) -> list[str]:
-    return [spell(node, position) if isinstance(node, Term) else str(node) for node in patterns.nodes]
-
-
-def _add_limits(selection: Selection, columns: list[_Texts]) -> None:
+def _add_limits(selection: Selection, columns: Sequence[_Column]) -> None:
     patterns = selection.patterns
     rows = patterns.limit_rows(selection.numbers)
-    cells = (selection.names, map(str, patterns.nodes), OPERATORS, patterns.values.to_pylist())
+    things = (selection.names, patterns.nodes, OPERATORS, patterns.values.to_pylist())
     codes = (rows.owners, *(column[rows.positions] for column in patterns.limits))
-    for column, texts, of in zip(columns, cells, codes):
-        column.add(texts, of)
+    for column, each, of in zip(columns, things, codes):
+        column.add(each, of)
 
 
-def _table(name: str, columns: list[_Texts]) -> pa.Table:
-    return pa.Table.from_arrays([column.column() for column in columns], schema=TABLES[name].arrow)
+def _table(name: str, columns: Sequence[_Column]) -> pa.Table:
+    return pa.Table.from_arrays([column.texts() for column in columns], schema=TABLES[name].arrow)

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError
 from heliograph.syntax.bulk import collector_paused
-from heliograph.syntax.constraints import OPERATORS, Constraint, Constraints
+from heliograph.syntax.constraints import OPERATORS, Constraint
+from heliograph.syntax.pattern_cells import Reader
 from heliograph.syntax.pattern_faults import edge_faults, limit_faults, nameless, without_patterns
 from heliograph.syntax.pattern_rows import EdgeRows, Groups, LimitRows, read_edges, read_limits
 from heliograph.syntax.query import Expression, Form, Node, Pattern, Query, TriplePattern
@@ -36,7 +37,7 @@ def compile_patterns(
     patterns: pa.Table, constraints: pa.Table | None = None, prefixes: Mapping[str, str] = PREFIXES
 ) -> dict[str, Query | HeliographError]:
     """The query of every subscription, or what is wrong with it, in order of first appearance."""
-    read = read_patterns(patterns, constraints, Constraints(prefixes))
+    read = read_patterns(patterns, constraints, Reader(prefixes))
     with collector_paused():
         return {name: read.errors.get(row) or read.query(row) for row, name in enumerate(read.names)}
 
@@ -132,10 +133,10 @@ def _rows(offsets: Offsets, numbers: Offsets) -> Rows:
     return Rows(shift + np.arange(len(shift)), np.repeat(np.arange(len(numbers)), counts), np.append(0, ends))
 
 
-def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Constraints) -> PatternSet:
+def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Reader) -> PatternSet:
     """A set from the tables of the contract. Constraints without patterns are errors, behind the subscriptions."""
     with collector_paused():
-        edges = read_edges(patterns, reader.prefixes)
+        edges = read_edges(patterns, reader)
         limits = read_limits(constraints, edges, reader)
         errors = limit_faults(limits, edges) | edge_faults(edges) | _name_faults(edges.groups, limits.groups)
         return PatternSet(edges, limits, errors)
