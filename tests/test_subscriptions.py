@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, SubscriptionError, TableError, UsageError
-from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.subscriptions import Subscription, Subscriptions, by_origin
+from heliograph.syntax.patterns import PatternSet
+from heliograph.syntax.sparql import parse_sparql
 
 ASK = "ASK { :a :p :b }"
 
@@ -123,3 +128,110 @@ def test_a_pattern_that_lost_a_row_is_refused_whole() -> None:
 def test_a_query_without_an_id_is_told_so() -> None:
     with pytest.raises(UsageError, match="without an id"):
         Subscriptions("filter").subscribe("ASK { ?x :p ?y }")
+
+
+# --- pattern sets -----------------------------------------------------------------------------------------------
+
+EDGES = [("a", "?x", "p", "?y"), ("b", "?x", "p", "n1"), ("b", "_:b", "<http://e/>", '"t"@en')]
+LIMITS = [("a", "?y", ">", "3"), ("a", "x", "is-a", "C"), ("b", "x", "in", '["n1", 5]')]
+
+
+def made_queries(made: Subscriptions) -> list[str]:
+    return [each.id for each in made if each._query is not None]
+
+
+def test_queries_of_patterns_are_made_when_asked_for() -> None:
+    made = Subscriptions("filter")
+    made.subscribe(patterns=EDGES, constraints=LIMITS, accept=lambda each: None)
+    assert (made_queries(made), [each.counted for each in made]) == ([], [False, False])
+    assert made["b"].query == parse_sparql(
+        'SELECT * { ?x :p :n1 . _:b <http://e/> "t"@en FILTER(?x IN (:n1, 5)) }', prefixes=made.prefixes
+    )
+    assert made["b"].query is made["b"].query
+    assert made_queries(made) == ["b"]
+
+
+def test_texts_have_their_queries() -> None:
+    made = registry(("n", "SELECT (COUNT(*) AS ?n) { ?x :p ?y } HAVING (COUNT(*) > 3)"), ("a", ASK))
+    assert ([each.counted for each in made], made_queries(made)) == ([True, False], ["n", "a"])
+    assert repr(made["a"]) == f"Subscription(id='a', subscriber=None, number=1, text={ASK!r})"
+
+
+def test_subscriptions_by_where_they_came_from() -> None:
+    made = registry(("t", ASK))
+    taken = made.subscribe(patterns=EDGES, constraints=LIMITS)
+    other = made.subscribe([("u", ASK)], patterns=[("c", "?x", "p", "?y"), ("d", "?x", "p", "?y")])
+    assert [(len(batch.rows), each.id) for batch in taken.parts.batches for each in batch.subscriptions] == [
+        (2, "a"),
+        (2, "b"),
+    ]
+    assert [each.id for each in other.parts.plain] == ["u"]
+    made.unsubscribe(["a", "c"])
+    parts = by_origin(sorted(made, key=lambda each: each.number % 2))
+    assert [batch.rows.tolist() for batch in parts.batches] == [[1], [1]]
+    assert [[each.id for each in batch.subscriptions] for batch in parts.batches] == [["b"], ["d"]]
+    assert {each.id for each in parts.plain} == {"t", "u"}
+
+
+def living() -> int:
+    gc.collect()
+    return sum(isinstance(each, PatternSet) for each in gc.get_objects())
+
+
+def test_tables_of_which_nothing_is_left_are_freed() -> None:
+    before = living()
+    made = Subscriptions("filter")
+    for number in range(3):
+        made.subscribe(patterns=[(f"{number}a", "?x", "p", "?y"), (f"{number}b", "?x", "p", "?y")])
+    made.unsubscribe(["0a", "0b", "1a"])
+    assert living() == before + 2
+    made.unsubscribe("1b")
+    assert living() == before + 1
+
+
+def test_restoring_makes_no_queries() -> None:
+    made = registry(("t", ASK))
+    made.subscribe(patterns=EDGES, constraints=LIMITS)
+    again = Subscriptions("watch")
+    assert [each.number for each in again.restore(made.tables())] == [0, 1, 2]
+    assert made_queries(again) == ["t"]
+
+
+def test_constraints_are_told_apart_from_patterns() -> None:
+    receipt = Subscriptions("filter").subscribe(patterns=EDGES, constraints=[("a", "?q", ">", "3")]).receipt
+    assert [(each.source, each.item, each.code) for each in receipt.rejected] == [("constraints", "a", "HG-444")]
+
+
+CELLS = st.sampled_from(["?x", "?y", "_:b", "n1", "a", "rdf:type", "<http://e/ü>", "5G", "RSS Filter", "ex:q"])
+OBJECTS = st.one_of(CELLS, st.sampled_from(["05", "2.50", "true", '"a\\n"@EN', '"2026-11-15"^^xsd:date', "1e3"]))
+IDS = st.sampled_from("abcdef")
+RANGES = st.tuples(IDS, st.sampled_from(["x", "?y"]), st.sampled_from(["<", "="]), st.sampled_from(["05", "ex:q"]))
+OTHERS = st.sampled_from(
+    [("is-a", "C"), ("direct-is-a", "?y"), ("superclass-of", "C"), ("in", '["a", 5]'), ("contains", '"b"')]
+)
+STEPS = st.one_of(
+    st.tuples(
+        st.lists(st.tuples(IDS, CELLS, st.sampled_from(["p", "a", "?x", "ex:q"]), OBJECTS), min_size=1, max_size=6),
+        st.lists(st.one_of(RANGES, st.builds(lambda id, rest: (id, "?x", *rest), IDS, OTHERS)), max_size=4),
+    ),
+    IDS,
+)
+
+
+@given(st.lists(STEPS, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_whatever_was_subscribed_is_saved_and_restored(steps: list[Any]) -> None:
+    made, again = (Subscriptions("watch", {"ex": "http://example.org/"}) for _ in range(2))
+    for step in steps:
+        if not isinstance(step, str):
+            made.subscribe(patterns=step[0], constraints=step[1])
+        elif step in made:
+            made.unsubscribe(step)
+        else:
+            made.subscribe((step, f"Sub {step}", ASK))
+    saved = made.tables()
+    again.restore(saved)
+    assert [(each.id, each.subscriber, each.query, each.text) for each in again] == [
+        (each.id, each.subscriber, each.query, each.text) for each in made
+    ]
+    assert all(again.tables()[name].to_pylist() == saved[name].to_pylist() for name in ("subscriptions", "patterns"))

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, InterestError
-from heliograph.syntax.patterns import compile_patterns
+from heliograph.syntax.pattern_cells import Reader
+from heliograph.syntax.patterns import compile_patterns, read_patterns
 from heliograph.syntax.query import Query
 from heliograph.syntax.sparql import parse_sparql
 from heliograph.terms import PREFIXES
@@ -160,3 +161,81 @@ def test_text_that_is_no_utf8_is_refused_where_it_stands() -> None:
     error = compiled["b"]
     assert isinstance(error, HeliographError)
     assert error.code == "HG-108"
+
+
+# --- many at once -----------------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from([f"s{number}" for number in range(30)])
+GOOD_ROWS = st.tuples(NAMES, SUBJECTS, PROPERTIES, ENDS)
+ANY_ROWS = st.tuples(NAMES, st.none() | ENDS, st.none() | ENDS, ENDS)
+VARIABLES = st.sampled_from(["?x", "x", "y", "?y", "?p", "?q", "? x"])
+COMPARED = st.tuples(
+    NAMES, VARIABLES, st.sampled_from(["<", ">=", "="]), st.sampled_from(["1", "-20", "3.5", "n1", "?y"])
+)
+CONSTRAINED = st.tuples(
+    NAMES,
+    VARIABLES,
+    st.sampled_from([*OPERATORS, "==", "in"]),
+    st.sampled_from(["1", "Alice", '["a"]', "?y", "(", "_:b"]),
+)
+
+
+def outcome(compiled: Query | HeliographError) -> Query | str:
+    """A query, or its error without the place."""
+    return compiled if isinstance(compiled, Query) else compiled.message.partition(": ")[2]
+
+
+@given(
+    st.lists(st.one_of(GOOD_ROWS, GOOD_ROWS, GOOD_ROWS, ANY_ROWS), min_size=70, max_size=120),
+    st.lists(st.one_of(COMPARED, COMPARED, CONSTRAINED), max_size=90),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_query_depends_on_its_own_rows_alone(edges: list[Any], limits: list[Any]) -> None:
+    """Large tables are read whole columns at a time, small ones row by row: both mean the same."""
+    names = dict.fromkeys([row[0] for row in [*edges, *limits]])
+    together = compile_rows([list(row) for row in edges], [list(row) for row in limits])
+    assert list(together) == list(names)
+    for name in names:
+        own = [[list(row) for row in rows if row[0] == name] for rows in (edges, limits)]
+        assert outcome(together[name]) == outcome(compile_rows(*own)[name])
+
+
+def test_the_first_wrong_row_of_many_is_named() -> None:
+    edges: list[Row] = [[f"s{number}", "?x", "p", "?y"] for number in range(200)]
+    limits: list[Row] = [[f"s{number % 200}", "?y", "<", str(number)] for number in range(400)]
+    limits[250] = ["s50", "?z", "<", "5"]
+    limits[300] = ["s50", "?y", "==", "5"]
+    limits[301] = ["s100", "?y", "==", "5"]
+    limits[399] = ["s199", "?y", "<", "?z"]
+    compiled = compile_rows(edges, limits)
+    wrong = {name: error.message for name, error in compiled.items() if isinstance(error, HeliographError)}
+    assert wrong == {
+        "s50": "constraints row 251, column variable: no pattern row has ?z",
+        "s100": "constraints row 302, column operator: no operator '=='",
+        "s199": "constraints row 400, column value: no pattern row has ?z",
+    }
+
+
+def test_names_that_are_no_utf8_are_one_name() -> None:
+    broken = pa.array([b"a\xff", b"a\xfe", b"b"], pa.binary()).view(pa.string())
+    columns = {name: pa.array(["n1", "n2", "n3"]) for name in PATTERNS}
+    compiled = compile_patterns(pa.table(columns | {"subscription_id": broken}))
+    assert {name: len(query.patterns) for name, query in compiled.items() if isinstance(query, Query)} == {
+        "a\ufffd": 2,
+        "b": 1,
+    }
+
+
+def test_a_reader_forgets_cells_and_rows_that_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("pattern_cells", "constraints"):
+        monkeypatch.setattr(f"heliograph.syntax.{module}._REMEMBERED", 3)
+    edges: list[Row] = [[f"s{number}", "?x", "p", f"n{number}"] for number in range(10)]
+    limits: list[Row] = [[f"s{number}", "?x", "contains", f"n{number}"] for number in range(10)]
+    read = read_patterns(table(PATTERNS, edges), table(CONSTRAINTS, limits), Reader())
+    assert {name: read.query(row) for row, name in enumerate(read.names)} == compile_rows(edges, limits)
+
+
+def test_subscriptions_that_come_one_by_one_share_their_terms() -> None:
+    reader = Reader()
+    first, second = (read_patterns(table(PATTERNS, [[name, "?x", "p", "n1"]]), None, reader) for name in "st")
+    assert [one is other for one, other in zip(first.nodes, second.nodes, strict=True)] == [True] * 3

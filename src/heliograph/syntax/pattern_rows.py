@@ -192,7 +192,9 @@ def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Reader) -> Limi
 def _texts(cells: Cells) -> Distinct:
     """As `distinct`, all of it text; a null is the last of the texts."""
     codes, texts = _distinct(cells)
-    return Distinct(np.where(codes < 0, len(texts), codes) if _has_nulls(codes) else codes, [*_decoded(texts), None])
+    if not _has_nulls(codes):
+        return Distinct(codes, [*_decoded(texts)])
+    return Distinct(np.where(codes < 0, len(texts), codes), [*_decoded(texts), None])
 
 
 def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int:
