@@ -11,9 +11,12 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
+from heliograph.filter.encoding import encode
+from heliograph.filter.matcher import Version
 from heliograph.model import Notifications
 from heliograph.publications import Publications
 from heliograph.tables.items import as_table
+from heliograph.terms import PREFIXES
 
 ANY = "ASK { ?s ?p ?o }"
 
@@ -281,9 +284,14 @@ def test_a_version_in_use_is_not_disturbed() -> None:
     before = engine._matcher.version()
     engine.unsubscribe(["a"])
     engine.subscribe([("c", ANY)])
-    publication: Any = None
-    assert [each.id for each in before.candidates(publication)] == ["a", "b"]
-    assert [each.id for each in engine._matcher.version().candidates(publication)] == ["b", "c"]
+    publications = encode([("d", [("x", "p", "1")])], engine.vocabulary, PREFIXES).publications
+
+    def matched(version: Version) -> list[str]:
+        matches = version.match(publications)
+        return [each.id for each in matches.roster.subscriptions(matches.place)]
+
+    assert matched(before) == ["a", "b"]
+    assert matched(engine._matcher.version()) == ["b", "c"]
     assert (len(before), len(engine._matcher.version())) == (2, 2)
 
 

@@ -39,7 +39,7 @@ class FilterOptions:
     bindings: Annotated[
         int, typer.Option("--bindings", metavar="K", min=0, help="Show up to K bindings of each match as evidence.")
     ] = 0
-    algorithm: AlgorithmOption = "naive"
+    algorithm: AlgorithmOption = "auto"
 
 
 @takes(FilterOptions)

@@ -94,9 +94,8 @@ def _encode_documents(spec: str, vocabulary: Vocabulary) -> Batch:
     return Batch(publications, tuple(batches[0].rejected) if batches else ())
 
 
-def decode(batch: Batch, taxonomy: Taxonomy) -> Iterator[Publication]:
+def decode(publications: Publications, taxonomy: Taxonomy) -> Iterator[Publication]:
     """Each publication as a graph of terms, its triples in their order."""
-    publications = batch.publications
     term = publications.vocabulary.term
     rows = zip(*(column.tolist() for column in publications.triples), strict=True)
     triples = [(term(s), term(p), term(o)) for s, p, o in rows]

@@ -9,37 +9,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from heliograph.baselines.filter_naive import NaiveMatcher
+import numpy as np
+import pyarrow as pa
+
 from heliograph.baselines.solve import Plan
 from heliograph.errors import UsageError
 from heliograph.filter import saving
+from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of
 from heliograph.filter.encoding import Batch, decode, encode
 from heliograph.filter.evidence import evidence
 from heliograph.filter.explain import explain, only_publication
-from heliograph.filter.matcher import Matcher, Publication, Version
+from heliograph.filter.matcher import Matches
 from heliograph.filter.options import check_options
-from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejections, Stats
-from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.model import Columns, Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
-
-ALGORITHMS: Mapping[str, type[Matcher]] = {"naive": NaiveMatcher}
-
-
-class _Match(NamedTuple):
-    subscription: Subscription
-    publication: Publication
-
-
-class _Tally:
-    """What one call counted."""
-
-    def __init__(self) -> None:
-        self.publications = self.candidates = self.truncated = 0
 
 
 class Filter:
@@ -50,7 +40,7 @@ class Filter:
     """
 
     def __init__(
-        self, taxonomy: Any = None, *, prefixes: Mapping[str, str] | None = None, algorithm: str = "naive"
+        self, taxonomy: Any = None, *, prefixes: Mapping[str, str] | None = None, algorithm: str = DEFAULT
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
@@ -58,7 +48,7 @@ class Filter:
         self.algorithm = algorithm
         self._subscriptions = Subscriptions("filter", prefixes)
         self._taxonomy = _taxonomy(taxonomy, self._subscriptions.prefixes)
-        self._matcher = ALGORITHMS[algorithm]()
+        self._matcher = matcher_of(algorithm, self.vocabulary, self._taxonomy)
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
 
@@ -92,33 +82,47 @@ class Filter:
 
     def publish(self, items: Any, *, bindings: int = 0) -> Notifications:
         """The notifications of these publications; `bindings` asks for so many rows of evidence each."""
-        limit = _limit(bindings)
-        version, tally, started = self._matcher.version(), _Tally(), time.perf_counter_ns()
+        limit, started = _limit(bindings), time.perf_counter_ns()
+        version = self._matcher.version()
         batch = encode(items, self.vocabulary, self._subscriptions.prefixes)
         encoded = time.perf_counter_ns()
-        reported = tuple(_report(self._matches(version, batch, tally), limit, tally))
+        matches = version.match(batch.publications)
+        matched = time.perf_counter_ns()
+        shown = self._show(matches, batch, limit) if limit or matches.counted else None
+        ended = time.perf_counter_ns()
         stats = Stats(
             subscriptions=len(version),
-            publications=tally.publications,
-            notifications=len(reported),
-            candidates=tally.candidates,
-            verified=tally.candidates,
+            publications=len(batch.publications.ids),
+            notifications=len(matches.place),
+            candidates=matches.candidates,
+            verified=matches.candidates,
             rejected=len(batch.rejected),
-            complete=not tally.truncated,
-            truncated=tally.truncated,
+            complete=shown is None or not shown.cut,
+            truncated=0 if shown is None else shown.cut,
             parse_ns=encoded - started,
-            match_ns=time.perf_counter_ns() - encoded,
+            match_ns=ended - encoded,
+            lookup_ns=matches.lookup_ns,
+            verify_ns=matches.verify_ns,
+            report_ns=ended - matched,
         )
         self._count(stats)
-        return Notifications(reported, Rejections(batch.rejected), stats)
+        return _report(matches, batch, shown, stats)
 
-    def _matches(self, version: Version, batch: Batch, tally: _Tally) -> Iterator[_Match]:
-        for publication in decode(batch, self._taxonomy):
-            tally.publications += 1
-            for candidate in version.candidates(publication):
-                tally.candidates += 1
-                if version.verify(candidate, publication):
-                    yield _Match(candidate, publication)
+    def _show(self, matches: Matches, batch: Batch, limit: int) -> _Shown:
+        """The evidence of every match that has some."""
+        subscriptions = iter(matches.roster.subscriptions(matches.place))
+        wanted = np.bincount(matches.publication, minlength=len(batch.publications.ids)).tolist()
+        texts: list[str | None] = []
+        cut = 0
+        for publication, count in zip(decode(batch.publications, self._taxonomy), wanted, strict=True):
+            for subscription in islice(subscriptions, count):
+                if not limit and not subscription.counted:
+                    texts.append(None)
+                    continue
+                found = evidence(Plan.of(subscription.query), publication.world, limit)
+                texts.append(found.text)
+                cut += found.cut
+        return _Shown(texts, cut)
 
     def explain(self, subscription: str, publication: Any) -> Explanation:
         """Why a subscription matches a publication, or why not."""
@@ -152,20 +156,25 @@ class Filter:
         return loaded
 
 
-def _report(matches: Iterator[_Match], limit: int, tally: _Tally) -> Iterator[Notification]:
-    for subscription, publication in matches:
-        shown = None
-        if limit or subscription.query.counted:
-            shown = evidence(Plan.of(subscription.query), publication.world, limit)
-            tally.truncated += shown.cut
-        yield Notification(
-            subscription_id=subscription.id,
-            subscriber=subscription.subscriber,
-            publication_id=publication.id,
-            verb="filter",
-            change="+",
-            evidence=None if shown is None else shown.text,
-        )
+class _Shown(NamedTuple):
+    """The evidence of each match, and how many of them were cut."""
+
+    texts: list[str | None]
+    cut: int
+
+
+def _report(matches: Matches, batch: Batch, shown: _Shown | None, stats: Stats) -> Notifications:
+    """Notifications as columns, whose texts are looked up when somebody looks at them."""
+
+    def table() -> pa.Table:
+        roster = matches.roster
+        texts = None if shown is None else shown.texts
+        ids = batch.publications.ids
+        return Columns(
+            matches.place, matches.publication, roster.ids(), roster.subscribers(), ids, "filter", texts
+        ).table()
+
+    return Notifications.of_columns(table, len(matches.place), Rejections(batch.rejected), stats, matches.slow)
 
 
 def _limit(bindings: Any) -> int:

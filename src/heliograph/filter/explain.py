@@ -42,7 +42,7 @@ class _Kept(NamedTuple):
 def only_publication(batch: Batch, taxonomy: Taxonomy) -> Publication:
     """The one publication of a batch."""
     if len(batch.publications.ids) == 1:
-        return next(decode(batch, taxonomy))
+        return next(decode(batch.publications, taxonomy))
     if not batch.publications.ids and batch.rejected:
         raise UsageError("HG-047", f"nothing is left of the publication: {batch.rejected[0].message}")
     raise UsageError(

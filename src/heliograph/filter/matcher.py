@@ -1,16 +1,23 @@
 """The strategy behind a filter: which subscriptions could a publication match, and which of those do.
 
-The law that every strategy keeps: verifying a version's candidates finds exactly the subscriptions that match, whatever
-the strategy; only the number of candidates differs.
+The law that every strategy keeps: a version's matches are exactly the subscriptions that match, whatever the strategy;
+only the number of candidates differs. A strategy either takes whole batches (`Version`) or looks at one subscription
+and one publication at a time (`Pairwise`), which `filter.pairwise` turns into the former.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from heliograph.baselines.solve import World
+from heliograph.model import Slow
+from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
 
 
@@ -22,8 +29,40 @@ class Publication:
     world: World
 
 
+class Roster(Protocol):
+    """The subscriptions of matches, by place in some lists; nothing is looked up before it is asked for."""
+
+    def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]: ...
+
+    def ids(self) -> pa.Array[Any]: ...
+
+    def subscribers(self) -> pa.Array[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Matches by publication, then in order of subscribing."""
+
+    publication: npt.NDArray[np.int64]  # its number in the batch
+    place: npt.NDArray[np.int64]  # of the subscription in the roster
+    roster: Roster
+    counted: bool = False  # whether a count is among them, which is always shown
+    candidates: int = 0
+    lookup_ns: int = 0
+    verify_ns: int = 0
+    slow: Callable[[], Iterable[Slow]] = field(default=tuple)
+
+
 class Version(Protocol):
     """The subscriptions as they were at one moment; later changes do not touch it."""
+
+    def __len__(self) -> int: ...
+
+    def match(self, publications: Publications) -> Matches: ...
+
+
+class Pairwise(Protocol):
+    """A version of a strategy that looks at pairs."""
 
     def __len__(self) -> int: ...
 
@@ -44,3 +83,13 @@ class Matcher(Protocol):
     def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
 
     def version(self) -> Version: ...
+
+
+class PairMatcher(Protocol):
+    """The same for a strategy that looks at pairs."""
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> None: ...
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
+
+    def version(self) -> Pairwise: ...

@@ -1,12 +1,12 @@
 """An immutable segment: interests built into flat arrays in one pass, ready to be searched, saved and mapped.
 
-Only two things about it change: when a member was removed (its tombstone), and how many of a structure's members are
-left. Both are written in place by the one writer; readers compare a tombstone with the version they hold.
+Only tombstones change: at which version a member was removed, and at which the last one of a structure was. They are
+written in place by the one writer, in the order of versions; readers compare them with the version they hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -67,16 +67,19 @@ class Segment:
     keys: Keys
     index: Index
     names: Names
-    alive: Int32s  # of each structure
+    alive: Int32s  # of each structure, how many members
+    emptied: Int64s  # of each structure, the version at which none was left
     needs: Needs
     by_number: Int64s  # members in order of subscribing
+    owners: Sequence[Any]  # what is subscribed, in that order; known to whoever filled the index
 
     def __len__(self) -> int:
         return len(self.index.numbers)
 
     @classmethod
-    def build(cls, interests: Interests, sketch: Sketch, names: Names | None = None) -> Self:
-        """The segment of these interests; `names` are of interests that come from an older segment."""
+    def build(cls, interests: Interests, owners: Sequence[Any], sketch: Sketch, names: Names | None = None) -> Self:
+        """The segment of these interests and their owners, both in order of subscribing; `names` are of interests that
+        come from an older segment."""
         grouped = group(interests)
         structure = np.repeat(np.arange(len(grouped.variables)), np.diff(grouped.offsets))
         chosen = constraint_tables.choose(grouped.conjuncts, interests.conjunct_offsets)[grouped.order]
@@ -87,14 +90,24 @@ class Segment:
         index = _index(interests, grouped, ordered, order, _Choice(chosen[arranged], structure[arranged]))
         own = Names(grouped.name_offsets, grouped.names)
         return cls._of(
-            access_keys(ordered.steps, sketch), index, _names(own if names is None else _composed(names, own), order)
+            access_keys(ordered.steps, sketch),
+            index,
+            _names(own if names is None else _composed(names, own), order),
+            owners,
         )
 
     @classmethod
-    def _of(cls, keys: Keys, index: Index, names: Names) -> Self:
+    def _of(cls, keys: Keys, index: Index, names: Names, owners: Sequence[Any]) -> Self:
         by_number = np.argsort(index.numbers, kind="stable")
         return cls(
-            fixed(keys), index, fixed(names), index.structures[:, MEMBERS].copy(), _needs(index), fixed(by_number)
+            fixed(keys),
+            index,
+            fixed(names),
+            index.structures[:, MEMBERS].copy(),
+            np.full(len(index.structures), ALIVE, np.int64),
+            _needs(index),
+            fixed(by_number),
+            owners,
         )
 
     # --- removal ------------------------------------------------------------------------------------------------
@@ -111,16 +124,25 @@ class Segment:
         self.index.died[member] = stamp
         structure = int(np.searchsorted(self.index.structures[:, FIRST_MEMBER], member, side="right")) - 1
         self.alive[structure] -= 1
+        if not self.alive[structure]:
+            self.emptied[structure] = stamp
 
     @property
     def living(self) -> int:
         return int(self.alive.sum())
 
+    def places(self, numbers: Int64s) -> Int64s:
+        """The places of members, by number, in the order of subscribing."""
+        first, last = self.index.numbers[self.by_number[0]], self.index.numbers[self.by_number[-1]]
+        if last - first + 1 == len(self):  # without gaps: the number says it
+            return numbers - first
+        return np.searchsorted(self.index.numbers, numbers, sorter=self.by_number)
+
     # --- merging ------------------------------------------------------------------------------------------------
 
     def interests(self, stamp: int) -> tuple[Interests, Names]:
         """What is alive in a version, as interests again, in the structures' own numbers for variables."""
-        index, kept = self.index, np.flatnonzero(self.index.died > stamp)
+        index, kept = self.index, self.by_number[self.index.died[self.by_number] > stamp]
         structure = np.searchsorted(index.structures[:, FIRST_MEMBER], kept, side="right") - 1
         edges, edge_offsets = ragged(offsets_of(index.structures[:, STEPS]), structure)
         conjuncts, conjunct_offsets = ragged(index.members[:, FIRST_CONJUNCT].astype(np.int64), kept)
@@ -146,12 +168,12 @@ class Segment:
         }
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Self:
+    def unpack(cls, arrays: Mapping[str, np.ndarray[Any, Any]], owners: Sequence[Any]) -> Self:
         """The inverse of `pack`; the arrays are used as they are, mapped or not."""
         died = np.full(len(arrays["index.numbers"]), ALIVE, np.int64)
         index = [died if name == "died" else fixed(arrays[f"index.{name}"]) for name in Index._fields]
         keys = Keys(*(arrays[f"keys.{name}"] for name in Keys._fields))
-        return cls._of(keys, Index(*index), Names(*(arrays[f"names.{name}"] for name in Names._fields)))
+        return cls._of(keys, Index(*index), Names(*(arrays[f"names.{name}"] for name in Names._fields)), owners)
 
 
 class _Choice(NamedTuple):

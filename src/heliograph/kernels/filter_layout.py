@@ -57,6 +57,13 @@ class Keys(NamedTuple):
     always: Int32s  # structures without any edge
 
 
+class Left(NamedTuple):
+    """Of each structure, the version at which its last member was removed; and the version that is asked."""
+
+    emptied: Int64s  # changes
+    stamp: int
+
+
 # The columns of the packed arrays. A kernel is compiled in a fraction of the time, and reads one line of the cache
 # instead of several, if what belongs together is one row of one array.
 FIRST_STEP, STEPS, VARIABLES, GATE, FIRST_MEMBER, MEMBERS, SCANNED, FIRST_TABLE, TABLES, ASKS, PLAIN = range(11)

@@ -13,8 +13,8 @@ from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.edges import edge_hash
-from heliograph.kernels.filter_layout import Edges, Int32s, Int64s, Keys
-from heliograph.kernels.types import EDGES, KEYS, NEW_COUNTS, NEW_INT32S, NEW_INT64S
+from heliograph.kernels.filter_layout import Edges, Int32s, Int64s, Keys, Left
+from heliograph.kernels.types import EDGES, KEYS, LEFT, NEW_COUNTS, NEW_INT32S, NEW_INT64S
 
 _ONE = np.uint64(1)
 
@@ -35,9 +35,9 @@ def _find(keys: Keys, subject: Any, predicate: Any, object: Any) -> Any:
 
 
 @kernel()
-def _offer(structure: int, alive: Int32s, found: Int32s, count: int) -> Any:
+def _offer(structure: int, emptied: Int64s, stamp: int, found: Int32s, count: int) -> Any:
     """Writes a structure of which somebody is left, if there is room; returns how many there are now."""
-    if alive[structure] <= 0:
+    if emptied[structure] <= stamp:
         return count
     if count < len(found):
         found[count] = structure
@@ -45,11 +45,11 @@ def _offer(structure: int, alive: Int32s, found: Int32s, count: int) -> Any:
 
 
 @kernel()
-def _post(keys: Keys, edges: Edges, publication: int, met: Any, alive: Int32s, found: Int32s) -> Any:
+def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, found: Int32s) -> Any:
     """Writes the structures that one publication's edges lead to; returns how many, room or not."""
-    count = 0
+    count, emptied, stamp = 0, left.emptied, left.stamp
     for structure in keys.always:
-        count = _offer(structure, alive, found, count)
+        count = _offer(structure, emptied, stamp, found, count)
     for mask in keys.masks:
         for edge in range(edges.offsets[publication], edges.offsets[publication + 1]):
             key = _find(
@@ -61,13 +61,13 @@ def _post(keys: Keys, edges: Edges, publication: int, met: Any, alive: Int32s, f
             if key >= 0 and met[key] != publication + 1:
                 met[key] = publication + 1
                 for place in range(keys.offsets[key], keys.offsets[key + 1]):
-                    count = _offer(keys.postings[place], alive, found, count)
+                    count = _offer(keys.postings[place], emptied, stamp, found, count)
     return count
 
 
-@kernel((KEYS, EDGES, NEW_INT32S, int64, NEW_INT32S, NEW_INT32S, NEW_INT64S))
+@kernel((KEYS, EDGES, LEFT, int64, NEW_INT32S, NEW_INT32S, NEW_INT64S))
 def look_up(
-    keys: Keys, edges: Edges, alive: Int32s, begin: int, publications: Int32s, structures: Int32s, state: Int64s
+    keys: Keys, edges: Edges, left: Left, begin: int, publications: Int32s, structures: Int32s, state: Int64s
 ) -> None:
     """Candidates of the publications from `begin` on, as far as there is room.
 
@@ -79,7 +79,7 @@ def look_up(
     count = 0
     state[2] = 0
     for publication in range(begin, last):
-        more = _post(keys, edges, publication, met, alive, structures[count:])
+        more = _post(keys, edges, publication, met, left, structures[count:])
         if count + more > len(structures):
             state[0], state[1], state[2] = publication, count, more
             return

@@ -61,6 +61,7 @@ from heliograph.kernels.searching import (
     EXHAUSTED,
     STEP,
     advance,
+    forget,
     level,
     make_path,
     pass_gate,
@@ -311,6 +312,7 @@ def _decide(
 def _search(index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
     trial.state[_SOLVED] = 0
+    forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path)
     while event != EXHAUSTED:
         if not _decide(event, index, structure, publication, world, path, trial, out):

@@ -203,6 +203,14 @@ def start(path: Int64s) -> None:
 
 
 @kernel()
+def forget(path: Int64s, variables: int) -> None:
+    """No step has bound these variables yet: only where somebody asks what a step has bound must that be said."""
+    begin = _CURSORS + 2 * path[_MOST_STEPS] + path[_MOST_VARIABLES]
+    for variable in range(variables):
+        path[begin + variable] = -1
+
+
+@kernel()
 def refuse(path: Int64s) -> None:
     """What the last step bound will not do."""
     path[STEP], path[ENTERING] = path[STEP] - 1, _BACK
