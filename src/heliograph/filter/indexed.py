@@ -205,8 +205,11 @@ class _Judge:
         for each in hits.doubtful:
             solutions.setdefault((each.publication, each.member), []).append(each.solution)
         cases: dict[int, _Case] = {}
+        sure = set(zip(hits.publication.tolist(), hits.number.tolist(), strict=True))
         for (row, member), found in solutions.items():
             number = int(hits.segment.index.numbers[member])
+            if (row, number) in sure:  # another of its solutions was beyond doubt
+                continue
             if member not in cases:
                 owner = hits.segment.owners[int(hits.segment.places(np.array([number]))[0])]
                 cases[member] = _Case.of(owner, self.context.taxonomy)
