@@ -1,8 +1,9 @@
 """Filtering: 100,000 graph patterns against documents, on one core, as multiples of asking pyoxigraph for each.
 
-Every answer is checked before its time counts. The timings that make up a ratio are taken in turns, so that what else
-the machine does falls on both. A workload is drawn once a seed and then measured five times, because loading it takes
-far longer than what is measured; another seed is another run.
+Every answer is checked before its time counts. Times are the processor's, of all threads, so that a busy machine does
+not decide; the timings that make up a ratio are taken in turns, so that what slows it down falls on both. A workload
+is drawn once a seed and then measured five times, because loading it takes far longer than what is measured; another
+seed is another run.
 """
 
 from __future__ import annotations
@@ -115,10 +116,7 @@ def _against_plain(seed: int, size: Size, **options: Any) -> Samples:
 
 
 def measure_documents(seed: int, size: Size = FULL) -> Samples:
-    """How many times as long it takes to read, intern and match documents as pyoxigraph takes to parse them.
-
-    Counts the processor's time, as the rows on reading do.
-    """
+    """How many times as long it takes to read, intern and match documents as pyoxigraph takes to parse them."""
     case = plain_case(seed, size)
     with tempfile.TemporaryDirectory() as folder:
         paths = _write(case.strings, Path(folder))
