@@ -9,7 +9,7 @@ import pytest
 
 from heliograph import Filter
 from heliograph.engine import Engine
-from heliograph.filter.engine import ALGORITHMS
+from heliograph.filter.algorithms import ALGORITHMS
 from tests.contract.engine import Explains, RefusesDuplicates, Scene
 
 

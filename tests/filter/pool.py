@@ -49,25 +49,27 @@ def _document(random: Random) -> list[Cells]:
     return [*edges, (edges[0][0], "p4", str(random.randrange(100)))]
 
 
+_KINDS_OF_INTERESTS = {"range": 30, "table": 15, "class": 10, "text": 4, "count": 2, "pattern": 39}  # in percent
+
+
 def _interest(random: Random, document: list[Cells]) -> Interest:
-    """Mostly ranges over a few shared structures and patterns made of a document; some that no index decides alone."""
+    """Mostly ranges over a few shared structures and patterns made of a document; few that no index decides alone."""
     low = random.randrange(100)
-    kind = random.randrange(10)
-    if kind <= 2:
+    (kind,) = random.choices(list(_KINDS_OF_INTERESTS), list(_KINDS_OF_INTERESTS.values()))
+    if kind == "range":
         name = "ab"[low % 2]
         return Interest("", f"ASK {{ ?x :p{low % 3} ?y . ?x :p4 ?{name} {_range(random, name)} }}")
-    if kind == 3:
+    if kind == "table":
         rows = (("?s", "p4", "?v"), ("?s", "p0", random.choice(_NAMES)))
         return Interest("", None, rows, (("?v", random.choice(["<", ">=", "="]), str(low)),))
-    if kind == 4:
+    if kind == "class":
         path = random.choice(["a/rdfs:subClassOf*", "a"])
         return Interest("", f"ASK {{ ?x :p{low % 4} ?y . ?x {path} :{random.choice(_KINDS)} }}")
-    if kind == 5:
+    if kind == "text":
         return Interest("", f"ASK {{ ?x :p5 ?t . ?x :p{low % 4} ?y FILTER({_text(random)}) }}")
-    if kind == 6:
-        return Interest(
-            "", f"SELECT (COUNT(*) AS ?k) {{ :{random.choice(_NAMES)} ?p ?o }} HAVING (COUNT(*) > {low % 4})"
-        )
+    if kind == "count":
+        edge = f":{random.choice(_NAMES)} ?p ?o"
+        return Interest("", f"SELECT (COUNT(*) AS ?k) {{ {edge} }} HAVING (COUNT(*) > {low % 4})")
     return Interest("", _pattern(random, document))
 
 

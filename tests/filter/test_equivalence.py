@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph import Filter
+from heliograph.filter.algorithms import ALGORITHMS
 from heliograph.filter.encoding import encode
-from heliograph.filter.engine import ALGORITHMS
 from heliograph.model import Notification, Notifications
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary

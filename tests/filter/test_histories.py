@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from heliograph import Filter
-from heliograph.filter.engine import ALGORITHMS
+from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.index import tiers
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import Interest, Workload, subscribe, workloads
 
@@ -25,7 +26,7 @@ class Histories(RuleBasedStateMachine):
 
     workload: Workload
 
-    @initialize(workload=workloads())
+    @initialize(workload=workloads(most=12))
     def begin(self, workload: Workload) -> None:
         self.workload = workload
         self.engines = {name: Filter(workload.taxonomy, algorithm=name) for name in ALGORITHMS}
@@ -72,7 +73,7 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestHistories.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
 
 
 # --- at random, for long ----------------------------------------------------------------------------------------
@@ -81,30 +82,40 @@ TestHistories.settings = settings(max_examples=25, stateful_step_count=15, deadl
 class History:
     """One filter that lives through random calls; each publish is checked against the verdicts of the naive engine.
 
-    The number of live subscriptions swings between none and `most`, so that small and large segments come and go.
+    The number of live subscriptions swings between few and one of `peaks`, so that segments of all sizes come and go.
     """
 
-    def __init__(self, engine: Filter, pool: Pool, seed: int, most: int) -> None:
-        self.engine, self.pool, self.random, self.most = engine, pool, Random(seed), most
+    def __init__(self, engine: Filter, pool: Pool, seed: int, peaks: tuple[int, ...]) -> None:
+        self.engine, self.pool, self.random, self.peaks = engine, pool, Random(seed), peaks
         self.live: dict[str, int] = {}
         self.ids: list[str] = []  # the live ones, in no order: to draw from
         self.free: list[str] = []
         self.used = self.notified = 0
-        self.growing = True
+        self.peak, self.growing = peaks[0], True
 
     def step(self) -> None:
         """One call: to publish, to subscribe or to unsubscribe, of one or of many."""
-        if self.random.random() < 0.12:
-            return self.publish()
-        self.growing = len(self.live) < self.most if self.growing else len(self.live) < self.most // 20
-        if self.random.random() < (0.5 if self.growing else 0.1):
-            self.subscribe(self.random.choice([1, 1, 1, 1, 1, 2, 30]))
-        elif self.live:
-            few = 1 if self.growing or self.random.random() < 0.9 else self.random.randrange(1, 40)
-            self.unsubscribe(min(few, len(self.live)))
+        self._turn()
+        chance = self.random.random()
+        if chance < 0.06:
+            self.publish()
+        elif chance < (0.36 if self.growing else 0.12) or not self.live:
+            self.subscribe(1 if self.random.random() < 0.85 else self.random.randrange(2, 40))
+        else:
+            self.unsubscribe(
+                1 if self.random.random() < 0.95 else self.random.randrange(1, min(len(self.live), 40) + 1)
+            )
+
+    def _turn(self) -> None:
+        """Grows until the peak, shrinks until a twentieth of it, and then towards another one."""
+        if self.growing and len(self.live) >= self.peak:
+            self.growing = False
+        elif not self.growing and len(self.live) <= self.peak // 20:
+            self.peak, self.growing = self.random.choice(self.peaks), True
 
     def subscribe(self, number: int) -> None:
-        chosen = [self.random.randrange(len(self.pool.interests)) for _ in range(number)]
+        chosen = sorted(self.random.randrange(len(self.pool.interests)) for _ in range(number))
+        chosen.sort(key=lambda each: self.pool.interests[each].text is None)  # a call for texts, and one for tables
         named = [self.pool.interests[each]._replace(id=self._name()) for each in chosen]
         subscribe(self.engine, named)
         self.live |= {interest.id: each for interest, each in zip(named, chosen)}
@@ -158,22 +169,30 @@ def check_history(history: History, steps: int, *, naive_each: int, reload_each:
             history.check_naive()
         if number % reload_each == 0:
             history.reload(folder)
-    assert history.notified > steps // 10
+    assert history.notified > steps // 20
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_short_history_of_every_algorithm(algorithm: str, tmp_path: Path) -> None:
-    history = History(Filter(TAXONOMY, algorithm=algorithm), Pool.draw(1, 150, 12), seed=1, most=120)
-    check_history(history, 1_500, naive_each=500, reload_each=700, folder=tmp_path)
+    history = History(Filter(TAXONOMY, algorithm=algorithm), Pool.draw(1, 150, 12), seed=1, peaks=(60, 10))
+    check_history(history, 1_000, naive_each=300, reload_each=450, folder=tmp_path)
 
 
 def test_a_history_of_the_engine(tmp_path: Path) -> None:
-    history = History(Filter(TAXONOMY), Pool.draw(2, 300, 20), seed=2, most=600)
-    check_history(history, 20_000, naive_each=2_500, reload_each=9_000, folder=tmp_path)
+    history = History(Filter(TAXONOMY), Pool.draw(2, 300, 20), seed=2, peaks=(600, 150, 30))
+    check_history(history, 12_000, naive_each=3_000, reload_each=5_000, folder=tmp_path)
+
+
+def test_a_history_with_merges_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a few dozen subscriptions count as many, nearly every step meets a merge that is under way."""
+    monkeypatch.setattr(tiers, "LARGE", 40)
+    history = History(Filter(TAXONOMY, algorithm="indexed"), Pool.draw(4, 300, 20), seed=4, peaks=(400, 100, 1))
+    check_history(history, 8_000, naive_each=3_000, reload_each=3_500, folder=tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_a_million_steps(tmp_path: Path) -> None:
-    history = History(Filter(TAXONOMY), Pool.draw(3, 600, 40), seed=3, most=2_500)
-    check_history(history, 1_000_000, naive_each=5_000, reload_each=90_000, folder=tmp_path)
+    """Peaks beyond what is merged at once, so that merges in the background come and go too."""
+    history = History(Filter(TAXONOMY), Pool.draw(3, 500, 40), seed=3, peaks=(300, 6_000, 1_000, 300, 20))
+    check_history(history, 1_000_000, naive_each=20_000, reload_each=150_000, folder=tmp_path)

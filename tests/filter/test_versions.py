@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.engine import ALGORITHMS
+from heliograph.filter.algorithms import ALGORITHMS
 from heliograph.model import Notifications
 
 # Each member of a family matches both documents; what differs is how an index holds it.
