@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heliograph.baselines.filter_entries import IndexVersion
 from heliograph.baselines.graph import Graph, Triple
 from heliograph.baselines.solve import world
-from heliograph.filter.matcher import Matcher, Publication, Version
+from heliograph.filter.matcher import PairMatcher, Pairwise, Publication
 from heliograph.subscriptions import Subscription
 from heliograph.syntax.query import (
     And,
@@ -54,21 +54,21 @@ def edges(text: str) -> list[Triple]:
     return [(plain_name(s), plain_name(p), plain_name(o)) for s, p, o in (part.split() for part in text.split(","))]
 
 
-def candidates(version: Version, published: Publication) -> list[str]:
+def candidates(version: Pairwise, published: Publication) -> list[str]:
     return [each.id for each in version.candidates(published)]
 
 
-def found(version: Version, published: Publication) -> list[str]:
+def found(version: Pairwise, published: Publication) -> list[str]:
     """The ids of the matching subscriptions, in the version's order."""
     return [each.id for each in version.candidates(published) if version.verify(each, published)]
 
 
-def filled(matcher: Matcher, queries: Sequence[Query | str]) -> Version:
+def filled(matcher: PairMatcher, queries: Sequence[Query | str]) -> Pairwise:
     matcher.insert(subscriptions(queries))
     return matcher.version()
 
 
-def indexed(matcher: Matcher, queries: Sequence[Query | str]) -> IndexVersion:
+def indexed(matcher: PairMatcher, queries: Sequence[Query | str]) -> IndexVersion:
     """A version of a matcher that has an index."""
     version = filled(matcher, queries)
     assert isinstance(version, IndexVersion)

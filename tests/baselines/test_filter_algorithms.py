@@ -13,7 +13,7 @@ from heliograph.baselines.filter_algorithms import ALGORITHMS
 from heliograph.baselines.filter_naive import NaiveMatcher
 from heliograph.baselines.graph import Triple
 from heliograph.filter.encoding import decode, encode
-from heliograph.filter.matcher import Matcher, Publication, Version
+from heliograph.filter.matcher import PairMatcher, Pairwise, Publication
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
@@ -95,10 +95,10 @@ def test_workloads_of_the_seeds(name: str, options: dict[str, Any]) -> None:
     tables = generate_filter(seed=7, **{**SMALL, **options})
     known = Subscriptions("filter")
     taken, _ = known.subscribe(patterns=tables["patterns"], constraints=tables["constraints"])
-    matcher: Matcher = ALGORITHMS[name]()
+    matcher: PairMatcher = ALGORITHMS[name]()
     matcher.insert(taken)
     batch = encode(tables["publications"], Vocabulary(), known.prefixes)
-    published = decode(batch, Taxonomy.read(tables["taxonomy"]))
+    published = decode(batch.publications, Taxonomy.read(tables["taxonomy"]))
     answers = [(id, each.id) for each in published for id in found(matcher.version(), each)]
     expected = tables["expected"].select(["subscription_id", "publication_id"]).to_pylist()
     assert answers == [(row["subscription_id"], row["publication_id"]) for row in expected]
@@ -188,7 +188,7 @@ def test_versions_stay_as_they_were(name: str, steps: list[Query | int], data: l
     matcher, plain = ALGORITHMS[name](), NaiveMatcher()
     published = [publication(each) for each in data]
     living: list[Subscription] = []
-    versions: list[tuple[Version, Version]] = []
+    versions: list[tuple[Pairwise, Pairwise]] = []
     for number, step in enumerate(steps):
         if isinstance(step, Query):
             living += subscriptions([step], start=number)
@@ -206,7 +206,7 @@ def test_versions_stay_as_they_were(name: str, steps: list[Query | int], data: l
 
 @every
 def test_a_version_outlives_a_fold_and_a_removal(name: str) -> None:
-    matcher: Matcher = ALGORITHMS[name]()
+    matcher: PairMatcher = ALGORITHMS[name]()
     taken = subscriptions([f"ASK {{ :a :e ?x FILTER(?x >= {number}) }}" for number in range(200)])
     matcher.insert(taken)
     before = matcher.version()
@@ -228,7 +228,7 @@ def test_a_version_outlives_a_fold_and_a_removal(name: str) -> None:
 
 @every
 def test_readers_are_not_disturbed_by_a_writer(name: str) -> None:
-    matcher: Matcher = ALGORITHMS[name]()
+    matcher: PairMatcher = ALGORITHMS[name]()
     kept = subscriptions([f"ASK {{ ?x :e :n{number} . ?x :f ?y FILTER(?y != :z) }}" for number in range(40)])
     matcher.insert(kept)
     version = matcher.version()

@@ -99,11 +99,11 @@ class History:
         chance = self.random.random()
         if chance < 0.06:
             self.publish()
-        elif chance < (0.36 if self.growing else 0.12) or not self.live:
-            self.subscribe(1 if self.random.random() < 0.85 else self.random.randrange(2, 40))
+        elif chance < (0.26 if self.growing else 0.12) or not self.live:
+            self.subscribe(1 if self.random.random() < 0.85 else self.random.randrange(2, 60))
         else:
             self.unsubscribe(
-                1 if self.random.random() < 0.95 else self.random.randrange(1, min(len(self.live), 40) + 1)
+                1 if self.random.random() < 0.99 else self.random.randrange(1, min(len(self.live), 40) + 1)
             )
 
     def _turn(self) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from heliograph.baselines.filter_naive import NaiveMatcher
+from heliograph.baselines.filter_algorithms import ALGORITHMS as PAIRWISE
 from heliograph.filter.auto import AutoMatcher
-from heliograph.filter.matcher import Matcher
+from heliograph.filter.matcher import Matcher, PairMatcher
 from heliograph.filter.pairwise import PairwiseMatcher
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -20,45 +20,20 @@ DEFAULT = "auto"
 Maker = Callable[[Vocabulary, Taxonomy], Matcher]
 
 
-def _auto(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    return AutoMatcher(vocabulary, taxonomy)
-
-
 def _indexed(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
     from heliograph.filter.indexed import IndexedMatcher
 
     return IndexedMatcher(vocabulary, taxonomy)
 
 
-def _naive(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    return PairwiseMatcher(NaiveMatcher(), taxonomy)
-
-
-def _ops(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    from heliograph.baselines.filter_ops import OpsMatcher
-
-    return PairwiseMatcher(OpsMatcher(), taxonomy)
-
-
-def _gtopss(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    from heliograph.baselines.filter_gtopss import GToPSSMatcher
-
-    return PairwiseMatcher(GToPSSMatcher(), taxonomy)
-
-
-def _rss(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    from heliograph.baselines.filter_rss import RssMatcher
-
-    return PairwiseMatcher(RssMatcher(), taxonomy)
+def _paired(pairs: Callable[[], PairMatcher]) -> Maker:
+    return lambda _, taxonomy: PairwiseMatcher(pairs(), taxonomy)
 
 
 ALGORITHMS: Mapping[str, Maker] = {
-    "auto": _auto,
+    "auto": AutoMatcher,
     "indexed": _indexed,
-    "naive": _naive,
-    "ops": _ops,
-    "gtopss": _gtopss,
-    "rss": _rss,
+    **{name: _paired(pairs) for name, pairs in PAIRWISE.items()},
 }
 
 

@@ -31,6 +31,8 @@ from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
+__all__ = ["ALGORITHMS", "Filter"]
+
 
 class Filter:
     """Matches published document graphs against graph-pattern subscriptions.
