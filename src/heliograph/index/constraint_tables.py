@@ -14,7 +14,7 @@ import numpy as np
 from heliograph.index.arrays import fixed, rows_of
 from heliograph.index.domains import Domain
 from heliograph.index.interests import Conjuncts
-from heliograph.kernels.filter_layout import Floats, Int16s, Int32s, Int64s
+from heliograph.kernels.filter_layout import Flags, Floats, Int32s, Int64s
 
 FEW = 8  # members that are tried one by one rather than looked up
 
@@ -51,8 +51,17 @@ def choose(conjuncts: Conjuncts, offsets: Int64s) -> Int64s:
     return chosen
 
 
-def build(conjuncts: Conjuncts, chosen: Int64s, structure: Int64s, structures: int) -> Tables:
-    """Tables of the chosen conjuncts; `chosen` and `structure` are by member, -1 where a member is scanned."""
+class Choice(NamedTuple):
+    """By member: the conjunct that stands in a table, or -1; the structure; whether it asks nothing else."""
+
+    chosen: Int64s
+    structure: Int64s
+    alone: Flags
+
+
+def build(conjuncts: Conjuncts, choice: Choice, structures: int) -> Tables:
+    """Tables of the chosen conjuncts."""
+    chosen, structure = choice.chosen, choice.structure
     members = np.flatnonzero(chosen >= 0)
     begins, ends = conjuncts.offsets[chosen[members]], conjuncts.offsets[chosen[members] + 1]
     member = np.repeat(members, ends - begins)
@@ -60,15 +69,17 @@ def build(conjuncts: Conjuncts, chosen: Int64s, structure: Int64s, structures: i
     atom = np.arange(len(member)) + np.repeat(begins - starts, ends - begins)
     variable, domain = conjuncts.variable[chosen[member]], conjuncts.atoms.domain[atom]
     order = np.lexsort((conjuncts.atoms.low[atom], domain, variable, structure[member]))
-    return _tables(conjuncts, atom[order], member[order], structure, structures, variable[order])
+    return _tables(conjuncts, atom[order], member[order], choice, structures)
 
 
-def _tables(
-    conjuncts: Conjuncts, atom: Int64s, member: Int64s, structure: Int64s, structures: int, variable: Int16s
-) -> Tables:
+def _tables(conjuncts: Conjuncts, atom: Int64s, member: Int64s, choice: Choice, structures: int) -> Tables:
     from heliograph.kernels.tables import reach_of
 
-    domain, of = conjuncts.atoms.domain[atom], structure[member]
+    domain, of, variable = (
+        conjuncts.atoms.domain[atom],
+        choice.structure[member],
+        conjuncts.variable[choice.chosen[member]],
+    )
     key = np.stack([of, variable, domain]) if len(atom) else np.zeros((3, 0), np.int64)
     first = np.flatnonzero(np.any(np.diff(key, axis=1, prepend=-1), axis=0))
     low, high, reach = conjuncts.atoms.low[atom], conjuncts.atoms.high[atom], np.zeros(len(atom))
@@ -77,4 +88,4 @@ def _tables(
         np.append(variable[first], 0), np.append(domain[first], 0), np.append(first, len(atom)), dtype=np.int32
     )
     offsets = np.searchsorted(of[first], np.arange(structures + 1)).astype(np.int64)
-    return Tables(tables, rows_of(low, high, reach, member, dtype=np.float64), offsets)
+    return Tables(tables, rows_of(low, high, reach, member, choice.alone[member], dtype=np.float64), offsets)

@@ -136,11 +136,9 @@ def _verify(segment: Segment, batch: Batch, found: tuple[Int32s, Int32s], stamp:
         room *= 4
     if len(parts) == 1:
         return _Verified(*parts[0], doubtful, cost)
-    joined = (np.concatenate([empty, *(part[i] for part in parts)]) for i, empty in enumerate(_EMPTY))
-    return _Verified(*joined, doubtful, cost)
-
-
-_EMPTY = (np.zeros(0, np.int32), np.zeros(0, np.int64))
+    publication = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
+    number = np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
+    return _Verified(publication, number, doubtful, cost)
 
 
 def _room(room: int, variables: int) -> Found:

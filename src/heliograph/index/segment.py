@@ -15,19 +15,23 @@ import numpy.typing as npt
 
 from heliograph.index import constraint_tables
 from heliograph.index.arrays import fixed, ragged, rows_of
+from heliograph.index.constraint_tables import Choice
 from heliograph.index.domains import Domain
 from heliograph.index.interests import Atoms, Conjuncts, Interests, offsets_of
 from heliograph.index.structures import Grouped, Ordered, access_keys, group, order_steps
 from heliograph.kernels.filter_layout import (
+    ASKED,
     FIRST_ATOM,
     FIRST_CONJUNCT,
     FIRST_MEMBER,
     FLAGS,
     MEMBERS,
+    MODE,
     STEPS,
     VARIABLE,
     VARIABLES,
     Edges,
+    Flags,
     Index,
     Int8s,
     Int16s,
@@ -87,7 +91,8 @@ class Segment:
         arranged = np.lexsort((interests.numbers[grouped.order], chosen >= 0, structure))
         order = grouped.order[arranged]
         ordered = order_steps(grouped.edges, grouped.variables)
-        index = _index(interests, grouped, ordered, order, _Choice(chosen[arranged], structure[arranged]))
+        alone = (np.diff(interests.conjunct_offsets) == 1) & (interests.flags == 0)
+        index = _index(interests, grouped, ordered, order, Choice(chosen[arranged], structure[arranged], alone[order]))
         own = Names(grouped.name_offsets, grouped.names)
         return cls._of(
             access_keys(ordered.steps, sketch),
@@ -135,7 +140,8 @@ class Segment:
         """The places of members, by number, in the order of subscribing."""
         first, last = self.index.numbers[self.by_number[0]], self.index.numbers[self.by_number[-1]]
         if last - first + 1 == len(self):  # without gaps: the number says it
-            return numbers - first
+            places: Int64s = numbers - first
+            return places
         return np.searchsorted(self.index.numbers, numbers, sorter=self.by_number)
 
     # --- merging ------------------------------------------------------------------------------------------------
@@ -160,33 +166,29 @@ class Segment:
     # --- saving -------------------------------------------------------------------------------------------------
 
     def pack(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Every array by name; tombstones are not among them: save what is alive."""
+        """Every array by name. Tombstones are not among them: save what is alive; numbers count from 0."""
+        numbers = np.empty(len(self), np.int64)
+        numbers[self.by_number] = np.arange(len(self))
         return {
             **{f"keys.{name}": array for name, array in self.keys._asdict().items()},
             **{f"index.{name}": array for name, array in self.index._asdict().items() if name != "died"},
             **{f"names.{name}": array for name, array in self.names._asdict().items()},
+            "index.numbers": numbers,
         }
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray[Any, Any]], owners: Sequence[Any]) -> Self:
         """The inverse of `pack`; the arrays are used as they are, mapped or not."""
         died = np.full(len(arrays["index.numbers"]), ALIVE, np.int64)
-        index = [died if name == "died" else fixed(arrays[f"index.{name}"]) for name in Index._fields]
+        index: list[Any] = [died if name == "died" else fixed(arrays[f"index.{name}"]) for name in Index._fields]
         keys = Keys(*(arrays[f"keys.{name}"] for name in Keys._fields))
         return cls._of(keys, Index(*index), Names(*(arrays[f"names.{name}"] for name in Names._fields)), owners)
 
 
-class _Choice(NamedTuple):
-    """By member: the conjunct that stands in a table, or -1, and the structure."""
-
-    chosen: Int64s
-    structure: Int64s
-
-
-def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int64s, choice: _Choice) -> Index:
+def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int64s, choice: Choice) -> Index:
     conjuncts, offsets = grouped.conjuncts, interests.conjunct_offsets
     count = len(grouped.variables)
-    tables = constraint_tables.build(conjuncts, choice.chosen, choice.structure, count)
+    tables = constraint_tables.build(conjuncts, choice, count)
     rows, members = ragged(offsets, order)
     atoms, first_atom = ragged(conjuncts.offsets, rows)
     flags, variable = interests.flags[order], conjuncts.variable[rows]
@@ -194,8 +196,8 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
     scanned = sizes - np.bincount(choice.structure[choice.chosen >= 0], minlength=count)
     gates = _gates(ordered.steps, grouped, flags, members, variable)
     first = grouped.offsets[:-1]
-    asks = (sizes == 1) & (members[first + 1] > members[first])
-    plain = (sizes == 1) & ~asks & (flags[first] == 0)
+    single = (sizes == 1) & (flags[first] == 0)
+    asked = _asked(ordered.steps, single, grouped, members, variable)
     structures = rows_of(
         ordered.steps.offsets[:-1],
         np.diff(ordered.steps.offsets),
@@ -206,13 +208,12 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
         scanned,
         tables.offsets[:-1],
         np.diff(tables.offsets),
-        asks,
-        plain,
+        single,
         dtype=np.int32,
     )
     return Index(
         fixed(structures),
-        fixed(rows_of(*ordered.steps[1:], ordered.modes, dtype=np.int32)),
+        fixed(rows_of(*ordered.steps[1:], ordered.modes + ASKED * asked, dtype=np.int32)),
         fixed(rows_of(members, np.append(flags, 0), dtype=np.int32)),
         fixed(interests.numbers[order]),
         np.full(len(order), ALIVE, np.int64),
@@ -239,10 +240,26 @@ def _gates(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variab
     return gates
 
 
+def _asked(steps: Edges, single: Flags, grouped: Grouped, members: Int64s, variable: Int16s) -> Flags:
+    """The steps of single structures that bind a variable their member asks about."""
+    from heliograph.kernels.structures import find_asked
+
+    asked = np.zeros(len(steps.subject), np.uint8)
+    find_asked(
+        fixed(steps),
+        fixed(grouped.variables),
+        fixed(np.where(single, grouped.offsets[:-1], -1)),
+        fixed(members),
+        fixed(variable),
+        asked,
+    )
+    return asked.astype(np.bool_)
+
+
 def _needs(index: Index) -> Needs:
     domains = set(np.unique(index.atoms[:, 0]).astype(int).tolist())
     classes = bool(domains & {Domain.IS_A, Domain.DIRECT, Domain.SUBCLASS_OF, Domain.SUPERCLASS_OF})
-    modes = np.unique(index.steps[:, 3]).tolist()
+    modes = np.unique(index.steps[:, MODE] % ASKED).tolist()
     lists = {0, *(_LISTS[mode] for mode in modes if mode in _LISTS), *({1} if classes else ())}
     most = [max(1, int(index.structures[:, column].max(initial=1))) for column in (STEPS, VARIABLES)]
     return Needs(sum(1 << each for each in lists), classes, Domain.WORD in domains, *most)

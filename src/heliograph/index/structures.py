@@ -36,7 +36,7 @@ def group(interests: Interests) -> Grouped:
     count_variables(edges, sizes)
     name_offsets, names, hashes = offsets_of(sizes), np.zeros(int(sizes.sum()), np.int16), np.zeros(count, np.uint64)
     form = Edges(np.zeros(count, np.int64), *(np.empty_like(column) for column in interests.edges))
-    complex_ones = fixed(interests.flags & COMPLEX)
+    complex_ones = fixed((interests.flags & COMPLEX).astype(np.uint8))
     canonicalise(edges, complex_ones, fixed(name_offsets), form, names, hashes)
     order, numbers = np.argsort(hashes, kind="stable"), np.zeros(count, np.int32)
     ends = fixed(form.offsets)
@@ -94,11 +94,12 @@ def access_keys(edges: Edges, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]
     chosen = np.empty(len(edges.offsets) - 1, np.int64)
     structures.choose_access(steps, sketch, counts, chosen)
     indexed = np.flatnonzero(chosen >= 0)
-    parts = [fixed(np.maximum(column[chosen[indexed]], -1)) for column in edges[1:]]
-    return _keys(parts, indexed, np.flatnonzero(chosen < 0))
+    known = chosen[indexed]
+    subject, predicate, object = (fixed(np.maximum(column[known], -1)) for column in edges[1:])
+    return _keys((subject, predicate, object), indexed, np.flatnonzero(chosen < 0))
 
 
-def _keys(parts: list[Int32s], indexed: Int64s, always: Int64s) -> Keys:
+def _keys(parts: tuple[Int32s, Int32s, Int32s], indexed: Int64s, always: Int64s) -> Keys:
     from heliograph.kernels import structures
 
     slots, key_of = np.zeros(power_of_two(2 * len(indexed)), np.int64), np.zeros(len(indexed), np.int32)

@@ -154,6 +154,26 @@ class Tiers:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
+    # --- saving -------------------------------------------------------------------------------------------------
+
+    def whole(self) -> Segment | None:
+        """Everything that is alive as one segment without tombstones; to be asked while nobody writes."""
+        self.settle()
+        version = self.version
+        if not version.size:
+            return None
+        if len(version.segments) == 1 and len(version.segments[0]) == version.size:
+            return version.segments[0]
+        parts = [_alive(segment, version.stamp) for segment in version.segments if segment.living]
+        interests, names, owners = _joined(parts)
+        return Segment.build(interests, owners, self._sketch, names)
+
+    def adopt(self, segment: Segment) -> None:
+        """Takes over a segment as everything there is."""
+        with self._lock:
+            self._trusted = {id(segment): 0}
+            self.version = Version((segment,), self.version.stamp + 1, len(segment))
+
     # --- what publications teach --------------------------------------------------------------------------------
 
     def observe(self, edges: Edges) -> None:

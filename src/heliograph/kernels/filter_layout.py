@@ -16,6 +16,7 @@ Int32s: TypeAlias = "npt.NDArray[np.int32]"
 Int64s: TypeAlias = "npt.NDArray[np.int64]"
 Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
+Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Edges(NamedTuple):
@@ -66,14 +67,15 @@ class Left(NamedTuple):
 
 # The columns of the packed arrays. A kernel is compiled in a fraction of the time, and reads one line of the cache
 # instead of several, if what belongs together is one row of one array.
-FIRST_STEP, STEPS, VARIABLES, GATE, FIRST_MEMBER, MEMBERS, SCANNED, FIRST_TABLE, TABLES, ASKS, PLAIN = range(11)
-# (of structures; ASKS: one member, which asks something of variables; PLAIN: one member, which asks nothing)
+FIRST_STEP, STEPS, VARIABLES, GATE, FIRST_MEMBER, MEMBERS, SCANNED, FIRST_TABLE, TABLES, SINGLE = range(10)
+# (of structures; SINGLE: it has one member, which is exact)
 SUBJECT, PREDICATE, OBJECT, MODE = range(4)  # of steps
 FIRST_CONJUNCT, FLAGS = range(2)  # of members
 VARIABLE, FIRST_ATOM = range(2)  # of conjuncts
 DOMAIN, LOW, HIGH, ATOM_FLAGS = range(4)  # of atoms
 TABLE_VARIABLE, TABLE_DOMAIN, FIRST_ENTRY = range(3)  # of tables
-ENTRY_LOW, ENTRY_HIGH, REACH, MEMBER = range(4)  # of entries
+ENTRY_LOW, ENTRY_HIGH, REACH, MEMBER, ALONE = range(5)  # of entries; ALONE: its member asks nothing else
+ASKED = 8  # added to the mode of a step of a single structure that binds what its member asks about
 
 
 class Index(NamedTuple):

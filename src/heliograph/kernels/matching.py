@@ -19,6 +19,7 @@ from heliograph.kernels.conditions import (
     FLOAT,
     IS_A,
     NO,
+    PERHAPS,
     SUBCLASS_OF,
     SURE,
     WORD,
@@ -29,6 +30,9 @@ from heliograph.kernels.conditions import (
     satisfies,
 )
 from heliograph.kernels.filter_layout import (
+    ALONE,
+    ENTRY_HIGH,
+    ENTRY_LOW,
     FIRST_CONJUNCT,
     FIRST_ENTRY,
     FIRST_MEMBER,
@@ -36,9 +40,9 @@ from heliograph.kernels.filter_layout import (
     FLAGS,
     GATE,
     MEMBER,
-    PLAIN,
     ROUNDED_CODE,
     SCANNED,
+    SINGLE,
     TABLE_DOMAIN,
     TABLE_VARIABLE,
     TABLES,
@@ -143,11 +147,22 @@ def _try(index: Index, member: int, world: World, path: Int64s, trial: Trial) ->
 
 @kernel()
 def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial: Trial) -> None:
-    top = open_table(trial.stack, index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY])
-    entry, top = find(index.entries, at, trial.stack, top)
+    """Tries the members of which an interval holds a coordinate; one that asks nothing else is a hit if it does."""
+    entries, died, stack = index.entries, index.died, trial.stack
+    reported, met, hits, doubts, state = trial.reported, trial.met, trial.hits, trial.doubts, trial.state
+    top = open_table(stack, index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY])
+    entry, top = find(entries, at, stack, top)
     while entry >= 0:
-        _try(index, np.int64(index.entries[entry, MEMBER]), world, path, trial)
-        entry, top = find(index.entries, at, trial.stack, top)
+        member = int(entries[entry, MEMBER])
+        if entries[entry, ALONE] and entries[entry, ENTRY_LOW] < at < entries[entry, ENTRY_HIGH]:
+            settled = reported[member] == state[_TAG] or met[member] == state[_SOLUTION]
+            if not settled and died[member] > state[_STAMP]:
+                met[member] = state[_SOLUTION]
+                hits[state[_HITS]], doubts[state[_HITS]] = member, SURE
+                state[_HITS] += 1
+        else:
+            _try(index, member, world, path, trial)
+        entry, top = find(entries, at, stack, top)
 
 
 @kernel()
@@ -193,7 +208,7 @@ def _ask_table(index: Index, table: int, world: World, path: Int64s, trial: Tria
         _stab_classes(index, table, term, world, path, trial)
     elif domain % ROUNDED_CODE == FLOAT:
         for entry in range(index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY]):
-            _try(index, np.int64(index.entries[entry, MEMBER]), world, path, trial)
+            _try(index, int(index.entries[entry, MEMBER]), world, path, trial)
     elif domain % ROUNDED_CODE == wanted:
         _stab(index, table, coordinate_of(world.values, term), world, path, trial)
 
@@ -205,7 +220,7 @@ def _gather(index: Index, structure: int, world: World, path: Int64s, trial: Tri
     trial.state[_SOLUTION] += 1
     begin = index.structures[structure, FIRST_MEMBER]
     for member in range(begin, begin + index.structures[structure, SCANNED]):
-        _try(index, np.int64(member), world, path, trial)
+        _try(index, int(member), world, path, trial)
     begin = index.structures[structure, FIRST_TABLE]
     for table in range(begin, begin + index.structures[structure, TABLES]):
         _ask_table(index, table, world, path, trial)
@@ -214,14 +229,34 @@ def _gather(index: Index, structure: int, world: World, path: Int64s, trial: Tri
 
 @kernel()
 def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
-    """For a structure with one member: whether what the last step bound can be accepted at all."""
-    member = index.structures[structure, FIRST_MEMBER]
+    """For a structure with one member: whether it can accept what the last step bound."""
+    member, answer = index.structures[structure, FIRST_MEMBER], SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
         variable = index.conjuncts[conjunct, VARIABLE]
-        bound = level(path, variable) == path[STEP] - 1
-        if bound and satisfies(index, conjunct, world, value(path, variable)) == NO:
-            return False
-    return True
+        if level(path, variable) == path[STEP] - 1:
+            found = satisfies(index, conjunct, world, value(path, variable))
+            if found == NO:
+                return NO
+            answer = max(answer, found)
+    return answer
+
+
+@kernel()
+def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
+    """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
+    forget(path, index.structures[structure, VARIABLES])
+    event = advance(index.structures, structure, index.steps, world.graph, path)
+    while event != EXHAUSTED and event != COMPLETE:
+        if event == AT_GATE:
+            pass_gate(path)
+        else:
+            found = _suits(index, structure, world, path)
+            if found == PERHAPS:
+                return PERHAPS
+            if found == NO:
+                refuse(path)
+        event = advance(index.structures, structure, index.steps, world.graph, path)
+    return SURE if event == COMPLETE else NO
 
 
 # --- reports ----------------------------------------------------------------------------------------------------
@@ -251,7 +286,7 @@ def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) 
     """Writes a solution out; returns where it begins, or -1 if there is no room."""
     begin = counts[2]
     if begin + variables > len(found.solutions):
-        return np.int64(-1)
+        return -1
     for variable in range(variables):
         found.solutions[begin + variable] = value(path, variable)
     counts[2] += variables
@@ -262,7 +297,7 @@ def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) 
 def _report(index: Index, structure: int, publication: int, path: Int64s, trial: Trial, out: Any) -> Any:
     """Reports the hits of one solution; whether there was room for them."""
     found, counts = out
-    written = np.int64(-1)
+    written = -1
     for hit in range(trial.state[_HITS]):
         member, tag = trial.hits[hit], trial.state[_TAG]
         flags = index.members[member, FLAGS]
@@ -291,7 +326,7 @@ def _decide(
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
     if event == BOUND:
-        if not _suits(index, structure, world, path):
+        if _suits(index, structure, world, path) == NO:
             refuse(path)
     elif event == AT_GATE:
         if _gather(index, structure, world, path, trial):
@@ -380,16 +415,21 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
             current = candidates.publication[candidate]
             fill(graph, batch.edges, current, settings[1])
             walk.state[2] = _is_walked(graph, batch.closure) if settings[3] else 0
-        structure = candidates.structure[candidate]
+        structure, fits, answer = candidates.structure[candidate], True, PERHAPS
         start(path)
-        if structures[structure, PLAIN]:  # nearly all structures of a varied load: no tuples are touched for these
-            member, fits = structures[structure, FIRST_MEMBER], True
-            if advance(structures, structure, steps, graph, path) == COMPLETE and died[member] > stamp:
-                fits = _sure(found, counts, current, numbers[member])
-        else:
+        if structures[structure, SINGLE]:  # nearly all of a varied load; most ask nothing, and touch no tuple
+            member = structures[structure, FIRST_MEMBER]
+            if not structures[structure, GATE]:
+                answer = SURE if advance(structures, structure, steps, graph, path) == COMPLETE else NO
+            else:
+                answer = _holds(index, structure, world, path)
+            if answer == SURE and died[member] > stamp:
+                fits = _sure(found, counts, int(current), numbers[member])
+        if answer == PERHAPS:
+            start(path)
             _copy(counts, before)
             trial.state[_TAG] = candidate + 1
-            fits = _search(index, structure, current, world, path, trial, (found, counts))
+            fits = _search(index, structure, int(current), world, path, trial, (found, counts))
             if not fits:
                 _copy(before, counts)
         if not fits:

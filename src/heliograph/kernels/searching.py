@@ -29,7 +29,7 @@ from heliograph.kernels.adjacency import (
 )
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.filter_layout import (
-    ASKS,
+    ASKED,
     FIRST_STEP,
     GATE,
     MODE,
@@ -95,7 +95,7 @@ def _blame_at(path: Int64s, step: int) -> Any:
 @kernel()
 def _begin(steps: Int32s, row: int, graph: Int32s, path: Int64s) -> Any:
     """The first edge that may be taken for a step, or -1."""
-    mode = steps[row, MODE]
+    mode = steps[row, MODE] & 7
     if mode == 0:
         return np.int32(0 if graph[SIZE] else -1)
     if mode == 5:
@@ -142,6 +142,7 @@ def _step(steps: Int32s, row: int, step: int, entering: int, graph: Int32s, path
     """Takes the first, or the next, edge that agrees with a step; whether there is one."""
     mode = steps[row, MODE]
     path[COST] += 1
+    mode &= 7
     if mode == 7:
         return entering != _BACK and holds(
             graph,
@@ -223,9 +224,10 @@ def pass_gate(path: Int64s) -> None:
 
 @kernel()
 def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, path: Int64s) -> Any:
-    """Runs until there is something to decide: a variable was bound, the gate is reached, a solution is complete."""
+    """Runs until there is something to decide: the gate is reached, a solution is complete, or, in a structure with one
+    member, something is bound that it asks about."""
     begin, length = structures[structure, FIRST_STEP], structures[structure, STEPS]
-    gate, asks = structures[structure, GATE], structures[structure, ASKS]
+    gate = structures[structure, GATE]
     step, entering = path[STEP], path[ENTERING]
     event = EXHAUSTED
     while step >= 0:
@@ -239,10 +241,10 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
             path[_blame_at(path, step)] = 0
         if _step(steps, begin + step, step, entering, graph, path):
             step, entering = step + 1, np.int64(_FORWARD)
-            if asks and steps[begin + step - 1, MODE] != 7:
+            if steps[begin + step - 1, MODE] & ASKED:
                 event = BOUND
                 break
         else:
-            step, entering = _back(steps, begin + step, step, np.int64(length), path), np.int64(_BACK)
+            step, entering = _back(steps, begin + step, step, int(length), path), np.int64(_BACK)
     path[STEP], path[ENTERING] = step, entering
     return event
