@@ -194,5 +194,6 @@ def test_a_history_with_merges_in_the_background(tmp_path: Path, monkeypatch: py
 @pytest.mark.timeout(3600)
 def test_a_million_steps(tmp_path: Path) -> None:
     """Peaks beyond what is merged at once, so that merges in the background come and go too."""
-    history = History(Filter(TAXONOMY), Pool.draw(3, 500, 40), seed=3, peaks=(300, 6_000, 1_000, 300, 20))
+    peaks = (300, *(4_500, 1_000), *(300,) * 10, *(60,) * 5, *(5,) * 2)
+    history = History(Filter(TAXONOMY), Pool.draw(3, 500, 40), seed=3, peaks=peaks)
     check_history(history, 1_000_000, naive_each=20_000, reload_each=150_000, folder=tmp_path)
