@@ -49,7 +49,7 @@ def _document(random: Random) -> list[Cells]:
     return [*edges, (edges[0][0], "p4", str(random.randrange(100)))]
 
 
-_KINDS_OF_INTERESTS = {"range": 30, "table": 15, "class": 10, "text": 4, "count": 2, "pattern": 39}  # in percent
+_KINDS_OF_INTERESTS = {"range": 30, "table": 15, "class": 10, "text": 3, "count": 1, "pattern": 41}  # in percent
 
 
 def _interest(random: Random, document: list[Cells]) -> Interest:

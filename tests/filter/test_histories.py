@@ -97,14 +97,13 @@ class History:
         """One call: to publish, to subscribe or to unsubscribe, of one or of many."""
         self._turn()
         chance = self.random.random()
-        if chance < 0.06:
+        if chance < 0.05:
             self.publish()
-        elif chance < (0.26 if self.growing else 0.12) or not self.live:
-            self.subscribe(1 if self.random.random() < 0.85 else self.random.randrange(2, 60))
+        elif chance < (0.2 if self.growing else 0.1) or not self.live:
+            self.subscribe(1 if self.random.random() < 0.85 else self.random.randrange(2, 80))
         else:
-            self.unsubscribe(
-                1 if self.random.random() < 0.99 else self.random.randrange(1, min(len(self.live), 40) + 1)
-            )
+            alone = self.growing or self.random.random() < 0.98
+            self.unsubscribe(1 if alone else self.random.randrange(1, min(len(self.live), 40) + 1))
 
     def _turn(self) -> None:
         """Grows until the peak, shrinks until a twentieth of it, and then towards another one."""
