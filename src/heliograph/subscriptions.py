@@ -6,7 +6,7 @@ The laws: an id stands for one subscription at a time; a bad subscription is ref
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -22,17 +22,20 @@ from heliograph.syntax.pattern_cells import Reader
 from heliograph.syntax.pattern_tables import Selection, tables_of
 from heliograph.syntax.patterns import PatternSet, read_patterns
 from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.syntax.sparql import compile_sparql, parse_sparql
 from heliograph.tables.items import as_table, is_single
 from heliograph.tables.schemas import TABLES
 from heliograph.terms import PREFIXES
+
+Compile = Callable[[str], Query]
 
 
 class Subscription:
     """A standing interest, from SPARQL text or from pattern tables. `number` gives the order of subscribing.
 
     Fields are read only. One that came from tables is number `row` of the set `origin`; its query is made when it is
-    asked for, and kept: until then it takes a tenth of the memory.
+    asked for, and kept: until then it takes a tenth of the memory. A text that compiled before may be compiled again
+    when it is asked for, too.
     """
 
     __slots__ = ("_query", "id", "number", "options", "origin", "row", "subscriber", "text")
@@ -41,7 +44,7 @@ class Subscription:
         self,
         id: str,
         subscriber: str | None,
-        query: Query | tuple[PatternSet, int],
+        query: Query | Compile | tuple[PatternSet, int],
         number: int,
         options: str | None = None,
         text: str | None = None,
@@ -52,18 +55,22 @@ class Subscription:
         self.options = options
         self.text = text
         self.origin: PatternSet | None
-        self._query: Query | None
-        if isinstance(query, Query):
-            self._query, self.origin, self.row = query, None, 0
-        else:
+        self._query: Query | Compile | None
+        if isinstance(query, tuple):
             self._query, (self.origin, self.row) = None, query
+        else:
+            self._query, self.origin, self.row = query, None, 0
 
     @property
     def query(self) -> Query:
-        if self._query is None:
-            assert self.origin is not None
-            self._query = self.origin.query(self.row)
-        return self._query
+        found = self._query
+        if not isinstance(found, Query):
+            found = self._query = self._make() if found is None else found(self.text or "")
+        return found
+
+    def _make(self) -> Query:
+        assert self.origin is not None
+        return self.origin.query(self.row)
 
     @property
     def counted(self) -> bool:
@@ -116,13 +123,14 @@ class Taken(NamedTuple):
 class _Draft(NamedTuple):
     id: str | None
     subscriber: str | None
-    query: Query | tuple[PatternSet, int] | HeliographError
+    query: Query | Compile | tuple[PatternSet, int] | HeliographError
     options: str | None = None
     text: str | None = None
     source: str | None = None
 
 
 Accept = Callable[[Subscription], None]
+_ReadTexts = Callable[[Sequence[str]], Sequence[Query | Compile | HeliographError]]
 
 
 class Subscriptions:
@@ -197,7 +205,7 @@ class Subscriptions:
     def _read_items(self, items: Any, rejected: list[Rejected]) -> list[_Draft]:
         read = as_table("subscriptions", items)
         rejected.extend(read.rejected)
-        drafts = self._compile(read.table, {}, read.source or "subscriptions")
+        drafts = self._read_rows(read.table, {}, read.source or "subscriptions", self._compile)
         return [
             draft if draft.id else draft._replace(query=_nameless(read.place(row))) for row, draft in enumerate(drafts)
         ]
@@ -218,16 +226,26 @@ class Subscriptions:
             for error in (found.errors.get(row),)
         ]
 
-    def _compile(self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None) -> list[_Draft]:
+    def _read_rows(
+        self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None, read: _ReadTexts
+    ) -> list[_Draft]:
         """Drafts of the rows of a subscriptions table; those that are compiled already have no text."""
         names = ("subscription_id", "subscriber", "options", "query")
         rows = list(zip(*(table[name].to_pylist() for name in names), strict=True))
-        texts = [text or "" for id, _, _, text in rows if id not in compiled]
-        queries = iter(compile_sparql(texts, verb=self.verb, prefixes=self.prefixes))
+        queries = iter(read([text or "" for id, _, _, text in rows if id not in compiled]))
         return [
             compiled.get(id) or _Draft(id, subscriber, next(queries), options, text, source)
             for id, subscriber, options, text in rows
         ]
+
+    def _compile(self, texts: Sequence[str]) -> Sequence[Query | HeliographError]:
+        return compile_sparql(texts, verb=self.verb, prefixes=self.prefixes)
+
+    def _compile_later(self, texts: Sequence[str]) -> Sequence[Compile | Query | HeliographError]:
+        return [self._parse if text else self._compile([text])[0] for text in texts]
+
+    def _parse(self, text: str) -> Query:
+        return parse_sparql(text, verb=self.verb, prefixes=self.prefixes)
 
     def _take(self, draft: _Draft, accept: Accept | None) -> Subscription:
         id, subscriber, query, options, text, _ = draft
@@ -256,10 +274,19 @@ class Subscriptions:
 
     def restore(self, tables: Mapping[str, pa.Table], accept: Accept | None = None) -> tuple[Subscription, ...]:
         """Subscribes to what `tables` of another registry returned."""
+        return self._restore(tables, accept, self._compile)
+
+    def reopen(self, tables: Mapping[str, pa.Table], accept: Accept | None = None) -> tuple[Subscription, ...]:
+        """The same, but a text is compiled when its query is asked for: it did compile when it was subscribed."""
+        return self._restore(tables, accept, self._compile_later)
+
+    def _restore(
+        self, tables: Mapping[str, pa.Table], accept: Accept | None, read: _ReadTexts
+    ) -> tuple[Subscription, ...]:
         drafts = self._read_patterns(tables["patterns"], tables["constraints"], [])
         compiled = {str(draft.id): draft for draft in drafts}
         with collector_paused():
-            drafts = self._compile(tables["subscriptions"], compiled, None)
+            drafts = self._read_rows(tables["subscriptions"], compiled, None, read)
             return tuple(self._take(draft, accept) for draft in drafts)
 
 

@@ -21,6 +21,7 @@ from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from heliograph.filter.indexed import IndexedMatcher, IndexedVersion
+    from heliograph.index.segment import Segment
 
 FEW = 2_000  # subscriptions up to which they are kept as they are, until there is something to do
 PAIRS = 4_000  # pairs looked at in one's life before the index is built: a fraction of a second
@@ -75,13 +76,23 @@ class AutoMatcher:
                 self._change()
             return version if self._indexed is None else self._indexed.version()
 
-    def _change(self) -> None:
+    def whole(self) -> Segment | None:
+        with self._lock:
+            indexed = self._indexed
+        return None if indexed is None else indexed.whole()
+
+    def adopt(self, segment: Segment) -> None:
+        with self._lock:
+            self._change().adopt(segment)
+
+    def _change(self) -> IndexedMatcher:
         from heliograph.filter.indexed import IndexedMatcher
 
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
         indexed.insert(list(self._alive.values()))
         self._indexed, self._plain = indexed, None
         self._alive = {}
+        return indexed
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,13 +44,16 @@ class Filter:
     def __init__(
         self, taxonomy: Any = None, *, prefixes: Mapping[str, str] | None = None, algorithm: str = DEFAULT
     ) -> None:
+        self._set_up(taxonomy, Subscriptions("filter", prefixes), algorithm, Vocabulary())
+
+    def _set_up(self, taxonomy: Any, subscriptions: Subscriptions, algorithm: str, vocabulary: Vocabulary) -> None:
         if algorithm not in ALGORITHMS:
             raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
-        self.vocabulary = Vocabulary()
+        self.vocabulary = vocabulary
         self.algorithm = algorithm
-        self._subscriptions = Subscriptions("filter", prefixes)
-        self._taxonomy = _taxonomy(taxonomy, self._subscriptions.prefixes)
-        self._matcher = matcher_of(algorithm, self.vocabulary, self._taxonomy)
+        self._subscriptions = subscriptions
+        self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
+        self._matcher = matcher_of(algorithm, vocabulary, self._taxonomy)
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
 
@@ -144,17 +147,20 @@ class Filter:
             self._total = self._total + stats
 
     def save(self, path: str | Path) -> None:
-        """Saves subscriptions, taxonomy and prefixes; an older save at this path is replaced in one step."""
+        """Saves subscriptions, taxonomy, prefixes and the index; an older save there is replaced in one step."""
         with self._writing:
-            saved = saving.Saving(self._subscriptions, self._taxonomy, self.algorithm)
+            parts = (self._subscriptions, self._taxonomy, self.algorithm, self.vocabulary, self._matcher)
+            saved = saving.Saving.of(saving.Engine(*parts))
         saved.write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """A filter as it was saved."""
         saved = saving.read(path)
-        loaded = cls(saved.taxonomy, prefixes=saved.prefixes, algorithm=saved.algorithm)
-        loaded._matcher.insert(saving.restore(path, loaded._subscriptions, saved))
+        loaded = cls.__new__(cls)
+        subscriptions = Subscriptions("filter", saved.prefixes)
+        loaded._set_up(saved.taxonomy, subscriptions, saved.algorithm, saved.vocabulary)
+        saved.fill(subscriptions, loaded._matcher)
         return loaded
 
 

@@ -69,6 +69,12 @@ class IndexedMatcher:
     def version(self) -> IndexedVersion:
         return IndexedVersion(self.tiers.version, self._context, self.tiers)
 
+    def whole(self) -> Segment | None:
+        return self.tiers.whole()
+
+    def adopt(self, segment: Segment) -> None:
+        self.tiers.adopt(segment)
+
 
 class _Context:
     """What a filter's subscriptions have in common."""

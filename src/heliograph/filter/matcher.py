@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.baselines.solve import World
+from heliograph.index.segment import Segment
 from heliograph.model import Slow
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
@@ -83,6 +84,14 @@ class Matcher(Protocol):
     def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
 
     def version(self) -> Version: ...
+
+    def whole(self) -> Segment | None:
+        """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
+        ...
+
+    def adopt(self, segment: Segment) -> None:
+        """Takes over the subscriptions of a segment, before any other."""
+        ...
 
 
 class PairMatcher(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from heliograph.filter.encoding import decode
 from heliograph.filter.matcher import Matches, PairMatcher, Pairwise
 from heliograph.filter.rosters import Listed
+from heliograph.index.segment import Segment
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
@@ -62,3 +63,9 @@ class PairwiseMatcher:
 
     def version(self) -> PairwiseVersion:
         return PairwiseVersion(self._pairs.version(), self._taxonomy)
+
+    def whole(self) -> None:
+        """There is no index."""
+
+    def adopt(self, segment: Segment) -> None:
+        self.insert(segment.owners)

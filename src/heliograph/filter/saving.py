@@ -1,68 +1,135 @@
-"""A filter on disk: its subscriptions as they were written, its taxonomy, its prefixes. The law: what is loaded gives
-the same notifications in the same order as what was saved."""
+"""A filter on disk: its subscriptions as they were written, its taxonomy, its prefixes, and its index if it has one.
+
+The law: what is loaded gives the same notifications in the same order as what was saved. An index is saved as one
+segment of what is alive, together with the vocabulary whose ids it holds; it is mapped when it is opened, and neither
+built nor are queries compiled. Numbers of subscriptions count from 0 again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, StorageError
+from heliograph.filter.matcher import Matcher
 from heliograph.filter.options import check_options
+from heliograph.index.checking import check_arrays
+from heliograph.index.segment import Segment
 from heliograph.storage import read_folder, write_folder
-from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.subscriptions import Subscriptions
 from heliograph.tables.schemas import TABLES
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, Position, spell
+from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary.flat import Packed
 
-KIND, VERSION = "filter", 1
+KIND, VERSION = "filter", 2
+_READ = {1, VERSION}  # 1 is a save without an index
 _TABLES = ("subscriptions", "patterns", "constraints", "taxonomy")
+_TERMS = "vocabulary."
+
+Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
 
 
-class Saved(NamedTuple):
-    """What a save holds, opened."""
+class Engine(NamedTuple):
+    """The parts of a filter that are saved."""
 
-    tables: Mapping[str, pa.Table]
+    subscriptions: Subscriptions
     taxonomy: Taxonomy
-    prefixes: Mapping[str, str]
     algorithm: str
+    vocabulary: Vocabulary
+    matcher: Matcher
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
 
 
 class Saving(NamedTuple):
     """What is about to be saved."""
 
-    subscriptions: Subscriptions
-    taxonomy: Taxonomy
-    algorithm: str
+    tables: Mapping[str, pa.Table]
+    arrays: Arrays
+    meta: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, engine: Engine) -> Self:
+        """A filter as it is now; to be asked while nobody writes."""
+        prefixes = engine.subscriptions.prefixes
+        own = {name: iri for name, iri in prefixes.items() if PREFIXES.get(name) != iri}
+        tables = {**engine.subscriptions.tables(), "taxonomy": _rows(engine.taxonomy)}
+        index = _index(engine.matcher.whole(), engine.vocabulary)
+        return cls(tables, index.arrays, {"prefixes": own, "algorithm": engine.algorithm, "vocabulary": index.meta})
 
     def write(self, path: str | Path) -> None:
-        own = {name: iri for name, iri in self.subscriptions.prefixes.items() if PREFIXES.get(name) != iri}
-        tables = {**self.subscriptions.tables(), "taxonomy": _rows(self.taxonomy)}
-        write_folder(path, KIND, VERSION, tables=tables, meta={"prefixes": own, "algorithm": self.algorithm})
+        write_folder(path, KIND, VERSION, arrays=self.arrays, tables=self.tables, meta=self.meta)
 
 
-def read(path: str | Path) -> Saved:
-    opened = read_folder(path, KIND, {VERSION})
-    tables = {name: _table(path, name, opened.tables.get(name)) for name in _TABLES}
-    prefixes, algorithm = opened.meta.get("prefixes"), opened.meta.get("algorithm")
-    if not isinstance(prefixes, dict) or not isinstance(algorithm, str):
-        raise _damaged(path, "its prefixes or its algorithm are missing")
-    return Saved(tables, Taxonomy.read(tables["taxonomy"]), prefixes, algorithm)
-
-
-def restore(path: str | Path, subscriptions: Subscriptions, saved: Saved) -> tuple[Subscription, ...]:
-    """Subscribes to what was saved."""
-    try:
-        return subscriptions.restore(saved.tables, check_options)
-    except HeliographError as error:
-        raise _damaged(path, f"it holds a subscription that is refused: {error}") from error
+def _index(segment: Segment | None, vocabulary: Vocabulary) -> Packed:
+    """A segment and its terms; nothing where there is none."""
+    if segment is None:
+        return Packed({}, {})
+    terms, numbers = vocabulary.pack(), np.empty(len(segment), np.int64)
+    numbers[segment.by_number] = np.arange(len(segment))
+    arrays = {_TERMS + name: array for name, array in terms.arrays.items()}
+    return Packed({**arrays, **segment.pack(), "index.numbers": numbers}, terms.meta)
 
 
 def _rows(taxonomy: Taxonomy) -> pa.Table:
     columns = [[spell(term, Position.SUBJECT) for term in column] for column in zip(*taxonomy.rows, strict=True)]
     return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns or [[], []]], ["child", "parent"])
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+class Saved(NamedTuple):
+    """What a save holds, opened; without an index there are no arrays, and the vocabulary is empty."""
+
+    path: str
+    tables: Mapping[str, pa.Table]
+    taxonomy: Taxonomy
+    prefixes: Mapping[str, str]
+    algorithm: str
+    vocabulary: Vocabulary
+    arrays: Arrays
+
+    def fill(self, subscriptions: Subscriptions, matcher: Matcher) -> None:
+        """Subscribes to what was saved."""
+        try:
+            if not self.arrays:
+                matcher.insert(subscriptions.restore(self.tables, check_options))
+                return
+            owners = subscriptions.reopen(self.tables, check_options)
+        except HeliographError as error:
+            raise _damaged(self.path, f"it holds a subscription that is refused: {error}") from error
+        try:
+            check_arrays(self.arrays, len(owners), self.vocabulary.start)
+        except ValueError as error:
+            raise _damaged(self.path, f"its index: {error}") from error
+        matcher.adopt(Segment.unpack(self.arrays, owners))
+
+
+def read(path: str | Path) -> Saved:
+    opened = read_folder(path, KIND, _READ)
+    tables = {name: _table(path, name, opened.tables.get(name)) for name in _TABLES}
+    prefixes, algorithm = opened.meta.get("prefixes"), opened.meta.get("algorithm")
+    if not isinstance(prefixes, dict) or not isinstance(algorithm, str):
+        raise _damaged(path, "its prefixes or its algorithm are missing")
+    taxonomy = Taxonomy.read(tables["taxonomy"])
+    vocabulary = _vocabulary(path, opened.arrays, opened.meta.get("vocabulary"))
+    arrays = {name: array for name, array in opened.arrays.items() if not name.startswith(_TERMS)}
+    return Saved(str(path), tables, taxonomy, prefixes, algorithm, vocabulary, arrays)
+
+
+def _vocabulary(path: str | Path, arrays: Arrays, meta: Any) -> Vocabulary:
+    if not arrays and not meta:
+        return Vocabulary()
+    terms = {name.removeprefix(_TERMS): array for name, array in arrays.items() if name.startswith(_TERMS)}
+    return Vocabulary.unpack(Packed(terms, meta), str(path))
 
 
 def _table(path: str | Path, name: str, table: pa.Table | None) -> pa.Table:
