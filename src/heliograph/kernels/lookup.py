@@ -1,7 +1,7 @@
 """Candidates: the structures whose access edge a publication holds. Nothing else about a structure is looked at here.
 
 The law: a structure is found once for a publication if and only if some edge of the publication agrees with its access
-edge in every part that is a constant, or if it has no edge at all.
+edge in every part that is a constant, or if it has no edge at all; hashes that happen to agree add some, seldom.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ _ONE = np.uint64(1)
 
 
 @kernel()
-def _find(keys: Keys, subject: Any, predicate: Any, object: Any) -> Any:
-    """The number of a key, or -1."""
-    mask = np.uint64(len(keys.slots) - 1)
+def _find(slots: Int64s, subject: Any, predicate: Any, object: Any) -> Any:
+    """The number of a key, or -1. Some 48 bits of the hash decide: a mistake, once in 2^48, costs a candidate."""
+    mask = np.uint64(len(slots) - 1)
     hashed = edge_hash(subject, predicate, object)
     mark, slot = np.int64(hashed >> np.uint64(33)), hashed & mask
-    while keys.slots[slot]:
-        if keys.slots[slot] >> 32 == mark:
-            key = (keys.slots[slot] & 0xFFFFFFFF) - 1
-            if keys.subject[key] == subject and keys.predicate[key] == predicate and keys.object[key] == object:
-                return key
+    while slots[slot]:
+        if slots[slot] >> 32 == mark:
+            return (slots[slot] & 0xFFFFFFFF) - 1
         slot = (slot + _ONE) & mask
     return -1
 
@@ -47,13 +45,13 @@ def _offer(structure: int, emptied: Int64s, stamp: int, found: Int32s, count: in
 @kernel()
 def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, found: Int32s) -> Any:
     """Writes the structures that one publication's edges lead to; returns how many, room or not."""
-    count, emptied, stamp = 0, left.emptied, left.stamp
+    count, emptied, stamp, slots = 0, left.emptied, left.stamp, keys.slots
     for structure in keys.always:
         count = _offer(structure, emptied, stamp, found, count)
     for mask in keys.masks:
         for edge in range(edges.offsets[publication], edges.offsets[publication + 1]):
             key = _find(
-                keys,
+                slots,
                 edges.subject[edge] if mask & 1 else np.int32(-1),
                 edges.predicate[edge] if mask & 2 else np.int32(-1),
                 edges.object[edge] if mask & 4 else np.int32(-1),
@@ -94,7 +92,7 @@ def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
     half = np.uint64(len(sketch) // 2)
     for publication in range(begin, len(edges.offsets) - 1, every):
         for edge in range(edges.offsets[publication], edges.offsets[publication + 1]):
-            for mask in range(1, 8):
+            for mask in range(8):
                 hashed = edge_hash(
                     edges.subject[edge] if mask & 1 else np.int32(-1),
                     edges.predicate[edge] if mask & 2 else np.int32(-1),
