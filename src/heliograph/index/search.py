@@ -41,6 +41,7 @@ class Hits:
     """What was found in one segment."""
 
     segment: Segment
+    stamp: int  # of the version that was searched
     publication: Int32s
     number: Int64s
     doubtful: Sequence[Doubtful]
@@ -80,6 +81,7 @@ def search(segment: Segment, batch: Batch, stamp: int) -> Hits:
     verified = _verify(segment, batch, (publications, structures), stamp)
     return Hits(
         segment,
+        stamp,
         verified.publication,
         verified.number,
         verified.doubtful,

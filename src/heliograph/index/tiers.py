@@ -147,11 +147,11 @@ class Tiers:
         finally:
             with self._lock:
                 self._merging = ()
+                self._clean()
 
     def settle(self) -> None:
         """Waits until no merge is running."""
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        while (thread := self._thread) is not None and thread.is_alive():
             thread.join()
 
     # --- saving -------------------------------------------------------------------------------------------------

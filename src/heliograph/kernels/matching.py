@@ -165,7 +165,7 @@ def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial
         entry, top = find(entries, at, stack, top)
 
 
-@kernel()
+@kernel(allocates=True)
 def _stab_classes(index: Index, table: int, term: Any, world: World, path: Int64s, trial: Trial) -> None:
     domain, walk = index.tables[table, TABLE_DOMAIN], world.walk
     if domain == SUBCLASS_OF:
@@ -383,7 +383,7 @@ def _copy(source: Int64s, target: Int64s) -> None:
         target[place] = source[place]
 
 
-@kernel()
+@kernel(allocates=True)
 def _trial(members: int, stamp: int) -> Any:
     return Trial(
         np.empty(members, np.int32),

@@ -54,7 +54,7 @@ _ANY = np.int32(-1)
 _LISTS = np.array([-1, BY_S, BY_P, BY_SP, BY_O, BY_S, BY_PO, WHOLE], np.int64)
 
 
-@kernel()
+@kernel(allocates=True)
 def make_path(steps: int, variables: int) -> Any:
     path = np.zeros(_CURSORS + 2 * steps + 2 * variables, np.int64)
     path[_MOST_STEPS], path[_MOST_VARIABLES] = steps, variables

@@ -55,7 +55,7 @@ def _tint(colours: Any, node: Any, role: Any, one: Any, other: Any) -> None:
         colours[~node] += mixed(mixed(role, one), other)
 
 
-@kernel()
+@kernel(allocates=True)
 def _look_around(edges: Edges, first: int, last: int, colours: Any) -> None:
     """Colours each variable by its edges, and those by their colours; the sum does not depend on their order."""
     before = np.zeros(len(colours), np.uint64)
@@ -142,16 +142,20 @@ def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, name
     for graph in range(len(edges.offsets) - 1):
         first, last = edges.offsets[graph], edges.offsets[graph + 1]
         start, count = variables[graph], variables[graph + 1] - variables[graph]
-        colours = np.ones(count, np.uint64)
-        _look_around(edges, first, last, colours)
-        own = names[start : start + count]
-        _rank(colours, own)
         for edge in range(first, last):
-            out.subject[edge] = _renamed(edges.subject[edge], own)
-            out.predicate[edge] = _renamed(edges.predicate[edge], own)
-            out.object[edge] = _renamed(edges.object[edge], own)
+            out.subject[edge], out.predicate[edge] = edges.subject[edge], edges.predicate[edge]
+            out.object[edge] = edges.object[edge]
         _sort(out, first, last)
         end = _distinct(out, first, last)
+        colours = np.ones(count, np.uint64)
+        _look_around(out, first, end, colours)
+        own = names[start : start + count]
+        _rank(colours, own)
+        for edge in range(first, end):
+            out.subject[edge] = _renamed(out.subject[edge], own)
+            out.predicate[edge] = _renamed(out.predicate[edge], own)
+            out.object[edge] = _renamed(out.object[edge], own)
+        _sort(out, first, end)
         out.offsets[graph] = end
         hashed = mixed(_SEED, np.uint64(flags[graph]))
         for edge in range(first, end):
@@ -338,30 +342,19 @@ def choose_access(edges: Edges, sketch: Any, counts: Any, chosen: Int64s) -> Non
 
 @kernel((INT32S, INT32S, INT32S, NEW_INT64S, NEW_INT32S))
 def number_keys(subject: Int32s, predicate: Int32s, object: Int32s, slots: Int64s, out: Int32s) -> Any:
-    """Numbers distinct keys by first appearance and enters them into `slots`; returns how many there are."""
+    """Numbers distinct keys by first appearance and enters them into `slots`; returns how many there are.
+
+    Keys of which all bits agree that a look-up compares are one: whoever asks for either finds what both lead to."""
     mask = np.uint64(len(slots) - 1)
-    holder = np.empty(len(out), np.int64)
     count = 0
     for row in range(len(out)):
         hashed = edge_hash(subject[row], predicate[row], object[row])
         mark = np.int64(hashed >> np.uint64(33))
         slot = hashed & mask
-        while slots[slot]:
-            key = (slots[slot] & 0xFFFFFFFF) - 1
-            known = holder[key]
-            if (
-                slots[slot] >> 32 == mark
-                and subject[known] == subject[row]
-                and predicate[known] == predicate[row]
-                and object[known] == object[row]
-            ):
-                break
+        while slots[slot] and slots[slot] >> 32 != mark:
             slot = (slot + _ONE) & mask
-        if slots[slot]:
-            out[row] = (slots[slot] & 0xFFFFFFFF) - 1
-        else:
-            holder[count] = row
-            out[row] = count
+        if not slots[slot]:
             count += 1
             slots[slot] = (mark << 32) | count
+        out[row] = (slots[slot] & 0xFFFFFFFF) - 1
     return count

@@ -25,7 +25,7 @@ def reach_of(high: Floats, offsets: Int64s, reach: Floats) -> None:
         _furthest(high, offsets[table], offsets[table + 1], reach)
 
 
-@kernel()
+@kernel(allocates=True)
 def _furthest(high: Floats, first: int, last: int, reach: Floats) -> None:
     """Parts from the smallest to the whole: a part is closed when both of its halves have been."""
     begins, ends, closing = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.zeros(DEPTH, np.bool_)
