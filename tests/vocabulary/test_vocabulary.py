@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from typing import Any
 
@@ -329,6 +330,17 @@ def test_an_interrupted_append_is_overwritten() -> None:
     assert vocabulary.intern_many([plain_name("b"), plain_name("c")]) == [1, 2]
     assert [str(vocabulary.term(id)) for id in range(3)] == ["a", "b", "c"]
     assert len(vocabulary.typed().kind) == 3
+
+
+def test_interning_leaves_nothing_to_the_collector() -> None:
+    vocabulary, column = Vocabulary(), pa.array(["a", "b:c", None, "5"])
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(vocabulary.overlay().intern_cells(column, Position.OBJECT).errors) == 2
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 # --- the benchmark ----------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ class Column(NamedTuple):
                 raise TermError("HG-108", f"text that is not UTF-8: {text[:60]!r}", fix="write the file as UTF-8")
             return parse_cell(text, self.position, self.prefixes)
         except TermError as error:
-            return error
+            return error.with_traceback(None)  # it would hold the frames of its callers, and they hold it: a cycle
 
 
 class Memo:
