@@ -73,6 +73,7 @@ class Segment:
     names: Names
     alive: Int32s  # of each structure, how many members
     emptied: Int64s  # of each structure, the version at which none was left
+    left: Int64s  # one number: how many members
     needs: Needs
     by_number: Int64s  # members in order of subscribing
     owners: Sequence[Any]  # what is subscribed, in that order; known to whoever filled the index
@@ -110,6 +111,7 @@ class Segment:
             fixed(names),
             index.structures[:, MEMBERS].copy(),
             np.full(len(index.structures), ALIVE, np.int64),
+            np.array([len(index.numbers)]),
             _needs(index),
             fixed(by_number),
             owners,
@@ -129,12 +131,14 @@ class Segment:
         self.index.died[member] = stamp
         structure = int(np.searchsorted(self.index.structures[:, FIRST_MEMBER], member, side="right")) - 1
         self.alive[structure] -= 1
+        self.left[0] -= 1
         if not self.alive[structure]:
             self.emptied[structure] = stamp
 
     @property
     def living(self) -> int:
-        return int(self.alive.sum())
+        """How many members are left."""
+        return int(self.left[0])
 
     def places(self, numbers: Int64s) -> Int64s:
         """The places of members, by number, in the order of subscribing."""
@@ -197,7 +201,7 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
     gates = _gates(ordered.steps, grouped, flags, members, variable)
     first = grouped.offsets[:-1]
     single = (sizes == 1) & (flags[first] == 0)
-    asked = _asked(ordered.steps, single, grouped, members, variable)
+    asked = _asked(ordered.steps, grouped, flags, members, variable)
     structures = rows_of(
         ordered.steps.offsets[:-1],
         np.diff(ordered.steps.offsets),
@@ -240,15 +244,16 @@ def _gates(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variab
     return gates
 
 
-def _asked(steps: Edges, single: Flags, grouped: Grouped, members: Int64s, variable: Int16s) -> Flags:
-    """The steps of single structures that bind a variable their member asks about."""
+def _asked(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variable: Int16s) -> Flags:
+    """The steps that bind a variable about which a member asks."""
     from heliograph.kernels.structures import find_asked
 
     asked = np.zeros(len(steps.subject), np.uint8)
     find_asked(
         fixed(steps),
         fixed(grouped.variables),
-        fixed(np.where(single, grouped.offsets[:-1], -1)),
+        fixed(grouped.offsets),
+        fixed(flags),
         fixed(members),
         fixed(variable),
         asked,

@@ -23,6 +23,7 @@ from heliograph.publications import Triples
 TAIL = 32  # subscriptions that are always rebuilt with the next one
 RATIO = 4  # a segment is merged once the smaller ones together are a fourth of it
 LARGE = 4096  # subscriptions whose merge goes on in the background
+WAITING = 128  # single subscriptions that wait for somebody to look
 
 _CELLS = 1 << 19  # of the sketch
 _EVERY = 8  # so many publications, one is counted
@@ -38,11 +39,15 @@ class Version(NamedTuple):
     size: int = 0
 
 
+_Part = tuple[Interests, Names | None, list[Any]]  # interests, their names if from a segment, their owners
+
+
 class Tiers:
     """The index of one engine. One writer at a time; readers take a version and need no lock."""
 
     def __init__(self) -> None:
-        self.version = Version()
+        self._version = Version()
+        self._waiting: dict[int, _Part] = {}  # a few new ones by number, to be built when somebody looks
         self._sketch: Sketch = np.zeros(_CELLS, np.uint32)
         self._counted = 0  # publications in the sketch
         self._trusted: dict[int, int] = {}  # by segment, how many were when its ways in were chosen
@@ -50,43 +55,68 @@ class Tiers:
         self._merging: tuple[Segment, ...] = ()
         self._thread: threading.Thread | None = None
 
+    @property
+    def version(self) -> Version:
+        """The index as it is now; what is waiting is built in first."""
+        if self._waiting:
+            with self._lock:
+                self._build_waiting()
+        return self._version
+
     # --- writing ------------------------------------------------------------------------------------------------
 
     def add(self, interests: Interests, owners: Sequence[Any]) -> None:
         """Adds interests, whose numbers are above all earlier ones, in their order."""
-        if not len(interests.numbers):
-            return
         with self._lock:
-            added = self._build([(interests, None, list(owners))])
-            size, sources = len(added), self._sources(len(added))
-            total = size + sum(source.living for source in sources)
-            if total > LARGE and sources:
-                self._replace((), added, size)
-                self._start((*sources, added))
-            elif sources:
-                merged = self._merge((*sources, added), self.version.stamp)
-                self._replace(sources, merged, size)
-            else:
-                self._replace((), added, size)
+            if len(interests.numbers) == 1:
+                self._waiting[int(interests.numbers[0])] = interests, None, list(owners)
+                if len(self._waiting) >= WAITING:
+                    self._build_waiting()
+            elif len(interests.numbers):
+                self._build_waiting()
+                self._add((interests, None, list(owners)))
+
+    def _build_waiting(self) -> None:
+        waiting = list(self._waiting.values())
+        if waiting:
+            self._add(_joined(waiting))
+            self._waiting = {}
+
+    def _add(self, part: _Part) -> None:
+        """The next version holds these too: at once in a segment of their own, or merged with smaller ones."""
+        size = len(part[0].numbers)
+        sources = self._sources(size)
+        if sources and size + sum(source.living for source in sources) <= LARGE:
+            alive = [_alive(source, self._version.stamp) for source in sources]
+            self._replace(sources, self._build([*alive, part]), size)
+            return
+        added = self._build([part])
+        self._replace((), added, size)
+        if sources:
+            self._start((*sources, added))
 
     def remove(self, numbers: Iterable[int]) -> None:
         """Removes subscriptions by number, from the next version on."""
         with self._lock:
-            version, removed = self.version, 0
-            for number in numbers:
-                for segment in version.segments:
-                    member = segment.find(number)
-                    if member >= 0 and segment.index.died[member] == ALIVE:
-                        segment.bury(member, version.stamp + 1)
-                        removed += 1
-                        break
-            self.version = Version(version.segments, version.stamp + 1, version.size - removed)
-            self._clean()
+            built = [number for number in numbers if self._waiting.pop(number, None) is None]
+            version = self._version
+            removed = sum(self._bury(number, version.stamp + 1) for number in built)
+            if removed:
+                self._version = Version(version.segments, version.stamp + 1, version.size - removed)
+                self._clean()
+
+    def _bury(self, number: int, stamp: int) -> bool:
+        for segment in self._version.segments:
+            member = segment.find(number)
+            if member >= 0 and segment.index.died[member] == ALIVE:
+                segment.bury(member, stamp)
+                return True
+        return False
 
     def _sources(self, size: int) -> tuple[Segment, ...]:
         """The segments that are to be merged with so many new subscriptions."""
         sources: list[Segment] = []
-        for segment in reversed(self.version.segments):
+        for segment in reversed(self._version.segments):
             if segment in self._merging or segment.living > max(TAIL, RATIO * size):
                 break
             sources.append(segment)
@@ -97,30 +127,30 @@ class Tiers:
 
     def _clean(self) -> None:
         """Rebuilds the segments of which more than half is dead."""
-        for segment in self.version.segments:
+        for segment in self._version.segments:
             living = segment.living
             if segment in self._merging or 2 * living > len(segment):
                 continue
             if len(segment) <= LARGE:
-                rebuilt = self._merge((segment,), self.version.stamp) if living else None
+                rebuilt = self._merge((segment,), self._version.stamp) if living else None
                 self._replace((segment,), rebuilt, 0)
             elif not self._merging:
                 self._start((segment,))
 
     def _replace(self, sources: Sequence[Segment], segment: Segment | None, added: int) -> None:
         """The next version; the place of a merged segment is that of the last of its sources."""
-        version = self.version
+        version = self._version
         kept = [each for each in version.segments if each not in sources]
         if segment is not None:
             kept.append(segment)
         kept.sort(key=len, reverse=True)
         for source in sources:
             self._trusted.pop(id(source), None)
-        self.version = Version(tuple(kept), version.stamp + 1, version.size + added)
+        self._version = Version(tuple(kept), version.stamp + 1, version.size + added)
 
     # --- merging ------------------------------------------------------------------------------------------------
 
-    def _build(self, parts: Sequence[tuple[Interests, Names | None, list[Any]]]) -> Segment:
+    def _build(self, parts: Sequence[_Part]) -> Segment:
         interests, names, owners = _joined(parts)
         segment = Segment.build(interests, owners, self._sketch, names)
         self._trusted[id(segment)] = self._counted
@@ -134,7 +164,7 @@ class Tiers:
         if self._merging:
             return
         self._merging = sources
-        self._thread = threading.Thread(target=self._run, args=(sources, self.version.stamp), name="heliograph-merge")
+        self._thread = threading.Thread(target=self._run, args=(sources, self._version.stamp), name="heliograph-merge")
         self._thread.start()
 
     def _run(self, sources: tuple[Segment, ...], stamp: int) -> None:
@@ -172,7 +202,7 @@ class Tiers:
         """Takes over a segment as everything there is."""
         with self._lock:
             self._trusted = {id(segment): 0}
-            self.version = Version((segment,), self.version.stamp + 1, len(segment))
+            self._version = Version((segment,), self._version.stamp + 1, len(segment))
 
     # --- what publications teach --------------------------------------------------------------------------------
 
@@ -199,15 +229,12 @@ class Tiers:
                 self._lock.release()
 
     def _choose_again(self, segment: Segment) -> None:
-        if segment not in self.version.segments or self._merging:
+        if segment not in self._version.segments or self._merging:
             return
         if segment.living > LARGE:
             self._start((segment,))
         elif segment.living:
-            self._replace((segment,), self._merge((segment,), self.version.stamp), 0)
-
-
-_Part = tuple[Interests, Names | None, list[Any]]
+            self._replace((segment,), self._merge((segment,), self._version.stamp), 0)
 
 
 def _alive(segment: Segment, stamp: int) -> _Part:
@@ -241,16 +268,17 @@ def _joined(parts: Sequence[_Part]) -> _Part:
     if len(parts) == 1:
         return parts[0]
     all_interests = [part[0] for part in parts]
-    all_names = [_own_names(interests) if names is None else names for interests, names, _ in parts]
     owners = [owner for part in parts for owner in part[2]]
     numbers = np.concatenate([each.numbers for each in all_interests])
     order = np.argsort(numbers, kind="stable")
-    names, name_offsets = ragged(_chained([each.offsets for each in all_names]), order)
-    return (
-        _taken(all_interests, numbers, order),
-        Names(name_offsets, np.concatenate([each.numbers for each in all_names])[names]),
-        [owners[place] for place in order.tolist()],
-    )
+    names = None if all(part[1] is None for part in parts) else _joined_names(parts, order)
+    return _taken(all_interests, numbers, order), names, [owners[place] for place in order.tolist()]
+
+
+def _joined_names(parts: Sequence[_Part], order: Int64s) -> Names:
+    every = [_own_names(interests) if names is None else names for interests, names, _ in parts]
+    rows, offsets = ragged(_chained([each.offsets for each in every]), order)
+    return Names(offsets, np.concatenate([each.numbers for each in every])[rows])
 
 
 def _taken(parts: Sequence[Interests], numbers: Int64s, order: Int64s) -> Interests:
