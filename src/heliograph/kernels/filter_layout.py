@@ -75,7 +75,7 @@ VARIABLE, FIRST_ATOM = range(2)  # of conjuncts
 DOMAIN, LOW, HIGH, ATOM_FLAGS = range(4)  # of atoms
 TABLE_VARIABLE, TABLE_DOMAIN, FIRST_ENTRY = range(3)  # of tables
 ENTRY_LOW, ENTRY_HIGH, REACH, MEMBER, ALONE = range(5)  # of entries; ALONE: its member asks nothing else
-ASKED = 8  # added to the mode of a step of a single structure that binds what its member asks about
+ASKED = 8  # added to the mode of a step that binds what a member asks about
 
 
 class Index(NamedTuple):

@@ -40,6 +40,7 @@ from heliograph.kernels.filter_layout import (
     FLAGS,
     GATE,
     MEMBER,
+    MEMBERS,
     ROUNDED_CODE,
     SCANNED,
     SINGLE,
@@ -66,6 +67,7 @@ from heliograph.kernels.searching import (
     STEP,
     advance,
     forget,
+    give_up,
     level,
     make_path,
     pass_gate,
@@ -124,7 +126,7 @@ class Trial(NamedTuple):
     state: Int64s  # see below
 
 
-_HITS, _SOLUTION, _TAG, _STAMP, _SOLVED = range(5)
+_HITS, _SOLUTION, _TAG, _STAMP, _SOLVED, _SETTLED = range(6)
 
 
 # --- members ----------------------------------------------------------------------------------------------------
@@ -304,6 +306,7 @@ def _report(index: Index, structure: int, publication: int, path: Int64s, trial:
         sure = not flags and trial.doubts[hit] == SURE
         if sure or flags & _COMPLEX or trial.state[_SOLVED] > _JUDGED:
             trial.reported[member] = tag
+            trial.state[_SETTLED] += 1
         if sure:
             fits = _sure(found, counts, publication, index.numbers[member])
         elif trial.reported[member] == tag:
@@ -332,21 +335,23 @@ def _decide(
         if _gather(index, structure, world, path, trial):
             pass_gate(path)
         else:
-            retreat(index.structures, structure, path)
+            retreat(index.structures, structure, index.steps, path)
     else:
         trial.state[_SOLVED] += 1
         if not index.structures[structure, GATE]:
             _gather(index, structure, world, path, trial)
         if not _report(index, structure, publication, path, trial, out):
             return False
-        retreat(index.structures, structure, path)
+        retreat(index.structures, structure, index.steps, path)
+        if trial.state[_SETTLED] == index.structures[structure, MEMBERS]:  # no further solution tells anything
+            give_up(path)
     return True
 
 
 @kernel()
 def _search(index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
-    trial.state[_SOLVED] = 0
+    trial.state[_SOLVED], trial.state[_SETTLED] = 0, 0
     forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path)
     while event != EXHAUSTED:
@@ -391,7 +396,7 @@ def _trial(members: int, stamp: int) -> Any:
         np.zeros(members, np.int32),
         np.zeros(members, np.int32),
         np.empty(2 * DEPTH, np.int64),
-        np.array([0, 0, 0, stamp, 0], np.int64),
+        np.array([0, 0, 0, stamp, 0, 0], np.int64),
     )
 
 

@@ -35,6 +35,7 @@ from heliograph.kernels.filter_layout import (
     MODE,
     OBJECT,
     PREDICATE,
+    SINGLE,
     STEPS,
     SUBJECT,
     Int32s,
@@ -189,12 +190,14 @@ def _back(steps: Int32s, row: int, step: int, length: int, path: Int64s) -> Any:
 
 
 @kernel()
-def retreat(structures: Int32s, structure: int, path: Int64s) -> None:
-    """Goes back to before the gate; everything up to it may still lead to other solutions."""
-    gate = structures[structure, GATE]
-    if structures[structure, STEPS] <= _LEVELS:
-        for step in range(gate):
-            path[_blame_at(path, step)] |= (np.int64(1) << step) - 1
+def retreat(structures: Int32s, structure: int, steps: Int32s, path: Int64s) -> None:
+    """Goes back to before the gate. Members answer alike until something changes that they ask about: only the steps
+    that bound such a thing can lead to other answers."""
+    gate, begin = structures[structure, GATE], structures[structure, FIRST_STEP]
+    if gate and structures[structure, STEPS] <= _LEVELS:
+        for step in range(gate - 1):
+            if steps[begin + step, MODE] & ASKED:
+                path[_blame_at(path, gate - 1)] |= np.int64(1) << step
     path[STEP], path[ENTERING] = gate - 1, _BACK
 
 
@@ -218,6 +221,12 @@ def refuse(path: Int64s) -> None:
 
 
 @kernel()
+def give_up(path: Int64s) -> None:
+    """There is nothing left to look for."""
+    path[STEP] = -1
+
+
+@kernel()
 def pass_gate(path: Int64s) -> None:
     path[ENTERING] = _THROUGH
 
@@ -227,7 +236,7 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
     """Runs until there is something to decide: the gate is reached, a solution is complete, or, in a structure with one
     member, something is bound that it asks about."""
     begin, length = structures[structure, FIRST_STEP], structures[structure, STEPS]
-    gate = structures[structure, GATE]
+    gate, single = structures[structure, GATE], structures[structure, SINGLE]
     step, entering = path[STEP], path[ENTERING]
     event = EXHAUSTED
     while step >= 0:
@@ -241,7 +250,7 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
             path[_blame_at(path, step)] = 0
         if _step(steps, begin + step, step, entering, graph, path):
             step, entering = step + 1, np.int64(_FORWARD)
-            if steps[begin + step - 1, MODE] & ASKED:
+            if single and steps[begin + step - 1, MODE] & ASKED:
                 event = BOUND
                 break
         else:

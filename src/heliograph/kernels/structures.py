@@ -278,19 +278,25 @@ def find_gates(
         gates[structure] = gate
 
 
-@kernel((EDGES, INT16S, INT64S, INT64S, INT16S, NEW_INT8S))
-def find_asked(edges: Edges, variables: Int16s, only: Int64s, conjuncts: Int64s, asked: Int16s, out: Int8s) -> None:
-    """Marks the steps that bind a variable about which the only member of a structure asks; -1 where it has more."""
+@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT8S))
+def find_asked(
+    edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, out: Int8s
+) -> None:
+    """Marks the steps that bind a variable about which a member asks; an inexact member (flag 1) asks about all."""
     most = 1
     for structure in range(len(variables)):
         most = max(most, int(variables[structure]))
     reached = np.zeros(most, np.int32)
     for structure in range(len(variables)):
-        member = only[structure]
-        if member >= 0 and conjuncts[member + 1] > conjuncts[member]:
-            _reach(edges, structure, int(variables[structure]), reached)
+        before = edges.offsets[structure] - 1
+        _reach(edges, structure, int(variables[structure]), reached)
+        for member in range(members[structure], members[structure + 1]):
+            if flags[member] & 1:
+                for variable in range(variables[structure]):
+                    out[before + reached[variable]] = 1
+                break
             for conjunct in range(conjuncts[member], conjuncts[member + 1]):
-                out[edges.offsets[structure] + reached[asked[conjunct]] - 1] = 1
+                out[before + reached[asked[conjunct]]] = 1
 
 
 # --- the way in -------------------------------------------------------------------------------------------------
