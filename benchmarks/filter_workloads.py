@@ -87,9 +87,9 @@ def make(seed: int, batch: int, options: Mapping[str, Any]) -> Case:
     return case
 
 
-def loaded(tables: Tables) -> Filter:
+def loaded(tables: Tables, algorithm: str = "auto") -> Filter:
     """An engine with the subscriptions of the tables."""
-    engine = Filter(tables["taxonomy"])
+    engine = Filter(tables["taxonomy"], algorithm=algorithm)
     receipt = engine.subscribe(patterns=tables["patterns"], constraints=tables["constraints"])
     if receipt.rejected:
         raise WrongAnswer(f"refused: {receipt.rejected[0]}")
