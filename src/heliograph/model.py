@@ -321,7 +321,7 @@ class Explanation:
 
     `summary` is one sentence. `evidence` is what a notification would carry (bindings, a value, a path), when it
     matched. `failed` names the first pattern edge, constraint, node or edge that failed; `held` the nearest that did
-    hold, in order.
+    hold, in order. `index` tells what the engine's index did about the pair, where it has one.
     """
 
     verb: str
@@ -332,11 +332,13 @@ class Explanation:
     evidence: Any = None
     failed: str | None = None
     held: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.summary]
         lines += [f"  held    {step}" for step in self.held]
         lines += [f"  failed  {self.failed}"] if self.failed else []
+        lines += [f"  index   {step}" for step in self.index]
         return "\n".join(lines)
 
 

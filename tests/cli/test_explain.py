@@ -57,6 +57,13 @@ def test_json(run: Run, filtering: list[str]) -> None:
         False,
     )
     assert told["failed"]
+    assert told["index"][0].startswith("looked up by ")
+
+
+def test_filter_tells_what_the_index_does(run: Run, filtering: list[str]) -> None:
+    why_not = run(*filtering, "--subscription", "adults", "--publication", "p2").out
+    assert "  index   looked up by ? age ?: the publication has 1 such edge, so it is a candidate" in why_not
+    assert why_not.rstrip().endswith("refused 17")
 
 
 def test_filter_with_patterns_documents_and_pipes(run: Run) -> None:

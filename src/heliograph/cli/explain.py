@@ -74,7 +74,7 @@ def explain_filter(options: ExplainFilter) -> None:
     once(options.interests, options.publications)
     with Run(Output()) as run:
         context = read_context(options.interests, run)
-        engine = Filter(context.taxonomy, prefixes=context.prefixes)
+        engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm="indexed")
         asked = Asked(pair.subscription, alone=True)
         subscribe(asked.before(engine), options.interests, run)
         asked.check(run)

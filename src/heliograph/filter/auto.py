@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heliograph.baselines.filter_naive import NaiveMatcher
-from heliograph.filter.matcher import Matches
+from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
@@ -80,6 +80,11 @@ class AutoMatcher:
         with self._lock:
             indexed = self._indexed
         return None if indexed is None else indexed.whole()
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        with self._lock:
+            indexed = self._indexed
+        return None if indexed is None else indexed.locate(subscription)
 
     def adopt(self, segment: Segment) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -26,7 +27,9 @@ from heliograph.filter.evidence import evidence
 from heliograph.filter.explain import explain, only_publication
 from heliograph.filter.matcher import Matches
 from heliograph.filter.options import check_options
+from heliograph.filter.tracing import trace
 from heliograph.model import Columns, Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.publications import rebase
 from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -130,11 +133,17 @@ class Filter:
         return _Shown(texts, cut)
 
     def explain(self, subscription: str, publication: Any) -> Explanation:
-        """Why a subscription matches a publication, or why not."""
+        """Why a subscription matches a publication, or why not; with an index, what that does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
+            located = self._matcher.locate(wanted)
         batch = encode(publication, self.vocabulary, self._subscriptions.prefixes)
-        return explain(wanted, only_publication(batch, self._taxonomy))
+        only = only_publication(batch, self._taxonomy)
+        explanation = explain(wanted, only)
+        if located is None:
+            return explanation
+        given = rebase(batch.publications, self.vocabulary)
+        return replace(explanation, index=trace(located, wanted, given, only.world, self._taxonomy))
 
     # --- state --------------------------------------------------------------------------------------------------
 

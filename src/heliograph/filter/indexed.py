@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.baselines.solve import Graph, Plan, Solution, World, world
-from heliograph.filter.matcher import Matches
+from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.rosters import Segmented
 from heliograph.index.arrays import fixed, rows_of
 from heliograph.index.bulk import interests_of
@@ -74,6 +74,10 @@ class IndexedMatcher:
 
     def whole(self) -> Segment | None:
         return self.tiers.whole()
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        found = ((segment, segment.find(subscription.number)) for segment in self.tiers.version.segments)
+        return next((Located(segment, member) for segment, member in found if member >= 0), None)
 
     def adopt(self, segment: Segment) -> None:
         self.tiers.adopt(segment)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,13 @@ class Pairwise(Protocol):
         ...
 
 
+class Located(NamedTuple):
+    """A subscription in an index: its segment, and which member of that it is."""
+
+    segment: Segment
+    member: int
+
+
 class Matcher(Protocol):
     """Keeps subscriptions so that candidates are found fast. One writer at a time; any number of versions."""
 
@@ -87,6 +94,10 @@ class Matcher(Protocol):
 
     def whole(self) -> Segment | None:
         """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
+        ...
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        """Where a subscription stands in the index, if there is one."""
         ...
 
     def adopt(self, segment: Segment) -> None:

@@ -67,5 +67,8 @@ class PairwiseMatcher:
     def whole(self) -> None:
         """There is no index."""
 
+    def locate(self, subscription: Subscription) -> None:
+        """There is no index."""
+
     def adopt(self, segment: Segment) -> None:
         self.insert(segment.owners)

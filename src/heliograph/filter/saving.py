@@ -72,10 +72,9 @@ def _index(segment: Segment | None, vocabulary: Vocabulary) -> Packed:
     """A segment and its terms; nothing where there is none."""
     if segment is None:
         return Packed({}, {})
-    terms, numbers = vocabulary.pack(), np.empty(len(segment), np.int64)
-    numbers[segment.by_number] = np.arange(len(segment))
+    terms = vocabulary.pack()
     arrays = {_TERMS + name: array for name, array in terms.arrays.items()}
-    return Packed({**arrays, **segment.pack(), "index.numbers": numbers}, terms.meta)
+    return Packed({**arrays, **segment.pack()}, terms.meta)
 
 
 def _rows(taxonomy: Taxonomy) -> pa.Table:
