@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from random import Random
 
 import numpy as np
@@ -48,7 +49,7 @@ def pattern(seed: int) -> tuple[naive.Edge, ...]:
 def automorphisms(edges: tuple[naive.Edge, ...]) -> int:
     """How many renamings leave a pattern as it is."""
     names = sorted({~node for edge in edges for node in edge if node < 0})
-    orders = (dict(zip(names, order, strict=True)) for order in naive.permutations(names))
+    orders = (dict(zip(names, order, strict=True)) for order in permutations(names))
     return sum(set(naive.renamed(edges, each)) == set(edges) for each in orders)
 
 
