@@ -48,7 +48,7 @@ STEP, ENTERING, COST, _MOST_STEPS, _MOST_VARIABLES = range(5)  # of a path
 _CURSORS = 5
 _BACK, _FORWARD, _THROUGH = range(3)  # ENTERING: try the next edge; try the first one; the gate has been passed
 
-_LEVELS = 62  # steps for which the search jumps; longer patterns go back one step at a time
+_LEVELS = 62  # steps with a bit of their own; all later ones share the next, and are gone back to one by one
 _ANY = np.int32(-1)
 
 # Which list to run through when these parts of an edge are known; -1: the whole publication.
@@ -165,15 +165,18 @@ def _step(steps: Int32s, row: int, step: int, entering: int, graph: Int32s, path
 
 
 @kernel()
-def _blame(path: Int64s, node: Any, known: Any) -> Any:
-    return np.int64(1) << level(path, ~node) if known and node < 0 else np.int64(0)
+def _bit(step: int) -> Any:
+    return np.int64(1) << min(step, _LEVELS)
 
 
 @kernel()
-def _back(steps: Int32s, row: int, step: int, length: int, path: Int64s) -> Any:
+def _blame(path: Int64s, node: Any, known: Any) -> Any:
+    return _bit(level(path, ~node)) if known and node < 0 else np.int64(0)
+
+
+@kernel()
+def _back(steps: Int32s, row: int, step: int, path: Int64s) -> Any:
     """The step to go back to after one that cannot be taken (any more), or -1; it takes over the others' blame."""
-    if length > _LEVELS:
-        return step - 1
     mode = steps[row, MODE]
     blamed = (
         path[_blame_at(path, step)]
@@ -182,10 +185,11 @@ def _back(steps: Int32s, row: int, step: int, length: int, path: Int64s) -> Any:
         | _blame(path, steps[row, OBJECT], mode & 4)
     )
     target = step - 1
-    while target >= 0 and not blamed >> target & 1:
+    while target >= 0 and not blamed & _bit(target):
         target -= 1
     if target >= 0:
-        path[_blame_at(path, target)] |= blamed & ((np.int64(1) << target) - 1)
+        earlier = _bit(target) - 1 if target <= _LEVELS else np.int64(-1)
+        path[_blame_at(path, target)] |= blamed & earlier
     return target
 
 
@@ -194,10 +198,9 @@ def retreat(structures: Int32s, structure: int, steps: Int32s, path: Int64s) -> 
     """Goes back to before the gate. Members answer alike until something changes that they ask about: only the steps
     that bound such a thing can lead to other answers."""
     gate, begin = structures[structure, GATE], structures[structure, FIRST_STEP]
-    if gate and structures[structure, STEPS] <= _LEVELS:
-        for step in range(gate - 1):
-            if steps[begin + step, MODE] & ASKED:
-                path[_blame_at(path, gate - 1)] |= np.int64(1) << step
+    for step in range(gate - 1):
+        if steps[begin + step, MODE] & ASKED:
+            path[_blame_at(path, gate - 1)] |= _bit(step)
     path[STEP], path[ENTERING] = gate - 1, _BACK
 
 
@@ -254,6 +257,6 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
                 event = BOUND
                 break
         else:
-            step, entering = _back(steps, begin + step, step, int(length), path), np.int64(_BACK)
+            step, entering = _back(steps, begin + step, step, path), np.int64(_BACK)
     path[STEP], path[ENTERING] = step, entering
     return event
