@@ -56,19 +56,22 @@ class WarmReport(NamedTuple):
     took_ns: int
 
 
-def kernel(*signatures: tuple[Any, ...], allocates: bool = False) -> Callable[[_FUNCTION], _FUNCTION]:
+def kernel(
+    *signatures: tuple[Any, ...], allocates: bool = False, inline: bool = False
+) -> Callable[[_FUNCTION], _FUNCTION]:
     """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`.
 
     A signature is a tuple of argument types without a result: under just that key a call looks into the cache.
     Without any signature it is a part of other kernels, which Python cannot call: it is compiled with them, and the
     code that would take a dozen arrays out of Python objects, half of the time to compile, is left out. So is the
     counting of references, an atomic operation for every array that is taken out of a tuple: a part only works on
-    arrays that its caller keeps, unless it `allocates` some itself.
+    arrays that its caller keeps, unless it `allocates` some itself. `inline` ones are copied into their callers, which
+    saves handing over large tuples on the hottest paths and takes longer to compile.
     """
     from numba import njit
 
     if not signatures:
-        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates}
+        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates, "forceinline": inline}
         return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options))
 
     def declare(function: _FUNCTION) -> _FUNCTION:

@@ -41,7 +41,7 @@ def fill_pairs(pairs: Int64s, slots: Int64s) -> None:
         slots[slot] = pair
 
 
-@kernel()
+@kernel(inline=True)
 def _above(closure: Closure, low: Any, high: Any) -> Any:
     """Whether the taxonomy has `high` above `low`."""
     pair = np.int64(1) + ((np.int64(low) << 32) | np.int64(high))
@@ -134,7 +134,7 @@ def _reached(walk: Walk, term: Any) -> Any:
     return walk.stamps[term] == walk.state[1]
 
 
-@kernel()
+@kernel(inline=True)
 def is_a(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
     """Whether a term is an instance of a class or of one below it."""
     if walk.state[2]:

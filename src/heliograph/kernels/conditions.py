@@ -48,7 +48,7 @@ class World(NamedTuple):
     walk: Walk
 
 
-@kernel()
+@kernel(inline=True)
 def domain_of(values: Values, term: Any) -> Any:
     """The domain of a term, and ROUNDED_CODE if its coordinate is rounded."""
     if term < values.start:
@@ -56,14 +56,14 @@ def domain_of(values: Values, term: Any) -> Any:
     return np.int64(values.own[term - values.start, DOMAIN_CODE])
 
 
-@kernel()
+@kernel(inline=True)
 def coordinate_of(values: Values, term: Any) -> Any:
     if term < values.start:
         return values.base[term, COORDINATE]
     return values.own[term - values.start, COORDINATE]
 
 
-@kernel()
+@kernel(inline=True)
 def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
     code = domain_of(values, term)
     if code % ROUNDED_CODE == FLOAT:
@@ -82,7 +82,7 @@ def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
     return NO if excluded else SURE
 
 
-@kernel()
+@kernel(inline=True)
 def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
     """An atom about classes or text; what text holds is left to the query's own conditions."""
     domain, kind = np.int64(atoms[atom, DOMAIN]), np.int64(atoms[atom, LOW])
@@ -97,7 +97,7 @@ def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
     return SURE
 
 
-@kernel()
+@kernel(inline=True)
 def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
     """Whether a value lies in one of a conjunct's atoms."""
     answer = NO

@@ -36,6 +36,7 @@ from heliograph.kernels.filter_layout import (
     FIRST_CONJUNCT,
     FIRST_ENTRY,
     FIRST_MEMBER,
+    FIRST_STEP,
     FIRST_TABLE,
     FLAGS,
     GATE,
@@ -58,9 +59,9 @@ from heliograph.kernels.filter_layout import (
     Values,
     Words,
 )
+from heliograph.kernels.prefetching import prefetch
 from heliograph.kernels.searching import (
     AT_GATE,
-    BOUND,
     COMPLETE,
     COST,
     EXHAUSTED,
@@ -91,6 +92,7 @@ from heliograph.kernels.types import (
 )
 
 _COMPLEX = 2  # index.interests
+_AHEAD = 3  # candidates
 _JUDGED = 64  # solutions of a structure in one publication that are written out; beyond, the whole query decides
 
 
@@ -229,7 +231,7 @@ def _gather(index: Index, structure: int, world: World, path: Int64s, trial: Tri
     return trial.state[_HITS]
 
 
-@kernel()
+@kernel(inline=True)
 def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     """For a structure with one member: whether it can accept what the last step bound."""
     member, answer = index.structures[structure, FIRST_MEMBER], SURE
@@ -243,7 +245,7 @@ def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-@kernel()
+@kernel(inline=True)
 def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
     """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
     forget(path, index.structures[structure, VARIABLES])
@@ -328,10 +330,7 @@ def _decide(
     event: int, index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
-    if event == BOUND:
-        if _suits(index, structure, world, path) == NO:
-            refuse(path)
-    elif event == AT_GATE:
+    if event == AT_GATE:
         if _gather(index, structure, world, path, trial):
             pass_gate(path)
         else:
@@ -372,6 +371,22 @@ def _is_walked(graph: Int32s, closure: Closure) -> Any:
         if part(graph, edge, 1) == closure.subclass_of:
             walked = 1
     return walked
+
+
+@kernel(inline=True)
+def _ask_ahead(index: Index, wanted: Int32s, candidate: int) -> None:
+    """Asks for the structure of a candidate further on, for the steps of a nearer one, for conditions of the next."""
+    structures, last = index.structures, len(wanted) - 1
+    prefetch(structures, np.int64(wanted[min(candidate + 3 * _AHEAD, last)]) * structures.shape[1])
+    near = wanted[min(candidate + 2 * _AHEAD, last)]
+    begin, member = np.int64(structures[near, FIRST_STEP]), np.int64(structures[near, FIRST_MEMBER])
+    for line in range(3):
+        prefetch(index.steps, begin * index.steps.shape[1] + 16 * line)
+    prefetch(index.members, 2 * member)
+    prefetch(index.died, member)
+    prefetch(index.numbers, member)
+    member = np.int64(structures[wanted[min(candidate + _AHEAD, last)], FIRST_MEMBER])
+    prefetch(index.conjuncts, 2 * np.int64(index.members[member, FIRST_CONJUNCT]))
 
 
 @kernel()
@@ -420,6 +435,7 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
             current = candidates.publication[candidate]
             fill(graph, batch.edges, current, settings[1])
             walk.state[2] = _is_walked(graph, batch.closure) if settings[3] else 0
+        _ask_ahead(index, candidates.structure, candidate)
         structure, fits, answer = candidates.structure[candidate], True, PERHAPS
         start(path)
         if structures[structure, SINGLE]:  # nearly all of a varied load; most ask nothing, and touch no tuple
