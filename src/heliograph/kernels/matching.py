@@ -62,6 +62,7 @@ from heliograph.kernels.filter_layout import (
 from heliograph.kernels.prefetching import prefetch
 from heliograph.kernels.searching import (
     AT_GATE,
+    BOUND,
     COMPLETE,
     COST,
     EXHAUSTED,
@@ -330,6 +331,8 @@ def _decide(
     event: int, index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
+    if event == BOUND:
+        return True  # what is bound is asked about at the gate
     if event == AT_GATE:
         if _gather(index, structure, world, path, trial):
             pass_gate(path)
