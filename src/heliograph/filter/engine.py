@@ -99,7 +99,7 @@ class Filter:
         shown = self._show(matches, batch, limit) if limit or matches.counted else None
         ended = time.perf_counter_ns()
         stats = Stats(
-            subscriptions=len(version),
+            subscriptions=matches.subscriptions,
             publications=len(batch.publications.ids),
             notifications=len(matches.place),
             candidates=matches.candidates,

@@ -129,7 +129,7 @@ class IndexedVersion:
         judge.took_ns = time.perf_counter_ns() - found_ns
         for each in hits:
             self.tiers.reconsider(each.segment, each.searched[0], len(each.number) + len(each.doubtful), len(given.ids))
-        return _matches(rows, hits, judge)
+        return _matches(rows, hits, judge, len(self))
 
     def _batch(self, publications: Publications) -> Batch:
         own, edges = publications.vocabulary, fixed(Edges(publications.offsets, *publications.triples))
@@ -145,13 +145,14 @@ class _Rows(NamedTuple):
     number: npt.NDArray[np.int64]
 
 
-def _matches(rows: Sequence[_Rows], hits: Sequence[Hits], judge: _Judge) -> Matches:
+def _matches(rows: Sequence[_Rows], hits: Sequence[Hits], judge: _Judge, subscriptions: int) -> Matches:
     segments = tuple(each.segment for each in hits)
     publication, place = _ordered(segments, rows)
     return Matches(
         publication,
         place,
         Segmented(segments),
+        subscriptions,
         counted=judge.counted,
         candidates=max(len(place), sum(each.candidates for each in hits)),  # the latter forgets what was removed since
         lookup_ns=sum(each.lookup_ns for each in hits),

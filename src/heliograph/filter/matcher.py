@@ -47,6 +47,7 @@ class Matches:
     publication: npt.NDArray[np.int64]  # its number in the batch
     place: npt.NDArray[np.int64]  # of the subscription in the roster
     roster: Roster
+    subscriptions: int = 0  # that were subscribed
     counted: bool = False  # whether a count is among them, which is always shown
     candidates: int = 0
     lookup_ns: int = 0

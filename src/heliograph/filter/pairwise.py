@@ -42,6 +42,7 @@ class PairwiseVersion:
             np.array(rows, np.int64),
             np.arange(len(found)),
             Listed(found),
+            len(self),
             counted=any(each.counted for each in found),
             candidates=candidates,
             verify_ns=time.perf_counter_ns() - started,

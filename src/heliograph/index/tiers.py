@@ -57,11 +57,16 @@ class Tiers:
 
     @property
     def version(self) -> Version:
-        """The index as it is now; what is waiting is built in first."""
-        if self._waiting:
-            with self._lock:
-                self._build_waiting()
-        return self._version
+        """The index as it is now; what is waiting is built in first.
+
+        Nobody waits in a version that is still the same after a look at who does: building them makes another.
+        """
+        held = self._version
+        if not self._waiting and held is self._version:
+            return held
+        with self._lock:
+            self._build_waiting()
+            return self._version
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -98,11 +103,13 @@ class Tiers:
     def remove(self, numbers: Iterable[int]) -> None:
         """Removes subscriptions by number, from the next version on."""
         with self._lock:
-            built = [number for number in numbers if self._waiting.pop(number, None) is None]
-            version = self._version
-            removed = sum(self._bury(number, version.stamp + 1) for number in built)
+            gone, version = set(numbers), self._version
+            removed = sum(self._bury(number, version.stamp + 1) for number in gone if number not in self._waiting)
             if removed:
                 self._version = Version(version.segments, version.stamp + 1, version.size - removed)
+            # Last, because a reader that finds nobody waiting takes the version as it is.
+            self._waiting = {number: part for number, part in self._waiting.items() if number not in gone}
+            if removed:
                 self._clean()
 
     def _bury(self, number: int, stamp: int) -> bool:
