@@ -11,6 +11,7 @@ import pytest
 
 from heliograph import Filter
 from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.index import tiers
 from heliograph.model import Notifications
 
 # Each member of a family matches both documents; what differs is how an index holds it.
@@ -73,14 +74,18 @@ def _ids(found: Notifications, publication: str) -> frozenset[str]:
 def eager_threads() -> Iterator[None]:
     """Threads take turns often, so that a change meets publishes in the midst of their work."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
+    sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("eager_threads")
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_each_publish_sees_one_version(algorithm: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "large"), [*((name, tiers.LARGE) for name in ALGORITHMS), ("indexed", 16), ("auto", 16)]
+)
+def test_each_publish_sees_one_version(algorithm: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With merges that are done at once, and with as many as possible in the background."""
+    monkeypatch.setattr(tiers, "LARGE", large)
     chronicle = Chronicle(Filter(algorithm=algorithm), seed=5)
     failures: list[BaseException] = []
     published = [0, 0, 0]
