@@ -1,0 +1,35 @@
+"""Rosters: places name subscriptions, in lists and in segments end to end."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heliograph.filter.rosters import Listed, Segmented
+from heliograph.index.interests import Interest
+from heliograph.index.segment import Segment
+from heliograph.subscriptions import Subscription, Subscriptions
+from tests.index.worlds import columns_of, sketch
+
+
+def subscriptions(count: int) -> list[Subscription]:
+    items = [(f"s{number}", f"ASK {{ ?x :p{number} ?y }}", f"who{number}") for number in range(count)]
+    taken, _ = Subscriptions("filter", None).subscribe(items)
+    return list(taken)
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.data())
+def test_segments_lie_end_to_end(sizes: list[int], data: st.DataObject) -> None:
+    owners = subscriptions(sum(sizes))
+    starts = [sum(sizes[:place]) for place in range(len(sizes))]
+    segments = [
+        Segment.build(columns_of([Interest(((0, 0, 1),))] * size), owners[start : start + size], sketch())
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    one, other = Segmented(tuple(segments)), Listed(owners)
+    places = data.draw(st.lists(st.integers(0, len(owners) - 1), max_size=5)) if owners else []
+    wanted = np.array(places, np.int64)
+    assert one.subscriptions(wanted) == other.subscriptions(wanted) == [owners[place] for place in places]
+    assert one.ids().to_pylist() == other.ids().to_pylist() == [each.id for each in owners]
+    assert one.subscribers().to_pylist() == other.subscribers().to_pylist() == [each.subscriber for each in owners]
