@@ -250,7 +250,7 @@ def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
 def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
     """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
     forget(path, index.structures[structure, VARIABLES])
-    event = advance(index.structures, structure, index.steps, world.graph, path)
+    event = advance(index.structures, structure, index.steps, world.graph, path, True)
     while event != EXHAUSTED and event != COMPLETE:
         if event == AT_GATE:
             pass_gate(path)
@@ -260,7 +260,7 @@ def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
                 return PERHAPS
             if found == NO:
                 refuse(path)
-        event = advance(index.structures, structure, index.steps, world.graph, path)
+        event = advance(index.structures, structure, index.steps, world.graph, path, True)
     return SURE if event == COMPLETE else NO
 
 
@@ -355,11 +355,11 @@ def _search(index: Index, structure: int, publication: int, world: World, path: 
     """Reports the members of a structure that the publication matches; whether there was room for them."""
     trial.state[_SOLVED], trial.state[_SETTLED] = 0, 0
     forget(path, index.structures[structure, VARIABLES])
-    event = advance(index.structures, structure, index.steps, world.graph, path)
+    event = advance(index.structures, structure, index.steps, world.graph, path, True)
     while event != EXHAUSTED:
         if not _decide(event, index, structure, publication, world, path, trial, out):
             return False
-        event = advance(index.structures, structure, index.steps, world.graph, path)
+        event = advance(index.structures, structure, index.steps, world.graph, path, True)
     return True
 
 
@@ -443,10 +443,12 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
         start(path)
         if structures[structure, SINGLE]:  # nearly all of a varied load; most ask nothing, and touch no tuple
             member = structures[structure, FIRST_MEMBER]
-            if not structures[structure, GATE]:
-                answer = SURE if advance(structures, structure, steps, graph, path) == COMPLETE else NO
-            else:
-                answer = _holds(index, structure, world, path)
+            answer = SURE if advance(structures, structure, steps, graph, path, False) == COMPLETE else NO
+            if answer == SURE and structures[structure, GATE]:
+                answer = accepts(index, member, world, path)  # mostly it does; if not, another solution may
+                if answer == NO:
+                    start(path)
+                    answer = _holds(index, structure, world, path)
             if answer == SURE and died[member] > stamp:
                 fits = _sure(found, counts, int(current), numbers[member])
         if answer == PERHAPS:

@@ -235,11 +235,12 @@ def pass_gate(path: Int64s) -> None:
 
 
 @kernel()
-def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, path: Int64s) -> Any:
-    """Runs until there is something to decide: the gate is reached, a solution is complete, or, in a structure with one
-    member, something is bound that it asks about."""
+def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, path: Int64s, stops: Any) -> Any:
+    """Runs until a solution is complete or, if it `stops` on the way, until there is something to decide: the gate is
+    reached or, in a structure with one member, something is bound that it asks about."""
     begin, length = structures[structure, FIRST_STEP], structures[structure, STEPS]
-    gate, single = structures[structure, GATE], structures[structure, SINGLE]
+    gate = structures[structure, GATE] if stops else np.int32(0)
+    single = stops and structures[structure, SINGLE]
     step, entering = path[STEP], path[ENTERING]
     event = EXHAUSTED
     while step >= 0:
