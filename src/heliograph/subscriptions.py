@@ -34,11 +34,11 @@ class Subscription:
     """A standing interest, from SPARQL text or from pattern tables. `number` gives the order of subscribing.
 
     Fields are read only. One that came from tables is number `row` of the set `origin`; its query is made when it is
-    asked for, and kept: until then it takes a tenth of the memory. A text that compiled before may be compiled again
-    when it is asked for, too.
+    asked for, and kept: until then it takes a tenth of the memory. The query of a text may be let go once it has been
+    indexed, and is made again when it is asked for: dozens of objects each would keep Python's collector busy.
     """
 
-    __slots__ = ("_query", "id", "number", "options", "origin", "row", "subscriber", "text")
+    __slots__ = ("_counted", "_query", "id", "number", "options", "origin", "row", "subscriber", "text")
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Subscription:
         self.text = text
         self.origin: PatternSet | None
         self._query: Query | Compile | None
+        self._counted: bool | None = None
         if isinstance(query, tuple):
             self._query, (self.origin, self.row) = None, query
         else:
@@ -75,7 +76,14 @@ class Subscription:
     @property
     def counted(self) -> bool:
         """Whether the query counts; pattern tables cannot, so nothing is made to know it."""
-        return self.origin is None and self.query.counted
+        if self._counted is None:
+            self._counted = self.origin is None and self.query.counted
+        return self._counted
+
+    def release(self, compile: Compile) -> None:
+        """Lets go of the query of a text, which `compile` makes again."""
+        if self.text and isinstance(self._query, Query):
+            self._counted, self._query = self._query.counted, compile
 
     def __repr__(self) -> str:
         return f"Subscription(id={self.id!r}, subscriber={self.subscriber!r}, number={self.number}, text={self.text!r})"
@@ -141,6 +149,7 @@ class Subscriptions:
         self.prefixes: Mapping[str, str] = {**PREFIXES, **(prefixes or {})}
         self._by_id: dict[str, Subscription] = {}
         self._next = 0
+        self._again = self._parse  # one object for all
         self._reader = Reader(self.prefixes)
 
     def __len__(self) -> int:
@@ -242,7 +251,7 @@ class Subscriptions:
         return compile_sparql(texts, verb=self.verb, prefixes=self.prefixes)
 
     def _compile_later(self, texts: Sequence[str]) -> Sequence[Compile | Query | HeliographError]:
-        return [self._parse if text else self._compile([text])[0] for text in texts]
+        return [self._again if text else self._compile([text])[0] for text in texts]
 
     def _parse(self, text: str) -> Query:
         return parse_sparql(text, verb=self.verb, prefixes=self.prefixes)
@@ -260,6 +269,11 @@ class Subscriptions:
         self._by_id[id] = taken
         self._next += 1
         return taken
+
+    def release(self, subscriptions: Iterable[Subscription]) -> None:
+        """Lets go of the queries of these, where their texts can be compiled again."""
+        for each in subscriptions:
+            each.release(self._again)
 
     # --- saving -------------------------------------------------------------------------------------------------
 

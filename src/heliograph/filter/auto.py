@@ -39,16 +39,15 @@ class AutoMatcher:
         self._spent = 0  # pairs
         self._lock = threading.RLock()
 
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
             if self._indexed is None and len(self._alive) + len(subscriptions) > FEW:
                 self._change()
             if self._indexed is not None:
-                self._indexed.insert(subscriptions)
-                return
+                return self._indexed.insert(subscriptions)
             assert self._plain is not None
-            self._plain.insert(subscriptions)
             self._alive.update((each.number, each) for each in subscriptions)
+            return self._plain.insert(subscriptions)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         with self._lock:

@@ -74,7 +74,8 @@ class Filter:
             taken, receipt = self._subscriptions.subscribe(
                 items, patterns=patterns, constraints=constraints, accept=check_options
             )
-            self._matcher.insert(taken)
+            if self._matcher.insert(taken):
+                self._subscriptions.release(taken)
         self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
         return receipt
 

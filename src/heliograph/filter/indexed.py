@@ -50,9 +50,10 @@ class IndexedMatcher:
         self._context = _Context(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
         self.tiers = Tiers()
 
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         for interests, owners in self._compiled(subscriptions):
             self.tiers.add(interests, owners)
+        return True
 
     def _compiled(self, subscriptions: Sequence[Subscription]) -> Iterator[tuple[Interests, Sequence[Subscription]]]:
         """One lot of interests, so that the subscriptions of one call appear at once."""

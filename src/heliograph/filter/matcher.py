@@ -87,7 +87,9 @@ class Located(NamedTuple):
 class Matcher(Protocol):
     """Keeps subscriptions so that candidates are found fast. One writer at a time; any number of versions."""
 
-    def insert(self, subscriptions: Sequence[Subscription]) -> None: ...
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
+        """Adds subscriptions; whether it now has what it needs of their queries."""
+        ...
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
 

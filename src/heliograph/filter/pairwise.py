@@ -56,8 +56,9 @@ class PairwiseMatcher:
         self._pairs = pairs
         self._taxonomy = taxonomy
 
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         self._pairs.insert(subscriptions)
+        return False
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         self._pairs.remove(subscriptions)
