@@ -48,7 +48,8 @@ def test_a_small_job_looks_at_pairs() -> None:
     assert is_plain(engine)
 
 
-def test_many_pairs_change_to_the_index_at_the_beginning_of_a_call() -> None:
+def test_many_pairs_change_to_the_index_at_the_beginning_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.filter.auto.is_warm", lambda: True)
     engine = Filter()
     engine.subscribe(matching(0, 20))
     assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]
@@ -83,3 +84,17 @@ def test_a_version_of_pairs_is_answered_by_the_index_once_there_is_one() -> None
     assert isinstance(version.held, PairwiseVersion)
     assert len(version) == 20
     assert ids(engine) == expected(0, 40)
+
+
+def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("heliograph.filter.auto.is_warm", lambda: False)
+    engine = Filter()
+    engine.subscribe(matching(0, 20))
+    assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]
+    assert is_plain(engine)
+    monkeypatch.setattr("heliograph.filter.auto.COLD", 1)
+    assert ids(engine) == expected(0, 20)
+    assert not is_plain(engine)
+    assert "doctor --warm" in caplog.text

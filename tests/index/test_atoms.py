@@ -10,6 +10,7 @@ from heliograph.baselines.graph import Graph
 from heliograph.index.atoms import spell_atom, suits
 from heliograph.index.domains import Domain, place_of
 from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
+from heliograph.index.words import needle_key
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
@@ -22,6 +23,8 @@ CLASSES = Classes(
     Graph(), Taxonomy([(parse_cell("Alice"), parse_cell("Bob")), (parse_cell("Bob"), parse_cell("Carl"))])
 )
 CARL = VOCABULARY.intern(parse_cell("Carl"))
+
+LICE = float(needle_key("lice") or 0)  # a piece of “Alice”
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ CARL = VOCABULARY.intern(parse_cell("Carl"))
         (Atom(Domain.IRI, ALICE, BOB, LOW_OPEN), "IRI after Alice and before Bob"),
         (Atom(DAY.domain, DAY.coordinate, inf), "date without a zone [2026-11-15T00:00:00.000000, ∞)"),
         (Atom(Domain.SUPERCLASS_OF, BOB, BOB), "superclass-of Bob"),
-        (Atom(Domain.WORD, 7.0, 7.0), "a certain piece of text"),
+        (Atom(Domain.WORD, 7.0, 7.0), "text that holds a certain piece of what is asked for"),
     ],
 )
 def test_text(atom: Atom, text: str) -> None:
@@ -67,7 +70,8 @@ def test_text(atom: Atom, text: str) -> None:
         (Atom(Domain.SUBCLASS_OF, ALICE, ALICE), "Bob", False),
         (Atom(Domain.SUPERCLASS_OF, ALICE, ALICE), "Carl", True),
         (Atom(Domain.SUPERCLASS_OF, CARL, CARL), "Alice", False),
-        (Atom(Domain.WORD, 7.0, 7.0), "Alice", True),
+        (Atom(Domain.WORD, 7.0, 7.0), "Alice", False),
+        (Atom(Domain.WORD, LICE, LICE), "Alice", True),
     ],
 )
 def test_who_suits(atom: Atom, cell: str, verdict: bool) -> None:

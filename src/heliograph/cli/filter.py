@@ -26,7 +26,10 @@ PublicationsOption = Annotated[
 AlgorithmOption = Annotated[
     str,
     typer.Option(
-        "--algorithm", metavar="A", help="How to match; every one gives the same answer.", rich_help_panel=INTERESTS
+        "--algorithm",
+        metavar="A",
+        help="How to match, with the same answer: auto, indexed, naive, ops, gtopss or rss.",
+        rich_help_panel=INTERESTS,
     ),
 ]
 

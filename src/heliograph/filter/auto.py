@@ -6,6 +6,7 @@ change is made between two calls of `publish` or at the beginning of one, so eve
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from heliograph.baselines.filter_naive import NaiveMatcher
 from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
+from heliograph.kernels.cache import is_warm
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
     from heliograph.filter.indexed import IndexedMatcher, IndexedVersion
     from heliograph.index.segment import Segment
 
+_LOG = logging.getLogger("heliograph")
+
 FEW = 2_000  # subscriptions up to which they are kept as they are, until there is something to do
 PAIRS = 4_000  # pairs looked at in one's life before the index is built: a fraction of a second
+COLD = 25  # so many times that, where the kernels have yet to be compiled, which takes half a minute
 
 
 class AutoMatcher:
@@ -71,7 +76,7 @@ class AutoMatcher:
         """The version itself if its pairs can be afforded; otherwise the index, as it is now."""
         with self._lock:
             self._spent += len(version) * publications
-            if self._indexed is None and self._spent > PAIRS:
+            if self._indexed is None and self._spent > PAIRS and (self._spent > COLD * PAIRS or is_warm()):
                 self._change()
             return version if self._indexed is None else self._indexed.version()
 
@@ -92,6 +97,8 @@ class AutoMatcher:
     def _change(self) -> IndexedMatcher:
         from heliograph.filter.indexed import IndexedMatcher
 
+        if not is_warm():
+            _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
         indexed.insert(list(self._alive.values()))
         self._indexed, self._plain = indexed, None

@@ -1,7 +1,7 @@
 """Atoms for people: what one asks as text, and whether a term suits it, in plain Python.
 
-The law: `suits` refuses exactly the terms that the kernels refuse (`kernels.conditions`); what they leave in doubt, or
-to the query's own conditions, it lets pass.
+The law: `suits` refuses exactly the terms that the kernels refuse (`kernels.conditions`), and texts that lack a piece
+which they must hold; what is left in doubt, or to the query's own conditions, it lets pass.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from heliograph.index.domains import Domain, place_of
 from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
+from heliograph.index.words import text_keys
 from heliograph.syntax.spelling import spell_node
 from heliograph.taxonomy import Classes
 from heliograph.terms import Term
@@ -40,7 +41,7 @@ def spell_atom(atom: Atom, vocabulary: Vocabulary) -> str:
     """An atom as people read it: `number (2000, ∞)`, `is-a Publication`, `IRI Alice`."""
     domain = Domain(int(atom.domain))
     if domain == Domain.WORD:
-        return "a certain piece of text"
+        return "text that holds a certain piece of what is asked for"
     if domain in _ASKED:
         return f"{_ASKED[domain]} {spell_node(vocabulary.term(int(atom.low)))}"
     if domain in _NAMED:
@@ -81,7 +82,7 @@ def suits(atom: Atom, term: Term, vocabulary: Vocabulary, classes: Classes) -> b
     if domain < Domain.IS_A:
         return _within(atom, term, vocabulary)
     if domain == Domain.WORD:
-        return True
+        return int(atom.low) in text_keys(term.value)
     kind = vocabulary.term(int(atom.low))
     if domain == Domain.IS_A:
         return kind in classes.all_types(term)

@@ -115,6 +115,11 @@ def warm() -> WarmReport:
     return WarmReport(cache_dir(), tuple(kernels), compiled, loaded, time.perf_counter_ns() - start)
 
 
+def is_warm() -> bool:
+    """Whether the largest kernels need not be compiled. Does not import Numba."""
+    return any(cache_dir().rglob("matching.verify-*.nbi"))
+
+
 def status() -> Status:
     """Where the cache is and how many kernels it holds. Does not import Numba."""
     path = cache_dir()
