@@ -67,6 +67,7 @@ from heliograph.kernels.searching import (
     COST,
     EXHAUSTED,
     STEP,
+    TIRED,
     advance,
     forget,
     give_up,
@@ -94,6 +95,8 @@ from heliograph.kernels.types import (
 
 _COMPLEX = 2  # index.interests
 _AHEAD = 3  # candidates
+_HASTE = 1_000  # edges looked at for a solution that nobody has been asked about
+_PATIENCE = 100_000  # edges looked at for a structure with one member before the plain solver decides
 _JUDGED = 64  # solutions of a structure in one publication that are written out; beyond, the whole query decides
 
 
@@ -232,7 +235,7 @@ def _gather(index: Index, structure: int, world: World, path: Int64s, trial: Tri
     return trial.state[_HITS]
 
 
-@kernel(inline=True)
+@kernel()
 def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     """For a structure with one member: whether it can accept what the last step bound."""
     member, answer = index.structures[structure, FIRST_MEMBER], SURE
@@ -246,12 +249,12 @@ def _suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-@kernel(inline=True)
+@kernel()
 def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
     """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
     forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path, True)
-    while event != EXHAUSTED and event != COMPLETE:
+    while event in (AT_GATE, BOUND):
         if event == AT_GATE:
             pass_gate(path)
         else:
@@ -261,6 +264,8 @@ def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
             if found == NO:
                 refuse(path)
         event = advance(index.structures, structure, index.steps, world.graph, path, True)
+    if event == TIRED:
+        return PERHAPS
     return SURE if event == COMPLETE else NO
 
 
@@ -332,7 +337,9 @@ def _decide(
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
     if event == BOUND:
-        return True  # what is bound is asked about at the gate
+        if _suits(index, structure, world, path) == NO:
+            refuse(path)
+        return True
     if event == AT_GATE:
         if _gather(index, structure, world, path, trial):
             pass_gate(path)
@@ -351,12 +358,33 @@ def _decide(
 
 
 @kernel()
+def _pass_on(index: Index, structure: int, publication: int, trial: Trial, out: Any) -> Any:
+    """Leaves it to the queries of those that are not settled; whether there was room to say so."""
+    found, counts = out
+    begin = index.structures[structure, FIRST_MEMBER]
+    for member in range(begin, begin + index.structures[structure, MEMBERS]):
+        left = trial.reported[member] != trial.state[_TAG] and index.died[member] > trial.state[_STAMP]
+        if left and not _doubt(found, counts, publication, member, -1):
+            return False
+    return True
+
+
+@kernel()
+def _budget(index: Index, structure: int, edges: int) -> Any:
+    """How many edges a search may look at: more than any but a pathological one needs. Beyond it the plain solver,
+    which orders its steps anew for every publication, decides for each member."""
+    return (_PATIENCE + 64 * edges) * min(int(index.structures[structure, MEMBERS]), 1000)
+
+
+@kernel()
 def _search(index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
     trial.state[_SOLVED], trial.state[_SETTLED] = 0, 0
     forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path, True)
     while event != EXHAUSTED:
+        if event == TIRED:
+            return _pass_on(index, structure, publication, trial, out)
         if not _decide(event, index, structure, publication, world, path, trial, out):
             return False
         event = advance(index.structures, structure, index.steps, world.graph, path, True)
@@ -440,19 +468,21 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
             walk.state[2] = _is_walked(graph, batch.closure) if settings[3] else 0
         _ask_ahead(index, candidates.structure, candidate)
         structure, fits, answer = candidates.structure[candidate], True, PERHAPS
-        start(path)
+        edges, asks = int(graph[SIZE]), structures[structure, GATE]
+        start(path, _HASTE + 4 * edges if asks else _budget(index, structure, edges))
         if structures[structure, SINGLE]:  # nearly all of a varied load; most ask nothing, and touch no tuple
             member = structures[structure, FIRST_MEMBER]
-            answer = SURE if advance(structures, structure, steps, graph, path, False) == COMPLETE else NO
-            if answer == SURE and structures[structure, GATE]:
-                answer = accepts(index, member, world, path)  # mostly it does; if not, another solution may
+            event = advance(structures, structure, steps, graph, path, False)
+            answer = SURE if event == COMPLETE else (PERHAPS if event == TIRED else NO)
+            if asks and event != EXHAUSTED:  # mostly the first solution is accepted; if not, another may be
+                answer = accepts(index, member, world, path) if event == COMPLETE else NO
                 if answer == NO:
-                    start(path)
+                    start(path, _budget(index, structure, edges))
                     answer = _holds(index, structure, world, path)
             if answer == SURE and died[member] > stamp:
                 fits = _sure(found, counts, int(current), numbers[member])
         if answer == PERHAPS:
-            start(path)
+            start(path, _budget(index, structure, edges))
             _copy(counts, before)
             trial.state[_TAG] = candidate + 1
             fits = _search(index, structure, int(current), world, path, trial, (found, counts))

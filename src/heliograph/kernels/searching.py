@@ -32,20 +32,20 @@ from heliograph.kernels.filter_layout import (
     ASKED,
     FIRST_STEP,
     GATE,
+    MEMBERS,
     MODE,
     OBJECT,
     PREDICATE,
-    SINGLE,
     STEPS,
     SUBJECT,
     Int32s,
     Int64s,
 )
 
-EXHAUSTED, AT_GATE, COMPLETE, BOUND = range(4)  # why the machine stopped
+EXHAUSTED, AT_GATE, COMPLETE, BOUND, TIRED = range(5)  # why the machine stopped; TIRED: it has done what it may
 
-STEP, ENTERING, COST, _MOST_STEPS, _MOST_VARIABLES = range(5)  # of a path
-_CURSORS = 5
+STEP, ENTERING, COST, _BUDGET, _MOST_STEPS, _MOST_VARIABLES = range(6)  # of a path
+_CURSORS = 6
 _BACK, _FORWARD, _THROUGH = range(3)  # ENTERING: try the next edge; try the first one; the gate has been passed
 
 _LEVELS = 62  # steps with a bit of their own; all later ones share the next, and are gone back to one by one
@@ -205,8 +205,9 @@ def retreat(structures: Int32s, structure: int, steps: Int32s, path: Int64s) -> 
 
 
 @kernel()
-def start(path: Int64s) -> None:
-    path[STEP], path[ENTERING], path[COST] = 0, _FORWARD, 0
+def start(path: Int64s, budget: int) -> None:
+    """Begins a search that may look at so many edges."""
+    path[STEP], path[ENTERING], path[COST], path[_BUDGET] = 0, _FORWARD, 0, budget
 
 
 @kernel()
@@ -240,7 +241,7 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
     reached or, in a structure with one member, something is bound that it asks about."""
     begin, length = structures[structure, FIRST_STEP], structures[structure, STEPS]
     gate = structures[structure, GATE] if stops else np.int32(0)
-    single = stops and structures[structure, SINGLE]
+    single = stops and structures[structure, MEMBERS] == 1
     step, entering = path[STEP], path[ENTERING]
     event = EXHAUSTED
     while step >= 0:
@@ -249,6 +250,9 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
             break
         if step == length:
             event = COMPLETE
+            break
+        if path[COST] > path[_BUDGET]:
+            event = TIRED
             break
         if entering != _BACK:
             path[_blame_at(path, step)] = 0
