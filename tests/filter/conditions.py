@@ -43,7 +43,8 @@ _FAR_MOMENTS = (
     '"-0044-03-15"^^xsd:date',
     '"123456789-01-01T00:00:00Z"^^xsd:dateTime',
 )
-_TEXTS = ('"a"', '"ab"', '"Ab"', '""', '"a"@en', '"ab"@en', '"ab"@fr', '"é"', '"abcab"', '"xabc"@en', '"ABCé"')
+_LONG = f'"{"ab" * 150}c"'  # longer than the texts of which every piece is kept
+_TEXTS = ('"a"', '"ab"', '"Ab"', '""', '"a"@en', '"ab"@en', '"ab"@fr', '"é"', '"abcab"', '"xabc"@en', '"ABCé"', _LONG)
 _BOOLEANS = ("true", "false", '"1"^^xsd:boolean')
 _ODD = ('"x"^^xsd:integer', '"x"^^<urn:t>', '"y"^^<urn:t>', '"2020"^^xsd:gYear')
 
@@ -85,8 +86,11 @@ _pieces = st.sampled_from(['"a"', '"b"', '""', '"é"', '"urn:heliograph:A"', '"a
 _expressions = st.sampled_from(['"^a"', '"B$"', '"a|é"', '"."', '"^urn:.*:[AK]$"', '"abc"', '"^abcab$"', '"abc*a?b"'])
 
 
+_special = st.sampled_from(["rdf:type", "rdfs:member", "rdfs:subClassOf", "rdf:_1"])
+
+
 def constants(palette: Palette) -> st.SearchStrategy[str]:
-    return st.one_of(names.map(token), palette.literals)
+    return st.one_of(names.map(token), names.map(token), _special, palette.literals, palette.literals)
 
 
 @st.composite

@@ -7,6 +7,7 @@ An algorithm that joins `ALGORITHMS` is tested here without being named. EXAMPLE
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph import Filter
+from heliograph.filter import indexed
 from heliograph.filter.algorithms import ALGORITHMS
 from heliograph.filter.encoding import encode
+from heliograph.index.closure import closure_of
 from heliograph.model import Notification, Notifications
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary
@@ -52,7 +55,9 @@ def check_batches(algorithm: str, workload: Workload) -> None:
     plain, engine = workload.engine("naive"), workload.engine(algorithm)
     for bindings in (BINDINGS, 0):
         expected = plain.publish(workload.publications, bindings=bindings)
-        assert_alike(engine.publish(workload.publications, bindings=bindings), expected, (algorithm, bindings))
+        found = engine.publish(workload.publications, bindings=bindings)
+        assert_alike(found, expected, (algorithm, bindings))
+        assert (algorithm, found.table.to_pylist()) == (algorithm, expected.table.to_pylist())
     apart = [each for publication in workload.publications for each in engine.publish(publication)]
     assert (algorithm, apart) == (algorithm, list(expected))
 
@@ -136,6 +141,15 @@ def test_after_changes_and_when_loaded(change: tuple[Workload, list[int], list[i
 def test_with_large_families(workload: Workload) -> None:
     for algorithm in RIVALS:
         check_batches(algorithm, workload)
+
+
+@examples(15)
+@given(workloads(most=12))
+def test_with_a_taxonomy_too_large_for_a_closure(workload: Workload) -> None:
+    """Then classes are walked to in every publication, as in one that has sub-classes of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed, "closure_of", partial(closure_of, limit=0))
+        check_batches("indexed", workload)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -110,6 +110,17 @@ def test_candidates_are_counted(workload: Workload, algorithm: str) -> None:
     assert total.notifications == sum(each.notifications for each in found)
 
 
+@examples(20)
+@given(workloads(most=8), algorithms)
+def test_what_is_explained_is_what_is_notified(workload: Workload, algorithm: str) -> None:
+    engine = workload.engine(algorithm)
+    for publication in workload.publications:
+        notified = {each.subscription_id for each in engine.publish(publication)}
+        told = {each.id: engine.explain(each.id, publication) for each in workload.interests}
+        assert {id for id, explained in told.items() if explained.matched} == notified
+        assert all(explained.failed for explained in told.values() if not explained.matched)
+
+
 def test_a_match_is_a_candidate_even_alone() -> None:
     for algorithm in ALGORITHMS:
         engine = Filter(algorithm=algorithm)

@@ -169,3 +169,14 @@ def test_a_save_of_another_version_is_refused(tmp_path: Path) -> None:
         Vocabulary.load(tmp_path / "v")
     assert caught.value.code == "HG-804"
     assert read_folder(tmp_path / "v", "vocabulary", {99}).version == 99
+
+
+@pytest.mark.parametrize("column", ["kind", "category"])
+def test_values_of_an_unknown_kind_are_refused(column: str) -> None:
+    vocabulary = Vocabulary()
+    vocabulary.intern(literal("b"))
+    packed = vocabulary.pack()
+    packed.arrays[column] = np.full_like(packed.arrays[column], 128)
+    with pytest.raises(StorageError) as caught:
+        Vocabulary.unpack(packed)
+    assert caught.value.code == "HG-805"

@@ -18,6 +18,7 @@ from heliograph.errors import Place, StorageError
 from heliograph.kernels.layout import Table, Texts
 from heliograph.publications import Ids
 from heliograph.terms import Term, TermKind
+from heliograph.values import Kind
 from heliograph.vocabulary.hashtable import find_text, find_texts, make_table, pays, text_at
 from heliograph.vocabulary.typed import DTYPES, TEXTS, Flags, Typed
 
@@ -187,7 +188,8 @@ def _table_fits(table: Table, texts: Texts) -> bool:
 
 
 def _typed_fits(typed: Typed, texts: Texts) -> bool:
-    return all(len(column) == len(texts.heads) for column in typed)
+    known = int(typed.kind.max(initial=0)) <= max(Kind) and int(typed.category.max(initial=0)) <= max(TermKind)
+    return known and all(len(column) == len(texts.heads) for column in typed)
 
 
 def _damaged(why: str, source: str | None) -> StorageError:
