@@ -190,7 +190,7 @@ def test_other_users_of_numba_keep_their_cache_folder() -> None:
 
     before = config.CACHE_DIR  # type: ignore[attr-defined]
 
-    @cache.kernel()
+    @cache.kernel(())
     def nothing() -> None:
         return None
 
