@@ -70,7 +70,8 @@ def _interval(atom: Atom, times: bool) -> str:
 def _end(end: float, times: bool) -> str:
     if isinf(end):
         return "∞" if end > 0 else "-∞"
-    return str(np.datetime64(int(end), "us")) if times else f"{end:.15g}"
+    known = times and abs(end) < 2.0**63  # beyond, moments are clamped
+    return str(np.datetime64(int(end), "us")) if known else f"{end:.15g}"
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------
