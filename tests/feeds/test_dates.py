@@ -81,10 +81,11 @@ def test_the_mail_library_reads_the_same_instant(at: datetime, zone: timezone) -
 
 
 @given(
-    st.datetimes(timezones=st.just(UTC)), st.sampled_from(["%Y-%m-%dT%H:%M:%S.%fZ", "%d %b %Y %H:%M GMT", "%Y-%m-%d"])
+    st.datetimes(datetime(1000, 1, 1), timezones=st.just(UTC)),  # strftime does not fill years up with zeros
+    st.sampled_from(["%Y-%m-%dT%H:%M:%S.%fZ", "%d %b %Y %H:%M GMT", "%Y-%m-%d"]),
 )
 def test_what_is_returned_is_canonical(at: datetime, form: str) -> None:
-    written = as_datetime(at.replace(year=max(at.year, 1000)).strftime(form))
+    written = as_datetime(at.strftime(form))
     assert written is not None
     term = literal(written, XSD_DATETIME)
     assert term.value == written
