@@ -115,7 +115,7 @@ def changes(draw: st.DrawFn) -> tuple[Workload, list[int], list[int]]:
     return workload, gone, draw(st.lists(st.sampled_from(gone), unique=True)) if gone else []
 
 
-@examples(60)
+@examples(50)
 @given(workloads())
 def test_in_batches_and_one_by_one(workload: Workload) -> None:
     for algorithm in RIVALS:
@@ -129,7 +129,7 @@ def test_however_the_publications_arrive(workload: Workload) -> None:
         check_ways(algorithm, workload)
 
 
-@examples(25)
+@examples(20)
 @given(changes())
 def test_after_changes_and_when_loaded(change: tuple[Workload, list[int], list[int]]) -> None:
     for algorithm in RIVALS:
