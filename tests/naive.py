@@ -111,11 +111,6 @@ def choose_access(structures: Sequence[Sequence[Edge]], graphs: Sequence[Sequenc
     return [{key for key, count in each.items() if count == min(each.values())} for each in counts]
 
 
-def stabbed(entries: Sequence[Interval], at: float) -> list[int]:
-    """The intervals that hold a coordinate."""
-    return [number for number, (low, high) in enumerate(entries) if low <= at <= high]
-
-
 def reach_of(highs: Sequence[float], first: int, last: int) -> dict[int, float]:
     """For each entry the largest high end of the part it is the middle of."""
     if first >= last:
