@@ -1,0 +1,80 @@
+"""The shape of a board: up to 64 events laid out attribute by attribute, a lane each. Does not import Numba.
+
+A set of lanes is a mask of 64 bits. Each attribute that some lane defines has a row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.targeting_layout import Cells, Floats, Int32s, Int64s, Masks, Names, Programs
+
+LANES = 64
+MAX_FRAMES = 160  # groups within groups: the parser bounds parentheses at 64, and each may open an AND in an OR
+
+STAMP, ROWS, SIZE = 0, 1, 2  # `head`: the number of this board's filling, its rows, its lanes
+
+# Columns of `rows`. Of the row's numbers the single ones stand in `keys` in ascending order; marks[first + i], with
+# first = NUMBERS + the row, are the lanes of the i smallest. A row is PLAIN if no lane has a list or an odd integer.
+NUMBERS, NUMBERS_END, CELLS, CELLS_END, PLAIN, ATTRIBUTE = 0, 1, 2, 3, 4, 5
+# Columns of `kinds`: the lanes where the attribute is there; is one number, string, boolean; is or holds true, false;
+# is a list.
+ANY, ONE_NUMBER, ONE_STRING, ONE_BOOLEAN, TRUES, FALSES, LISTS = 0, 1, 2, 3, 4, 5, 6
+
+
+class Board(NamedTuple):
+    head: Int64s
+    slots: Int32s  # the row of each attribute, or -1
+    rows: Int32s
+    kinds: Masks
+    keys: Floats
+    marks: Masks
+    cells: Int64s  # the cells of each row, in order of lanes
+    lanes: npt.NDArray[np.uint8]  # the lane of each of these
+    words: Masks  # the lanes that hold a word, where stamps has this board's stamp
+    stamps: Int64s
+    events: Int64s  # the event in each lane
+    frames: Int64s  # room for `truth.holds`
+    frame_masks: Masks
+
+
+class Events(NamedTuple):
+    """All that expressions are asked about: the events, what Python decided for them, and the programs to ask with.
+
+    `slow` has a row for each slow test and a column for each event: 1 true, 0 false, -1 unknown.
+    """
+
+    programs: Programs
+    cells: Cells
+    slow: npt.NDArray[np.int8]
+
+
+def make_board(programs_words: int, attributes: int, cells: Cells) -> Board:
+    """Room for any 64 of these events."""
+    sizes = np.diff(cells.offsets)
+    most = min(len(cells.attribute), LANES * int(sizes.max(initial=0)))
+    rows = min(attributes, most) + 1
+    return Board(
+        np.zeros(4, np.int64),
+        np.full(attributes + 1, -1, np.int32),
+        np.zeros((rows, 6), np.int32),
+        np.zeros((rows, 7), np.uint64),
+        np.zeros(most + 1, np.float64),
+        np.zeros(most + rows + 1, np.uint64),
+        np.zeros(most + 1, np.int64),
+        np.zeros(most + 1, np.uint8),
+        np.zeros(programs_words + 1, np.uint64),
+        np.zeros(programs_words + 1, np.int64),
+        np.zeros(LANES, np.int64),
+        np.zeros(2 * MAX_FRAMES, np.int64),
+        np.zeros(2 * MAX_FRAMES, np.uint64),
+    )
+
+
+def board_for(names: Names, cells: Cells) -> Board:
+    """A board for events encoded with these names."""
+    attributes = int(cells.attribute.max(initial=-1)) + 1
+    return make_board(len(names.word_attributes), attributes, cells)
