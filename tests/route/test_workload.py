@@ -106,6 +106,34 @@ def test_a_seed_gives_the_same_tables() -> None:
     assert not one["edges"].equals(other["edges"])
 
 
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 4), st.sampled_from([1 / 4, 1.0]))
+def test_copies_stand_side_by_side(seed: int, copies: int, selectivity: float) -> None:
+    """Each has the nodes of one; no edge leads from one to another; the engine finds what is expected."""
+    tables = generate_route(seed, scale=0.01, copies=copies, events=10, selectivity=selectivity)
+    ids = tables["nodes"]["node_id"].to_pylist()
+    total = sizes(0.01).total
+    assert len(set(ids)) == len(ids) == copies * total
+    part = {id: number // total for number, id in enumerate(ids)}
+    ends = (tables["edges"][name].to_pylist() for name in ("source", "target"))
+    assert all(part[source] == part[target] for source, target in zip(*ends, strict=True))
+    assert set(part.values()) == set(range(copies))
+    assert Route(tables["nodes"], tables["edges"]).publish(tables["events"]).table.equals(tables["expected"])
+
+
+def test_copies_keep_the_reach() -> None:
+    one, several = (generate_route(3, scale=0.3, copies=copies, events=200, selectivity=1.0) for copies in (1, 4))
+    assert several["expected"].num_rows == pytest.approx(one["expected"].num_rows, rel=0.15)
+    assert several["edges"].num_rows == pytest.approx(4 * one["edges"].num_rows, rel=0.001)
+
+
+def test_no_two_copies_are_alike() -> None:
+    nodes = generate_route(3, scale=0.01, copies=2, events=0)["nodes"]["targeting"].to_pylist()
+    one, other = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+    assert [text is None for text in one] == [text is None for text in other]
+    assert one != other
+
+
 def test_no_events() -> None:
     tables = generate_route(1, scale=0.001, events=0)
     assert tables["expected"].num_rows == tables["events"].num_rows == 0
@@ -113,7 +141,17 @@ def test_no_events() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"scale": 0}, {"scale": -1}, {"scale": 2000}, {"events": -1}, {"selectivity": 0}, {"selectivity": 1.5}]
+    "options",
+    [
+        {"scale": 0},
+        {"scale": -1},
+        {"scale": 2000},
+        {"copies": 0},
+        {"copies": 2000},
+        {"events": -1},
+        {"selectivity": 0},
+        {"selectivity": 1.5},
+    ],
 )
 def test_wrong_options(options: Any) -> None:
     with pytest.raises(UsageError, match="HG-064"):
