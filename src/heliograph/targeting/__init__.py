@@ -1,0 +1,1 @@
+"""Compiled targeting: names, encoded events and expressions, usable without a graph."""
