@@ -41,7 +41,7 @@ def gather(cells: Cells, chosen: Int64s, board: Board) -> None:
 
 
 @kernel()
-def _count(cells: Cells, cell: int, board: Board) -> None:
+def _count(cells: Cells, cell: Any, board: Board) -> None:
     attribute = cells.attribute[cell]
     row = board.slots[attribute]
     if row < 0:
@@ -71,7 +71,7 @@ def _lay_rows(board: Board) -> None:
 
 
 @kernel()
-def _place(cells: Cells, cell: int, lane: int, board: Board) -> None:
+def _place(cells: Cells, cell: Any, lane: Any, board: Board) -> None:
     row = board.slots[cells.attribute[cell]]
     bit = _ONE << np.uint64(lane)
     end = board.rows[row, at.CELLS_END]
@@ -99,7 +99,7 @@ def _place(cells: Cells, cell: int, lane: int, board: Board) -> None:
 
 
 @kernel()
-def _insert(board: Board, row: int, number: Any, bit: Any) -> None:
+def _insert(board: Board, row: Any, number: Any, bit: Any) -> None:
     """Into the row's sorted numbers; `marks` holds each number's own lane for now."""
     first, place = board.rows[row, at.NUMBERS], board.rows[row, at.NUMBERS_END]
     board.rows[row, at.NUMBERS_END] = place + 1
@@ -112,7 +112,7 @@ def _insert(board: Board, row: int, number: Any, bit: Any) -> None:
 
 
 @kernel()
-def _hold(board: Board, word: int, bit: Any) -> None:
+def _hold(board: Board, word: Any, bit: Any) -> None:
     if 0 <= word < len(board.words):
         if board.stamps[word] != board.head[at.STAMP]:
             board.stamps[word] = board.head[at.STAMP]
@@ -121,7 +121,7 @@ def _hold(board: Board, word: int, bit: Any) -> None:
 
 
 @kernel()
-def _mark(board: Board, row: int) -> None:
+def _mark(board: Board, row: Any) -> None:
     """Each number's own lane to the lanes of all smaller ones."""
     below = _NONE
     for place in range(board.rows[row, at.NUMBERS] + row, board.rows[row, at.NUMBERS_END] + row):

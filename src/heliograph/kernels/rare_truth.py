@@ -23,7 +23,7 @@ _KIND = np.uint8(0x7F)
 
 
 @kernel()
-def rare(events: Events, board: Board, word: int, operand: int, asked: Any) -> Any:
+def rare(events: Events, board: Board, word: Any, operand: Any, asked: Any) -> Any:
     """The lanes of `asked` for which one test holds."""
     op, negative = word & _OP, word & np.int32(code.NEGATIVE) != 0
     if op == code.SLOW:
@@ -44,7 +44,7 @@ def rare(events: Events, board: Board, word: int, operand: int, asked: Any) -> A
 
 
 @kernel()
-def _slow(events: Events, board: Board, operand: int, asked: Any, wanted: int) -> Any:
+def _slow(events: Events, board: Board, operand: Any, asked: Any, wanted: Any) -> Any:
     """What Python decided: 1 true, 0 false."""
     found = _NONE
     for lane in range(board.head[at.SIZE]):
@@ -54,7 +54,7 @@ def _slow(events: Events, board: Board, operand: int, asked: Any, wanted: int) -
 
 
 @kernel()
-def _passing(events: Events, board: Board, row: int, op: int, operand: int) -> Any:
+def _passing(events: Events, board: Board, row: Any, op: Any, operand: Any) -> Any:
     """The lanes with a cell that passes; for WORDS_WITHIN those with a string outside the set."""
     found = _NONE
     for place in range(board.rows[row, at.CELLS], board.rows[row, at.CELLS_END]):
@@ -64,7 +64,7 @@ def _passing(events: Events, board: Board, row: int, op: int, operand: int) -> A
 
 
 @kernel()
-def _passes(events: Events, cell: int, op: int, operand: int) -> Any:
+def _passes(events: Events, cell: Any, op: Any, operand: Any) -> Any:
     kind = events.cells.kind[cell] & _KIND
     if op <= code.NUMBER_IN:
         if kind == code.NUMBER:
@@ -80,7 +80,7 @@ def _passes(events: Events, cell: int, op: int, operand: int) -> Any:
 
 
 @kernel()
-def _number(numbers: Floats, op: int, operand: int, value: Any) -> Any:
+def _number(numbers: Floats, op: Any, operand: Any, value: Any) -> Any:
     if op == code.NUMBER_IN:
         found = False
         for place in range(operand + 1, operand + 1 + np.int64(numbers[operand])):
@@ -96,7 +96,7 @@ def _number(numbers: Floats, op: int, operand: int, value: Any) -> Any:
 
 
 @kernel()
-def _odd(numbers: Floats, op: int, operand: int, below: Any) -> Any:
+def _odd(numbers: Floats, op: Any, operand: Any, below: Any) -> Any:
     """An integer strictly between `below` and the next float, against floats."""
     if op == code.NUMBER_NE:
         return True
@@ -108,7 +108,7 @@ def _odd(numbers: Floats, op: int, operand: int, below: Any) -> Any:
 
 
 @kernel()
-def _contains(sets: Int32s, operand: int, word: int) -> Any:
+def _contains(sets: Int32s, operand: Any, word: Any) -> Any:
     found = False
     for place in range(operand + 1, operand + 1 + sets[operand]):
         found |= sets[place] == word
@@ -116,7 +116,7 @@ def _contains(sets: Int32s, operand: int, word: int) -> Any:
 
 
 @kernel()
-def _text(events: Events, cell: int, op: int, operand: int) -> Any:
+def _text(events: Events, cell: Any, op: Any, operand: Any) -> Any:
     programs = events.programs
     first = events.cells.begin[cell]
     last = first + events.cells.size[cell]
@@ -132,7 +132,7 @@ def _text(events: Events, cell: int, op: int, operand: int) -> Any:
 
 
 @kernel()
-def _pairs(events: Events, board: Board, row: int, other: int, op: int, asked: Any, negative: Any) -> Any:
+def _pairs(events: Events, board: Board, row: Any, other: Any, op: Any, asked: Any, negative: Any) -> Any:
     """Attribute against attribute: of lists one pair of elements has to pass, of single values the two."""
     found = _NONE
     for lane in range(board.head[at.SIZE]):
@@ -146,7 +146,7 @@ def _pairs(events: Events, board: Board, row: int, other: int, op: int, asked: A
 
 
 @kernel()
-def _pair(events: Events, board: Board, row: int, other: int, op: int, bit: Any) -> Any:
+def _pair(events: Events, board: Board, row: Any, other: Any, op: Any, bit: Any) -> Any:
     """1 true, 0 false, -1 unknown, in one lane."""
     lists = (row >= 0 and board.kinds[row, at.LISTS] & bit != _NONE) or (
         other >= 0 and board.kinds[other, at.LISTS] & bit != _NONE
@@ -172,7 +172,7 @@ _UNKNOWN = 2
 
 
 @kernel()
-def _order(events: Events, left: int, right: int) -> Any:
+def _order(events: Events, left: Any, right: Any) -> Any:
     """-1, 0 or 1; 2 where two cells cannot be compared."""
     cells = events.cells
     one, two = cells.kind[left] & _KIND, cells.kind[right] & _KIND
@@ -193,7 +193,7 @@ def _order(events: Events, left: int, right: int) -> Any:
 
 
 @kernel()
-def _order_digits(events: Events, left: int, right: int) -> Any:
+def _order_digits(events: Events, left: Any, right: Any) -> Any:
     """Two odd integers above the same float, by their digits."""
     cells = events.cells
     first, other = cells.begin[left], cells.begin[right]
@@ -204,7 +204,7 @@ def _order_digits(events: Events, left: int, right: int) -> Any:
 
 
 @kernel()
-def _fits(op: int, order: int) -> Any:
+def _fits(op: Any, order: Any) -> Any:
     if op == code.PAIR_EQ:
         return order == 0
     if op == code.PAIR_NE:

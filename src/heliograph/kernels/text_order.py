@@ -11,7 +11,7 @@ from heliograph.kernels.targeting_layout import ANY_CHARACTER, ANY_TEXT, Bytes
 
 
 @kernel()
-def compare_texts(left: Bytes, i: int, left_end: int, right: Bytes, j: int, right_end: int) -> Any:
+def compare_texts(left: Bytes, i: Any, left_end: Any, right: Bytes, j: Any, right_end: Any) -> Any:
     """-1, 0 or 1."""
     while i < left_end and j < right_end:
         if left[i] != right[j]:
@@ -24,7 +24,7 @@ def compare_texts(left: Bytes, i: int, left_end: int, right: Bytes, j: int, righ
 
 
 @kernel()
-def is_like(text: Bytes, i: int, end: int, pattern: Bytes, j: int, stop: int) -> Any:
+def is_like(text: Bytes, i: Any, end: Any, pattern: Bytes, j: Any, stop: Any) -> Any:
     """Whether the text matches; after a failure the last % takes one more byte, an earlier one never needs to."""
     again, resume = np.int64(-1), i
     while True:
@@ -45,7 +45,7 @@ def is_like(text: Bytes, i: int, end: int, pattern: Bytes, j: int, stop: int) ->
 
 
 @kernel()
-def _following(text: Bytes, i: int, end: int) -> Any:
+def _following(text: Bytes, i: Any, end: Any) -> Any:
     """The place after the character that begins at `i`; the bytes that continue one are 10xxxxxx."""
     i += 1
     while i < end and text[i] & np.uint8(0xC0) == np.uint8(0x80):

@@ -24,11 +24,12 @@ _OP = np.int32(0x7F)
 
 
 @kernel(inline=True)
-def holds(events: Events, board: Board, expression: int, asked: Any) -> Any:
+def holds(events: Events, board: Board, expression: Any, asked: Any) -> Any:
     """The lanes of `asked` for which the expression is true."""
     programs = events.programs
     place, finish = programs.starts[expression], programs.starts[expression + 1]
-    kind, depth, open_lanes, found = code.AND, 0, asked, _NONE
+    kind: Any = code.AND
+    depth, open_lanes, found = 0, asked, _NONE
     while True:
         while place == finish or open_lanes == _NONE:
             result = open_lanes if kind == code.AND else found
@@ -60,7 +61,7 @@ def holds(events: Events, board: Board, expression: int, asked: Any) -> Any:
 
 
 @kernel(inline=True)
-def _literal(events: Events, board: Board, word: int, operand: int, asked: Any) -> Any:
+def _literal(events: Events, board: Board, word: Any, operand: Any, asked: Any) -> Any:
     """The lanes of `asked` for which one test holds."""
     op, negative = word & _OP, word & np.int32(code.NEGATIVE) != 0
     attribute = word >> np.int32(code.ATTRIBUTE_SHIFT)
@@ -87,7 +88,7 @@ def _literal(events: Events, board: Board, word: int, operand: int, asked: Any) 
 
 
 @kernel(inline=True)
-def _numbers(board: Board, numbers: Floats, row: int, op: int, operand: int) -> Any:
+def _numbers(board: Board, numbers: Floats, row: Any, op: Any, operand: Any) -> Any:
     """The lanes whose single number passes; no lane has a list."""
     first, last = np.int64(board.rows[row, at.NUMBERS]), np.int64(board.rows[row, at.NUMBERS_END])
     all_lanes = board.kinds[row, at.ONE_NUMBER]
@@ -109,7 +110,7 @@ def _numbers(board: Board, numbers: Floats, row: int, op: int, operand: int) -> 
 
 
 @kernel(inline=True)
-def _equal(board: Board, first: int, last: int, row: int, number: Any) -> Any:
+def _equal(board: Board, first: Any, last: Any, row: Any, number: Any) -> Any:
     low = _below(board.keys, first, last, number)
     high = low
     while high < last and board.keys[high] == number:
@@ -118,7 +119,7 @@ def _equal(board: Board, first: int, last: int, row: int, number: Any) -> Any:
 
 
 @kernel(inline=True)
-def _below(keys: Floats, first: int, last: int, number: Any) -> Any:
+def _below(keys: Floats, first: Any, last: Any, number: Any) -> Any:
     """The first place from `first` whose key is not below the number."""
     size = last - first
     while size > 0:
@@ -132,7 +133,7 @@ def _below(keys: Floats, first: int, last: int, number: Any) -> Any:
 
 
 @kernel(inline=True)
-def _upto(keys: Floats, first: int, last: int, number: Any) -> Any:
+def _upto(keys: Floats, first: Any, last: Any, number: Any) -> Any:
     """The first place from `first` whose key is above the number."""
     size = last - first
     while size > 0:
@@ -146,7 +147,7 @@ def _upto(keys: Floats, first: int, last: int, number: Any) -> Any:
 
 
 @kernel(inline=True)
-def _words(board: Board, sets: Any, op: int, operand: int) -> Any:
+def _words(board: Board, sets: Any, op: Any, operand: Any) -> Any:
     """The lanes that are or hold one of these words."""
     if op == code.WORD_EQ:
         return _word(board, operand)
@@ -157,13 +158,13 @@ def _words(board: Board, sets: Any, op: int, operand: int) -> Any:
 
 
 @kernel(inline=True)
-def _word(board: Board, word: int) -> Any:
+def _word(board: Board, word: Any) -> Any:
     if word < len(board.words) and board.stamps[word] == board.head[at.STAMP]:
         return board.words[word]
     return _NONE
 
 
 @kernel((EVENTS, BOARD, int64, uint64))
-def ask(events: Events, board: Board, expression: int, asked: Any) -> Any:
+def ask(events: Events, board: Board, expression: Any, asked: Any) -> Any:
     """`holds`, for Python."""
     return holds(events, board, expression, asked)
