@@ -1,0 +1,90 @@
+"""Compiled targeting: expressions by number, each different code once.
+
+The laws: an expression's number says what it accepts, and equal code has one number; numbers are given once and never
+taken back, so that a snapshot stays valid while the one writer adds more; `add_many` gives what `add` would give for
+each text by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.errors import PredicateError
+from heliograph.kernels import targeting_layout as layout
+from heliograph.kernels.targeting_layout import Programs
+from heliograph.syntax.predicate_form import Atom, Predicate
+from heliograph.targeting.assembling import Assembler
+from heliograph.targeting.names import LABELS, NameTable
+from heliograph.targeting.normal_form import FAILS, HOLDS, Code, join, normal
+from heliograph.targeting.pools import Pool
+from heliograph.targeting.skeletons import Skeletons
+
+
+class Targeting:
+    """Expressions over the attributes and words of one table of names."""
+
+    def __init__(self, names: NameTable | None = None) -> None:
+        self.names = NameTable() if names is None else names
+        self._assembler = Assembler(self.names)
+        self._expressions = Pool(np.int32)
+        for code in (HOLDS, FAILS):  # ALWAYS and NEVER
+            self._expressions.number(code)
+
+    def __len__(self) -> int:
+        return len(self._expressions)
+
+    def add(self, form: Predicate) -> int:
+        """The number of an expression."""
+        return self._expressions.number(normal(form, self._assembler.code))
+
+    def add_many(self, texts: Iterable[str | None]) -> list[int | PredicateError]:
+        """The number of each SQL condition, or its error; null or blank accepts everything."""
+        skeletons = Skeletons(self._assembler)
+        known: dict[str | None, int | PredicateError] = {}
+        numbers: list[int | PredicateError] = []
+        for text in texts:
+            number = known.get(text)
+            if number is None:
+                number = known[text] = self._number(skeletons.compile(text))
+            numbers.append(number)
+        return numbers
+
+    def _number(self, code: Code | PredicateError) -> int | PredicateError:
+        return code if isinstance(code, PredicateError) else self._expressions.number(code)
+
+    def add_labels(self, labels: frozenset[str], match: str) -> int:
+        """The number of a comparison with the event's labels: superset, subset or intersects, said of these."""
+        return self._expressions.number(self._label_code(labels, match))
+
+    def _label_code(self, labels: frozenset[str], match: str) -> Code:
+        if match == "superset":
+            return self._assembler.words_within(LABELS, labels)
+        if match == "subset":
+            return join(layout.AND, [self._assembler.words_in(LABELS, (label,)) for label in labels])
+        return self._assembler.words_in(LABELS, labels) if labels else FAILS
+
+    def snapshot(self) -> Programs:
+        """The expressions so far, as arrays that stay as they are."""
+        parts = self._assembler
+        starts = self._expressions.offsets()  # first: whatever it tells of is in the arrays taken after it
+        texts = parts.texts.offsets(), parts.texts.data()
+        return Programs(starts, self._expressions.data(), parts.numbers.data(), parts.sets.data(), *texts)
+
+    @property
+    def slow(self) -> list[Atom]:
+        """The tests that Python decides, by number."""
+        return self._assembler.slow.tests
+
+    def slow_truth(self, trees: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int8]:
+        """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown."""
+        return self._assembler.slow.truth(trees)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of expressions and constants; names aside."""
+        parts = self._assembler
+        return sum(pool.nbytes for pool in (self._expressions, parts.numbers, parts.sets, parts.texts))
