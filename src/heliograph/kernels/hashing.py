@@ -46,7 +46,8 @@ def _times(left: Any, right: Any) -> Any:
 
 
 @kernel((uint64, uint64, uint64))
-def _step(hashed: Any, key: Any, word: Any) -> Any:
+def step(hashed: Any, key: Any, word: Any) -> Any:
+    """One more word of a text: the polynomial's value so far times the key, plus the word."""
     total = _times(hashed, key) + word
     return total - _PRIME if total >= _PRIME else total
 
@@ -59,8 +60,8 @@ def _hash(texts: Texts, number: int, key: Any) -> Any:
         word = np.uint64(0)
         for place in range(min(start + 7, last) - 1, start - 1, -1):
             word = (word << _8) | np.uint64(texts.data[place])
-        hashed = _step(hashed, key, word)
-    return _step(hashed, key, np.uint64(last - first))
+        hashed = step(hashed, key, word)
+    return step(hashed, key, np.uint64(last - first))
 
 
 @kernel((_TEXTS, uint64, _array(uint64, readonly=False)))
