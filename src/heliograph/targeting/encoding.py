@@ -103,10 +103,10 @@ def json_column(texts: Texts) -> JsonColumn:
     array = pa.concat_arrays(filled.chunks) if isinstance(filled, pa.ChunkedArray) and filled.num_chunks else filled
     if not len(array):
         return fixed(JsonColumn(np.zeros(1, np.int64), np.zeros(0, np.uint8), True))
-    ends, data = (buffer or b"" for buffer in array.buffers()[1:])
-    offsets = np.frombuffer(ends, np.int64)[array.offset : array.offset + len(array) + 1]
+    buffers: list[Any] = [buffer or b"" for buffer in array.buffers()]
+    offsets = np.frombuffer(buffers[1], np.int64)[array.offset : array.offset + len(array) + 1]
     first, last = int(offsets[0]), int(offsets[-1])
-    whole = np.frombuffer(data, np.uint8)
+    whole = np.frombuffer(buffers[2], np.uint8)
     return fixed(JsonColumn(offsets - first if first else offsets, whole[first:last], _is_utf8(array)))
 
 
