@@ -128,7 +128,7 @@ class Route:
             result = _route_all(graph, read, chosen, self.match)
         stats = Stats(
             subscriptions=len(graph.nodes),
-            publications=len(read.events),
+            publications=len(read),
             rejected=len(result.rejected),
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
@@ -151,11 +151,11 @@ class Route:
         read = read_events(item, self.match is not None)
         if read.errors:
             raise read.errors[0]
-        if not read.events:
+        if not len(read):
             rejected = read.rejected[0] if read.rejected else Rejected(None, None, "HG-640", "no event was given")
             raise TableError(rejected.code, rejected.message)
-        _check_publisher(graph, read.events[0])
-        return read.events[0]
+        _check_publisher(graph, read.event(0))
+        return read.event(0)
 
     def what_if(self, changes: Any, events: Any) -> pa.Table:
         """Deliveries that the changes would add or take away: event_id, node_id, before, after.
@@ -203,7 +203,7 @@ def _route_all(graph: Exchange, read: Events, options: Options, match: str | Non
     items: list[Notification] = []
     rejected = list(read.rejected)
     counts = Stats()
-    for event in read.events:
+    for event in read:
         try:
             _check_publisher(graph, event)
         except PublicationError as error:

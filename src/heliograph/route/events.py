@@ -1,99 +1,157 @@
-"""Events as they come in: JSON attributes read strictly, bad events refused one by one."""
+"""Events as they come in, column by column: bad ones refused one by one, attributes encoded for the evaluator.
+
+The laws: an event is accepted or rejected whatever stands beside it, except that of two events with one id, both good,
+the second is refused; accepted events keep their order. A text is scanned once, when its events are encoded; whoever
+asks for anything else before that has them encoded for no attributes at all.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.baselines.exchange import NO_LABELS, Event
-from heliograph.errors import HeliographError, Place, PublicationError
+from heliograph.errors import HeliographError, PublicationError
+from heliograph.kernels.targeting_layout import Cells, Int64s
 from heliograph.model import Rejected
 from heliograph.syntax.predicate_truth import Attributes
 from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
+from heliograph.targeting.attributes import read_labels
+from heliograph.targeting.cell_arrays import take_cells
+from heliograph.targeting.encoding import Encoded, encode
+from heliograph.targeting.names import NameTable
+
+Flags = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    Column = pa.Array[Any]
+else:
+    Column = Any
 
 
-class Events(NamedTuple):
-    source: str | None
-    events: list[Event]
-    rejected: list[Rejected]
+class Settled(NamedTuple):
+    """Which rows are events: their numbers in the table, ids and publishers, and the errors of the others in order."""
+
+    rows: Int64s
+    ids: Column
+    publishers: Column
     errors: list[HeliographError]
+    rejected: list[Rejected]
+    encoded: Encoded
+
+
+class Events:
+    """The good events of one call. Rows count the accepted events from 0."""
+
+    def __init__(self, read: Read, with_labels: bool) -> None:
+        self.source = read.source
+        self._read = read
+        self._with_labels = with_labels
+        self._known: Settled | None = None
+
+    @property
+    def ids(self) -> Column:
+        return self._settled.ids
+
+    @property
+    def publishers(self) -> Column:
+        return self._settled.publishers
+
+    @property
+    def errors(self) -> list[HeliographError]:
+        """What was wrong with the refused rows; not of those that reading the table refused."""
+        return self._settled.errors
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        return self._settled.rejected
+
+    def __len__(self) -> int:
+        return len(self._settled.rows)
+
+    def __iter__(self) -> Iterator[Event]:
+        return map(self.event, range(len(self)))
+
+    def event(self, row: int) -> Event:
+        """One event as an object, with its attributes decoded."""
+        settled = self._settled
+        number = int(settled.rows[row])
+        tree = settled.encoded.tree(number)
+        labels = read_labels(tree.get("labels"), self._read.place(number)) if self._with_labels else NO_LABELS
+        return Event(settled.ids[row].as_py(), settled.publishers[row].as_py(), Attributes(tree), labels)
+
+    def encode(self, names: NameTable, compiled: bool | None = None) -> Cells:
+        """The cells of the events, of the attributes that `names` knows by now."""
+        encoded = self._encode(names, compiled)
+        if self._known is None:
+            self._known = _settle(self._read, encoded)
+        rows = self._known.rows
+        _check_same(rows, encoded)
+        return encoded.cells if len(rows) == len(self._read.rows) else take_cells(encoded.cells, rows)
+
+    @property
+    def _settled(self) -> Settled:
+        if self._known is None:
+            self._known = _settle(self._read, self._encode(NameTable(), None))
+        return self._known
+
+    def _encode(self, names: NameTable, compiled: bool | None) -> Encoded:
+        texts = self._read.table.column("attributes")
+        return encode(names, texts, labels=self._with_labels, place=self._read.place, compiled=compiled)
 
 
 def read_events(items: Any, with_labels: bool) -> Events:
     """The events of a table or of Python items, in order; an id that comes twice is refused the second time."""
-    read = as_table("events", items)
-    result = Events(read.source, [], list(read.rejected), [])
-    seen: set[str] = set()
-    columns = (read.table.column(name).to_pylist() for name in ("event_id", "publisher", "attributes"))
-    for row, cells in enumerate(zip(*columns, strict=True)):
-        try:
-            event = _event(cells, read.place(row), with_labels)
-            if event.id in seen:
-                raise _twice(event.id, read, row)
-            seen.add(event.id)
-            result.events.append(event)
-        except PublicationError as error:
-            result.errors.append(error)
-            result.rejected.append(Rejected.of(error, read.source, cells[0]))
-    return result
+    return Events(as_table("events", items), with_labels)
 
 
-def _event(cells: tuple[str | None, str | None, str | None], place: Place, with_labels: bool) -> Event:
-    id, publisher, text = cells
-    if not id or not publisher:
-        lacking = "event_id" if not id else "publisher"
-        raise PublicationError("HG-640", f"an event without {lacking}", place=place, fix=f"write one in {lacking}")
-    tree = read_attributes(text, place)
-    labels = read_labels(tree.get("labels"), place) if with_labels else NO_LABELS
-    return Event(id, publisher, Attributes(tree), labels)
+def _settle(read: Read, encoded: Encoded) -> Settled:
+    ids, publishers = (read.table.column(name).combine_chunks() for name in ("event_id", "publisher"))
+    errors: dict[int, PublicationError] = dict(encoded.errors)
+    for row in np.flatnonzero(_blank(ids) | _blank(publishers)).tolist():
+        errors[row] = _lacking(read, row, "publisher" if ids[row].as_py() else "event_id")
+    rows = np.setdiff1d(np.arange(len(ids)), list(errors)) if errors else np.arange(len(ids))
+    for row in rows[_repeated(ids.take(rows) if errors else ids)].tolist():
+        errors[row] = _twice(read, row, ids[row].as_py())
+    in_order = sorted(errors.items())
+    rejected = [Rejected.of(error, read.source, ids[row].as_py()) for row, error in in_order]
+    if errors:
+        rows = np.setdiff1d(rows, list(errors))
+        ids, publishers = ids.take(rows), publishers.take(rows)
+    return Settled(rows, ids, publishers, [error for _, error in in_order], [*read.rejected, *rejected], encoded)
 
 
-def read_attributes(text: str | None, place: Place) -> Mapping[str, Any]:
-    """The attributes of an event; null or blank text stands for none."""
-    if text is None or not text.strip():
-        return {}
-    try:
-        tree = _DECODER.decode(text)
-    except (ValueError, RecursionError) as error:
-        message = f"attributes that are not JSON: {_reason(error)}"
-        fix = 'write an object such as {"topic": "Sports", "age": 35}'
-        raise PublicationError("HG-642", message, place=place, fix=fix) from None
-    if isinstance(tree, dict):
-        return tree
-    fix = 'write an object such as {"topic": "Sports", "age": 35}'
-    raise PublicationError("HG-642", f"attributes that are no JSON object: {text[:60]}", place=place, fix=fix)
+def _check_same(rows: Int64s, encoded: Encoded) -> None:
+    """Encoded again, an accepted event may fail where it is nested as deep as the stack then allows: better loudly."""
+    for row in np.intersect1d(rows, list(encoded.errors)).tolist() if encoded.errors else ():
+        raise encoded.errors[row]
 
 
-def read_labels(value: Any, place: Place) -> frozenset[str]:
-    """The event's labels: a list of strings, one string, or nothing."""
-    several = [value] if isinstance(value, str) else ([] if value is None else value)
-    if isinstance(several, list) and all(isinstance(label, str) for label in several):
-        return frozenset(several)
-    message = f"the attribute labels is {json.dumps(value)[:60]}"
-    raise PublicationError("HG-644", message, place=place, fix='write a list of strings, such as ["Sports"]')
+def _blank(column: Any) -> Flags:
+    """The rows without a text, or with an empty one."""
+    sizes: Any = pc.fill_null(pc.binary_length(column), 0)
+    flags: Flags = sizes.to_numpy(zero_copy_only=False) == 0
+    return flags
 
 
-def _reason(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+def _repeated(ids: Column) -> Flags:
+    """The ids that came before. A dictionary numbers texts as they appear, so a new one is above all before it."""
+    codes = ids.dictionary_encode().indices.to_numpy()
+    repeated = np.zeros(len(codes), np.bool_)
+    repeated[1:] = codes[1:] <= np.maximum.accumulate(codes)[:-1]
+    return repeated
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+def _lacking(read: Read, row: int, column: str) -> PublicationError:
+    fix = f"write one in {column}"
+    return PublicationError("HG-640", f"an event without {column}", place=read.place(row), fix=fix)
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text[:40]} is too large for a number")
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
-
-
-def _twice(id: str, read: Read, row: int) -> PublicationError:
+def _twice(read: Read, row: int, id: str) -> PublicationError:
     message = f"the event {id!r} comes twice in one call"
     return PublicationError("HG-641", message, place=read.place(row), fix="give each event its own event_id")

@@ -46,8 +46,8 @@ def compare_versions(graph: Exchange, changes: Any, read: Events, match: str | N
     rejected, errors = list(read.rejected), list(read.errors)
     changed = _changed(graph, changes, rejected, errors)
     rows: list[dict[str, object]] = []
-    stats = Stats(publications=len(read.events))
-    for event in read.events:
+    stats = Stats(publications=len(read))
+    for event in read:
         if event.publisher in graph.nodes or event.publisher in changed.nodes:
             asked = Acceptance(event, match), Acceptance(event, match)
             rows += _differences((graph, changed), event, asked)
