@@ -1,0 +1,129 @@
+"""Clearing away what live changes leave behind: the dead, what lies apart, and edges that lead to lower numbers.
+
+The laws: settling changes nothing that is seen but numbers; readers of older versions keep their ledger; events never
+wait for it. A new ledger is made from one version while changes go on; they are noted, made again in the new ledger,
+the last few of them under the lock, and then it takes the place of the old one.
+
+A rebuild costs what the exchange holds, and comes when changes have touched a share of that: so much per change.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heliograph.exchange import edge_changes, node_changes
+from heliograph.exchange.compiling import edge_expressions, node_expressions
+from heliograph.exchange.ledger import Ledger
+from heliograph.exchange.rebuilding import Rebuilt, rebuild
+from heliograph.exchange.rows import EdgeRows, NodeRows
+from heliograph.kernels.targeting_layout import Int32s
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from heliograph.exchange.store import Exchange
+
+LEAST = 1024  # changes that are never worth a rebuild
+_SHARE = 4  # it comes when so many times the changes are more than what there is
+_SMALL = 4096  # nodes and edges that are rebuilt at once
+_FEW = 64  # changes that are made again under the lock
+
+
+class Settling:
+    """The rebuilds of one exchange, one at a time."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._running = threading.Lock()
+        self._log: list[tuple[str, tuple[Any, ...]]] | None = None  # changes since a rebuild began
+        self._thread: threading.Thread | None = None
+
+    def note(self, ledger: Ledger, kind: str, *what: Any) -> None:
+        """Notes a change of the exchange; the caller holds `writing`."""
+        if self._log is not None:
+            self._log.append((kind, what))
+            return
+        held = ledger.size + ledger.edge_count
+        if ledger.wear <= max(LEAST, held // _SHARE):
+            return
+        if held <= _SMALL or 2 * ledger.wear > held:  # what came in bulk is as much work as the rebuild
+            self._run_at_once()
+        else:
+            self._start()
+
+    def run(self) -> None:
+        """Rebuilds now."""
+        with self._running:
+            self._settle()
+
+    def wait(self) -> None:
+        """Waits until no rebuild is running in the background."""
+        while (thread := self._thread) is not None and thread.is_alive():
+            thread.join()
+
+    def _run_at_once(self) -> None:
+        """Rebuilds unless another thread does: that one may be waiting for the lock that we hold."""
+        if self._running.acquire(blocking=False):
+            try:
+                self._settle()
+            finally:
+                self._running.release()
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self.run, name="heliograph-settle")
+            self._thread.start()
+
+    def _settle(self) -> None:
+        exchange = self._exchange
+        with exchange.writing:
+            version = exchange.hold()
+            log = self._log = []
+        try:
+            replay = Replay(rebuild(version))
+            done = 0
+            while len(log) - done > _FEW:
+                done += replay.repeat(log[done:])
+            with exchange.writing:
+                replay.repeat(log[done:])
+                exchange.swap(replay.ledger)
+                self._log = None
+        finally:
+            self._log = None
+            exchange.release(version)
+
+
+class Replay:
+    """Changes made again in a new ledger, which nobody reads yet: all in version 0."""
+
+    def __init__(self, rebuilt: Rebuilt) -> None:
+        self.ledger = rebuilt.ledger
+        self._moved = rebuilt.edges
+        self._added: dict[int, int] = {}  # the new numbers of edges that came later
+
+    def repeat(self, changes: list[tuple[str, tuple[Any, ...]]]) -> int:
+        """Makes the changes; returns how many they were."""
+        for kind, what in changes:
+            getattr(self, kind)(*what)
+        self.ledger.relink(0)
+        return len(changes)
+
+    def put_nodes(self, rows: NodeRows) -> None:
+        expressions = node_expressions(rows, self.ledger.targeting, self.ledger.match)
+        node_changes.put_nodes(self.ledger, rows, expressions, 0)
+
+    def put_edges(self, rows: EdgeRows, numbers: Int32s) -> None:
+        expressions = edge_expressions(rows, self.ledger.targeting)
+        new = edge_changes.put_edges(self.ledger, rows, expressions, 0)
+        self._added.update(zip(numbers.tolist(), new.tolist(), strict=True))
+
+    def drop_nodes(self, ids: Collection[str]) -> None:
+        numbers = [self.ledger.ids.find(id) for id in ids]
+        edge_changes.drop_nodes(self.ledger, np.unique([number for number in numbers if number >= 0]), 0)
+
+    def drop_edges(self, numbers: Int32s) -> None:
+        new = [self._added[edge] if edge in self._added else int(self._moved[edge]) for edge in numbers.tolist()]
+        edge_changes.drop_edges(self.ledger, np.array(new, np.int32), 0)

@@ -1,0 +1,219 @@
+"""The exchange: nodes and directed edges with their targeting, changed by one writer while many read.
+
+The laws: adding replaces, a node by its id, an edge by its edge_id or, without one, by its two ends (edges of one call
+that share both ends and have no id are alternatives and all stay); an end of an edge that is no listed node is a node
+without targeting, and vanishes with its last edge; a node whose row was refused accepts nothing until a good row comes,
+because taking it for a node without targeting would deliver what its owner may have forbidden.
+
+A change costs what it touches, not what the exchange holds. Readers hold a version and no lock: see `kernels.
+exchange_layout`. What changes leave behind is cleared away in the background: see `settling`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.exchange import edge_changes, node_changes
+from heliograph.exchange.columns import strings
+from heliograph.exchange.compiling import edge_expressions, node_expressions
+from heliograph.exchange.ledger import Ledger
+from heliograph.exchange.rebuilding import rebuild
+from heliograph.exchange.rows import Edge, EdgeRows, Expressions, Node, NodeRows
+from heliograph.exchange.settling import Settling
+from heliograph.exchange.version import Version
+from heliograph.kernels.targeting_layout import Programs
+from heliograph.targeting.store import Targeting
+
+
+class Exchange:
+    """One exchange. Whoever changes it, or compiles for it, holds `writing`; whoever reads it uses `reading`.
+
+    Numbers of nodes and edges are those of one version: after a change they may be others.
+    """
+
+    def __init__(self, match: str | None = None) -> None:
+        self._begin(Ledger(Targeting(), match, threading.RLock()))
+
+    def _begin(self, ledger: Ledger) -> None:
+        self.writing = ledger.writing
+        self._registry = threading.Lock()
+        self._readers: dict[int, int] = {}  # how many read each version
+        self._ledger = ledger
+        self._version = 0
+        self._programs: tuple[int, Programs] = len(ledger.targeting), ledger.targeting.snapshot()
+        self._settling = Settling(self)
+        self._publish()
+
+    @classmethod
+    def of_version(cls, version: Version) -> Exchange:
+        """An exchange of its own that begins as a version. Both compile for one store, so they share `writing`."""
+        copy = cls.__new__(cls)
+        copy._begin(rebuild(version).ledger)
+        return copy
+
+    @property
+    def match(self) -> str | None:
+        return self._ledger.match
+
+    @property
+    def targeting(self) -> Targeting:
+        return self._ledger.targeting
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def current(self) -> Version:
+        """The latest version; without `reading` it is valid only while `writing` is held."""
+        return self._current
+
+    @contextmanager
+    def reading(self) -> Iterator[Version]:
+        """The latest version, which stays as it is until it is released."""
+        version = self.hold()
+        try:
+            yield version
+        finally:
+            self.release(version)
+
+    def hold(self) -> Version:
+        """Registers a reader of the latest version."""
+        with self._registry:
+            version = self._current
+            number = version.graph.version
+            self._readers[number] = self._readers.get(number, 0) + 1
+        return version
+
+    def release(self, version: Version) -> None:
+        number = version.graph.version
+        with self._registry:
+            self._readers[number] -= 1
+            if not self._readers[number]:
+                del self._readers[number]
+        if self._ledger.history and self.writing.acquire(blocking=False):  # else the writer sees to it
+            try:
+                self._relink()
+            finally:
+                self.writing.release()
+
+    def _relink(self) -> None:
+        """Drops the history that nobody reads."""
+        with self._registry:
+            oldest = min(self._readers, default=self._version)
+        self._ledger.relink(oldest)
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def put_nodes(self, nodes: NodeRows | Iterable[Node]) -> None:
+        """Adds nodes or replaces those of the same id; a refused one never replaces a good one."""
+        parts = [nodes] if isinstance(nodes, NodeRows) else _columns(list(nodes))
+        with self.writing:
+            for rows in parts:
+                for part in _runs(rows):
+                    self._put_nodes(part)
+
+    def _put_nodes(self, rows: NodeRows) -> None:
+        expressions = node_expressions(rows, self.targeting, self.match)
+        self._change(lambda ledger, now: node_changes.put_nodes(ledger, rows, expressions, now))
+        compiled = Expressions(self.targeting, expressions)
+        self._settling.note(self._ledger, "put_nodes", replace(rows, compiled=compiled))
+
+    def put_edges(self, edges: EdgeRows | Sequence[Edge]) -> None:
+        """Adds edges; those that they replace go first."""
+        rows = edges if isinstance(edges, EdgeRows) else EdgeRows.of(edges)
+        if not len(rows):
+            return
+        with self.writing:
+            expressions = edge_expressions(rows, self.targeting)
+            numbers = self._change(lambda ledger, now: edge_changes.put_edges(ledger, rows, expressions, now))
+            compiled = Expressions(self.targeting, expressions)
+            self._settling.note(self._ledger, "put_edges", replace(rows, compiled=compiled), numbers)
+
+    def drop_nodes(self, ids: Collection[str]) -> None:
+        """Removes nodes with all their edges; ids of no node are passed over."""
+        with self.writing:
+            numbers = np.unique(self._current.numbers(pa.array(list(ids), pa.string())))
+            numbers = numbers[numbers >= 0]
+            if len(numbers):
+                self._change(lambda ledger, now: edge_changes.drop_nodes(ledger, numbers, now))
+                self._settling.note(self._ledger, "drop_nodes", ids)
+
+    def drop_edges(self, edges: Iterable[Edge | int]) -> None:
+        """Removes edges of the latest version, and the ends that nothing else makes known."""
+        several = [edge.number if isinstance(edge, Edge) else edge for edge in edges]
+        if not several:
+            return
+        with self.writing:
+            numbers = np.unique(np.array(several, np.int32))
+            self._change(lambda ledger, now: edge_changes.drop_edges(ledger, numbers, now))
+            self._settling.note(self._ledger, "drop_edges", numbers)
+
+    def edge_number(self, id: str) -> int:
+        """The number of the edge that has an edge_id in the latest version, or -1."""
+        return edge_changes.find_edge(self._ledger, id)
+
+    def _change(self, change: Callable[[Ledger, int], Any]) -> Any:
+        """Makes the next version."""
+        result = change(self._ledger, self._version + 1)
+        self._version += 1
+        self._publish()
+        return result
+
+    def _publish(self) -> None:
+        ledger = self._ledger
+        if self._programs[0] != len(ledger.targeting):
+            self._programs = len(ledger.targeting), ledger.targeting.snapshot()
+        version = Version(ledger, ledger.arrays.graph(self._version), self._programs[1], ledger.size)
+        with self._registry:
+            self._current = version
+        self._relink()
+
+    # --- settling -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Clears away what changes left behind, now. Not to be called while holding `writing`."""
+        self._settling.run()
+
+    def wait(self) -> None:
+        """Waits until nothing is being cleared away in the background."""
+        self._settling.wait()
+
+    def swap(self, ledger: Ledger) -> None:
+        """Goes on with another ledger that shows the same. For `settling`, which holds `writing`."""
+        self._ledger = ledger
+        self._programs = len(ledger.targeting), ledger.targeting.snapshot()
+        self._version += 1
+        self._publish()
+
+
+def _columns(nodes: Sequence[Node]) -> list[NodeRows]:
+    """Nodes as columns, in parts that are all listed or all not."""
+    parts: list[list[Node]] = []
+    for node in nodes:
+        if not parts or parts[-1][-1].listed != node.listed:
+            parts.append([])
+        parts[-1].append(node)
+    return [NodeRows.of(part) for part in parts]
+
+
+def _runs(rows: NodeRows) -> Iterator[NodeRows]:
+    """The rows in parts in which no id comes twice."""
+    if not len(rows):
+        return
+    if len(rows) == len(rows.ids.unique()):
+        yield rows
+        return
+    first = 0
+    seen: set[str] = set()
+    for row, id in enumerate(strings(rows.ids)):
+        if id in seen:
+            yield rows.slice(first, row)
+            first, seen = row, set()
+        seen.add(id)
+    yield rows.slice(first, len(rows))
