@@ -81,7 +81,7 @@ class TableSchema:
     @cached_property
     def key(self) -> str | None:
         """The column that identifies a row to its author, if the table begins with one."""
-        return self.names[0] if self.names[0].endswith("_id") else None
+        return self.names[0] if self.names[0] == "id" or self.names[0].endswith("_id") else None
 
     def empty(self) -> pa.Table:
         return self.arrow.empty_table()
@@ -165,6 +165,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "nodes": (Column("node_id"), _TARGETING, _COST, _optional("labels", Kind.LABELS)),
     "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
     "removals": (_optional("source"), _optional("target"), _optional("edge_id"), _TARGETING, _COST),  # of edges
+    "predicates": (Column("id"), Column("predicate")),  # of an index without a graph
     "taxonomy": (Column("child", Kind.TERM), Column("parent", Kind.TERM)),
     "notifications": (
         _SUBSCRIPTION,

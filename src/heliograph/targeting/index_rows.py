@@ -1,0 +1,167 @@
+"""The rows of a predicate index, growing, and the segments that they lie in.
+
+A row is an id with one expression; replacing an expression adds a row and ends the old one, in the same place of the
+order. Many versions live in the same arrays: a reader of version v sees the rows that die after v, and the one writer
+only appends and gives death in versions that nobody reads yet, so that readers need no lock.
+
+The newest rows wait in a tail that is not indexed. When it has grown it becomes a segment, and segments of about the
+same size become one, so that each row is indexed again only a logarithm of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.predicate_index_layout import NEVER_DIED, Rows, Segment
+from heliograph.kernels.targeting_layout import Int32s, Names, Programs
+from heliograph.targeting.access import Known
+from heliograph.targeting.growing import Growing
+from heliograph.targeting.segments import build_segment, tail_segment
+from heliograph.targeting.store import Targeting
+
+TAIL = 1024  # rows asked one by one cost as much as rounding up some blocks; indexing fewer is not worth a segment
+_RATIO = 4  # a segment is merged with the one before it unless that is so many times as large
+
+
+class Compiled(NamedTuple):
+    """The expressions and names that a version's rows are written in, and the store that they were taken from."""
+
+    targeting: Targeting
+    programs: Programs
+    names: Names
+    attributes: int
+
+    @classmethod
+    def of(cls, targeting: Targeting) -> Compiled:
+        programs = targeting.snapshot()
+        return cls(targeting, programs, targeting.names.snapshot(), len(targeting.names.paths))
+
+    @property
+    def known(self) -> Known:
+        return Known(self.names.word_attributes, self.attributes)
+
+
+class Version(NamedTuple):
+    """What one call sees. `ids` and `texts` may have grown since, behind what the rows refer to."""
+
+    number: int
+    compiled: Compiled
+    rows: Rows
+    segments: tuple[Segment, ...]
+    ids: Sequence[str]  # of each place
+    texts: Sequence[str | None]  # of each row
+    live: int
+
+    def live_rows(self) -> Int32s:
+        """The rows that are there, in order of their places."""
+        alive = np.flatnonzero(self.rows.died > self.number)
+        return alive[np.argsort(self.rows.place[alive], kind="stable")].astype(np.int32)
+
+    def listing(self) -> tuple[list[str], list[str | None]]:
+        """The ids that are there and their texts, in order."""
+        rows = self.live_rows()
+        return [self.ids[place] for place in self.rows.place[rows].tolist()], [self.texts[row] for row in rows.tolist()]
+
+    def find(self, id: str) -> int | None:
+        """The row of an id, or None. Looks at every one."""
+        places = self.rows.place
+        return next((row for row in self.live_rows().tolist() if self.ids[places[row]] == id), None)
+
+
+class RowStore:
+    """The one writer's side."""
+
+    def __init__(self) -> None:
+        self._expression, self._place = Growing(np.int32), Growing(np.int32)
+        self._died: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._ids: list[str] = []
+        self._texts: list[str | None] = []
+        self._current: dict[str, int] = {}
+        self._segments: list[Segment] = []
+        self._indexed = 0  # rows before this one lie in segments
+        self._number = 0
+        self._counting: Int32s = _counting(2 * TAIL)
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._current
+
+    @property
+    def dead(self) -> int:
+        return len(self._texts) - len(self._current)
+
+    def put(self, added: Sequence[tuple[str, str | None, int]]) -> None:
+        """Adds ids with their texts and expressions, in order; an id that is there already keeps its place."""
+        first = len(self._texts)
+        self._make_room(first + len(added))
+        places: list[int] = []
+        for row, (id, text, _) in enumerate(added, first):
+            self._texts.append(text)
+            known = self._current.get(id)
+            if known is None:
+                places.append(len(self._ids))
+                self._ids.append(id)
+            else:
+                places.append(places[known - first] if known >= first else int(self._place.view()[known]))
+                self._died[known] = self._number + 1
+            self._current[id] = row
+        self._expression.extend([expression for _, _, expression in added])
+        self._place.extend(places)
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Ends the rows of these ids, which are there."""
+        for id in ids:
+            self._died[self._current.pop(id)] = self._number + 1
+
+    def listing(self) -> tuple[list[str], list[str | None]]:
+        """The ids that are there now and their texts, in order."""
+        places = self._place.view()
+        rows = sorted(self._current.values(), key=places.__getitem__)
+        return [self._ids[places[row]] for row in rows], [self._texts[row] for row in rows]
+
+    def version(self, compiled: Compiled) -> Version:
+        """The next version: everything done since the last one, at once."""
+        self._number += 1
+        if len(self._texts) - self._indexed >= TAIL:
+            self._fold(compiled)
+        rows = self._rows()
+        tail = [tail_segment(rows, self._indexed, self._counting)] if self._indexed < len(self._texts) else []
+        segments = (*self._segments, *tail)
+        return Version(self._number, compiled, rows, segments, self._ids, self._texts, len(self._current))
+
+    def _rows(self) -> Rows:
+        died = self._died[: len(self._texts)]
+        died.flags.writeable = False
+        return Rows(self._expression.view(), self._place.view(), died)
+
+    def _fold(self, compiled: Compiled) -> None:
+        """The tail as a segment, together with the segments that are not much larger."""
+        rows = self._rows()
+        chosen = [np.arange(self._indexed, len(self._texts), dtype=np.int32)]
+        size = len(chosen[0])
+        while self._segments and len(self._segments[-1].members) < _RATIO * size:
+            chosen.append(self._segments.pop().members)
+            size += len(chosen[-1])
+        together = np.sort(np.concatenate(chosen))
+        alive = together[rows.died[together] > self._number]
+        self._segments.append(build_segment(compiled.programs, compiled.known, rows, alive))
+        self._indexed = len(self._texts)
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._died):
+            room = np.full(max(size, 2 * len(self._died)), NEVER_DIED, np.int64)
+            room[: len(self._died)] = self._died
+            self._died = room
+            self._counting = _counting(len(room) + 1)
+
+
+def _counting(size: int) -> Any:
+    numbers = np.arange(size, dtype=np.int32)
+    numbers.flags.writeable = False
+    return numbers
