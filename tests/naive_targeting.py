@@ -97,8 +97,8 @@ class Interpreter:
         size = int(self.programs.sets[place])
         return [int(member) for member in self.programs.sets[place + 1 : place + 1 + size]]
 
-    def _bound(self, bound: int) -> float:
-        return float(self.programs.numbers[bound])
+    def _numbers(self, place: int, size: int) -> list[float]:
+        return [float(number) for number in self.programs.numbers[place : place + size]]
 
     def _one(self, op: str, value: Any, word: int, operand: int) -> bool | None:
         if op == "TRUTH":
@@ -117,11 +117,12 @@ class Interpreter:
 
     def _number(self, op: str, value: Any, operand: int) -> bool:
         if op == "NUMBER_IN":
-            return any(value == self._bound(bound) for bound in self._set(operand))
+            (size,) = self._numbers(operand, 1)
+            return value in self._numbers(operand + 1, int(size))
         if op == "NUMBER_BETWEEN":
-            low, high = (int(bound) for bound in self.programs.sets[operand : operand + 2])
-            return bool(self._bound(low) <= value <= self._bound(high))
-        return _fits(op[-2:], value, self._bound(operand))
+            low, high = self._numbers(operand, 2)
+            return bool(low <= value <= high)
+        return _fits(op[-2:], value, *self._numbers(operand, 1))
 
     def _pair(self, op: str, lefts: list[int], rights: list[int]) -> bool | None:
         pairs = [(self._value(left), self._value(right)) for left in lefts for right in rights]

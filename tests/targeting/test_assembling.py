@@ -120,10 +120,14 @@ def test_equal_code_has_one_number(one: str, two: str) -> None:
     assert targeting.add(parse_predicate(one)) == targeting.add(parse_predicate(two))
 
 
-def test_each_attribute_has_bounds_of_its_own() -> None:
+def test_constants_are_kept_once() -> None:
     targeting = Targeting()
-    targeting.add_many(["a = 5", "b = 5", "a > 7 AND a = 5", "b IN (5, 6)"])
-    assert sorted(targeting.snapshot().numbers.tolist()) == [5.0, 5.0, 6.0, 7.000000000000001]
+    targeting.add_many(["a = 5", "b = 5", "a > 7 AND a = 5", "b IN (6, 5)", "a IN (5, 6)", "a <> 5", "b LIKE 'x%'"])
+    targeting.add_many(["a LIKE 'x%'", "c IN ('x', 'y')", "c NOT IN ('y', 'x')"])
+    programs = targeting.snapshot()
+    assert programs.numbers.tolist() == [5.0, 7.000000000000001, 2.0, 5.0, 6.0]
+    assert programs.sets.tolist() == [2, 0, 1]
+    assert programs.texts.tobytes() == b"x\xff"
 
 
 @settings(max_examples=30)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from heliograph.syntax.predicate_form import (
 )
 from heliograph.targeting.names import NameTable, utf8
 from heliograph.targeting.normal_form import FAILS, Code, instruction, join
-from heliograph.targeting.pools import Bounds, Pool
+from heliograph.targeting.pools import Pool
 from heliograph.targeting.slow import SlowTests
 
 _DENSE = 2.0**53  # below it every integer is a float
@@ -64,7 +64,7 @@ class Assembler:
 
     def __init__(self, names: NameTable) -> None:
         self.names = names
-        self.bounds = Bounds()
+        self.numbers = Pool(np.float64)
         self.sets = Pool(np.int32)
         self.texts = Pool(np.uint8)
         self.slow = SlowTests()
@@ -87,17 +87,17 @@ class Assembler:
 
     def _word_set(self, attribute: int, texts: Iterable[str]) -> int:
         words = sorted({self.names.word(attribute, text) for text in texts})
-        return self._set(len(words), *words)
-
-    def _set(self, *members: int) -> int:
-        return self.sets.place(struct.pack(f"<{len(members)}i", *members))
+        return self.sets.place(struct.pack(f"<{len(words) + 1}i", len(words), *words))
 
     def _numbers_in(self, path: Path, values: Iterable[float], negative: bool) -> Code:
-        attribute, chosen = self.names.attribute(path), sorted(set(values))
-        bounds = [self.bounds.number(attribute, value) for value in chosen]
-        if len(bounds) == 1:
-            return instruction(layout.NUMBER_EQ, attribute, bounds[0], negative)
-        return instruction(layout.NUMBER_IN, attribute, self._set(len(bounds), *bounds), negative)
+        chosen = sorted(set(values))
+        if len(chosen) == 1:
+            return self._number(layout.NUMBER_EQ, path, chosen, negative)
+        return self._number(layout.NUMBER_IN, path, (len(chosen), *chosen), negative)
+
+    def _number(self, op: int, path: Path, constants: Sequence[float], negative: bool) -> Code:
+        place = self.numbers.place(struct.pack(f"<{len(constants)}d", *constants))
+        return instruction(op, self.names.attribute(path), place, negative)
 
     def _text(self, op: int, path: Path, text: bytes, negative: bool) -> Code:
         return instruction(op, self.names.attribute(path), self.texts.number(text), negative)
@@ -117,9 +117,9 @@ class Assembler:
         strict = atom.operator in _TOWARDS
         if bounds is None or (strict and abs(bounds[0]) >= _DENSE):
             return self._slow(atom, negative)
-        bound = math.nextafter(bounds[0], _TOWARDS[atom.operator]) + 0.0 if strict else bounds[0]
-        attribute = self.names.attribute(atom.attribute)
-        return instruction(_NUMBER_OPS[atom.operator], attribute, self.bounds.number(attribute, bound), negative)
+        if strict:
+            bounds = [math.nextafter(bounds[0], _TOWARDS[atom.operator]) + 0.0]
+        return self._number(_NUMBER_OPS[atom.operator], atom.attribute, bounds, negative)
 
     def _compare_text(self, path: Path, operator: str, text: str, negative: bool) -> Code:
         if operator in _TEXT_OPS:
@@ -152,9 +152,7 @@ class Assembler:
         if bounds is None:
             return self._slow(atom, negative)
         if len(bounds) == 2:
-            attribute = self.names.attribute(atom.attribute)
-            place = self._set(*[self.bounds.number(attribute, bound) for bound in bounds])
-            return instruction(layout.NUMBER_BETWEEN, attribute, place, negative)
+            return self._number(layout.NUMBER_BETWEEN, atom.attribute, bounds, negative)
         return self._between_kinds(atom) if negative else FAILS
 
     def _between_kinds(self, atom: Between) -> Code:

@@ -72,7 +72,7 @@ class Targeting:
         parts = self._assembler
         starts = self._expressions.offsets()  # first: whatever it tells of is in the arrays taken after it
         texts = parts.texts.offsets(), parts.texts.data()
-        return Programs(starts, self._expressions.data(), parts.bounds.data(), parts.sets.data(), *texts)
+        return Programs(starts, self._expressions.data(), parts.numbers.data(), parts.sets.data(), *texts)
 
     @property
     def slow(self) -> list[Atom]:
@@ -87,4 +87,4 @@ class Targeting:
     def nbytes(self) -> int:
         """The memory of expressions and constants; names aside."""
         parts = self._assembler
-        return self._expressions.nbytes + parts.bounds.nbytes + parts.sets.nbytes + parts.texts.nbytes
+        return sum(pool.nbytes for pool in (self._expressions, parts.numbers, parts.sets, parts.texts))
