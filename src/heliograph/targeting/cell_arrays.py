@@ -30,9 +30,9 @@ def enlarged(cells: Cells, size: int) -> Cells:
     return made
 
 
-def cut_off(cells: Cells, count: int) -> Cells:
-    """The first cells alone, read-only."""
-    return fixed(_made(cells.offsets, (part[:count] for part in columns_of(cells)), cells.text))
+def cut_off(cells: Cells, count: int, text: Bytes) -> Cells:
+    """The first cells alone, of this text, read-only."""
+    return fixed(_made(cells.offsets, (part[:count] for part in columns_of(cells)), text))
 
 
 def merge_cells(cells: Cells, rows: Int64s, others: Cells) -> Cells:

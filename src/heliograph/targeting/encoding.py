@@ -25,6 +25,7 @@ from heliograph.targeting.names import NameTable
 
 _COLD, _WARM, _HOT = 50_000, 2_000, 32
 _KERNEL = "heliograph.kernels.json_scanning"
+_BACKSLASH = 92
 _REMEMBERED = 64  # names by their place in the last event
 
 PlaceOf = Callable[[int], Place]
@@ -151,7 +152,7 @@ def _decoded(
 
 
 def _compiled(names: NameTable, column: JsonColumn) -> Encoded:
-    cells, hard = _scan(names.snapshot(), column)
+    cells, hard = scan_column(names.snapshot(), column)
     errors: dict[int, PublicationError] = {}
     if len(hard):
         rows = [_decoded(names, column, row, False, ({}, errors)) for row in hard.tolist()]
@@ -159,16 +160,19 @@ def _compiled(names: NameTable, column: JsonColumn) -> Encoded:
     return Encoded(cells, errors, {}, column, len(names.paths))
 
 
-def _scan(names: Names, column: JsonColumn) -> tuple[Cells, Int64s]:
+def scan_column(names: Names, column: JsonColumn) -> tuple[Cells, Int64s]:
     """The cells that the kernel gives, and the rows that it leaves to Python."""
     from heliograph.kernels import json_scanning as kernel
 
-    known = np.zeros(len(names.name_attributes), np.int64)
-    memory = kernel.Memory(known, np.full(_REMEMBERED, -1, np.int32))
-    hard, state = np.zeros(column.rows, np.uint8), np.zeros(3, np.int64)
+    spare = np.empty(len(column.data) if (column.data == _BACKSLASH).any() else 0, np.uint8)
+    stamps, places = np.zeros(len(names.name_attributes), np.int64), np.full(_REMEMBERED, -1, np.int32)
+    memory = kernel.Memory(stamps, places, spare, np.zeros(4, np.int64))
+    hard, state = np.zeros(column.rows, np.uint8), memory.state
     cells = room_for(column.rows, 8 * column.rows, column.data)
-    kernel.scan(names, column.offsets, cells, memory, hard, state)
+    kernel.scan(kernel.Job(names, cells, memory), column.offsets, hard)
     while state[kernel.ROW] < column.rows:
         cells = enlarged(cells, max(2 * len(cells.kind), int(state[kernel.NEEDED])))
-        kernel.scan(names, column.offsets, cells, memory, hard, state)
-    return cut_off(cells, int(state[kernel.COUNT])), np.flatnonzero(hard)
+        kernel.scan(kernel.Job(names, cells, memory), column.offsets, hard)
+    spared = spare[: state[kernel.SPARED]]
+    text = np.concatenate((column.data, spared)) if len(spared) else column.data
+    return cut_off(cells, int(state[kernel.COUNT]), text), np.flatnonzero(hard)
