@@ -15,7 +15,8 @@ from heliograph.kernels.targeting_layout import Cells, Floats, Int32s, Int64s, M
 LANES = 64
 MAX_FRAMES = 160  # groups within groups: the parser bounds parentheses at 64, and each may open an AND in an OR
 
-STAMP, ROWS, SIZE = 0, 1, 2  # `head`: the number of this board's filling, its rows, its lanes
+# `head`: the number of this board's filling, its rows, its lanes, and whether all of its rows are plain
+STAMP, ROWS, SIZE, ALL_PLAIN = 0, 1, 2, 3
 
 # Columns of `rows`. Of the row's numbers the single ones stand in `keys` in ascending order; marks[first + i], with
 # first = NUMBERS + the row, are the lanes of the i smallest. A row is PLAIN if no lane has a list or an odd integer.
@@ -52,11 +53,11 @@ class Events(NamedTuple):
     slow: npt.NDArray[np.int8]
 
 
-def make_board(programs_words: int, attributes: int, cells: Cells) -> Board:
-    """Room for any 64 of these events."""
-    sizes = np.diff(cells.offsets)
-    most = min(len(cells.attribute), LANES * int(sizes.max(initial=0)))
-    rows = min(attributes, most) + 1
+def make_board(names: Names, cells: Cells) -> Board:
+    """Room for any 64 of these events, which were encoded with these names."""
+    most = min(len(cells.attribute), LANES * int(np.diff(cells.offsets).max(initial=0)))
+    attributes = int(cells.attribute.max(initial=-1)) + 1
+    rows, words = min(attributes, most) + 1, len(names.word_attributes) + 1
     return Board(
         np.zeros(4, np.int64),
         np.full(attributes + 1, -1, np.int32),
@@ -66,15 +67,9 @@ def make_board(programs_words: int, attributes: int, cells: Cells) -> Board:
         np.zeros(most + rows + 1, np.uint64),
         np.zeros(most + 1, np.int64),
         np.zeros(most + 1, np.uint8),
-        np.zeros(programs_words + 1, np.uint64),
-        np.zeros(programs_words + 1, np.int64),
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.int64),
         np.zeros(LANES, np.int64),
         np.zeros(2 * MAX_FRAMES, np.int64),
         np.zeros(2 * MAX_FRAMES, np.uint64),
     )
-
-
-def board_for(names: Names, cells: Cells) -> Board:
-    """A board for events encoded with these names."""
-    attributes = int(cells.attribute.max(initial=-1)) + 1
-    return make_board(len(names.word_attributes), attributes, cells)

@@ -24,6 +24,7 @@ def gather(cells: Cells, chosen: Int64s, board: Board) -> None:
     """Lays the chosen events out, each in the lane of its place in `chosen`."""
     board.head[at.STAMP] += 1
     board.head[at.SIZE] = len(chosen)
+    board.head[at.ALL_PLAIN] = 1
     for row in range(board.head[at.ROWS]):
         board.slots[board.rows[row, at.ATTRIBUTE]] = -1
     board.head[at.ROWS] = 0
@@ -88,10 +89,10 @@ def _place(cells: Cells, cell: Any, lane: Any, board: Board) -> None:
         _hold(board, cells.word[cell], bit)
     elif kind == LIST:
         board.kinds[row, at.LISTS] |= bit
-        board.rows[row, at.PLAIN] = 0
+        board.rows[row, at.PLAIN] = board.head[at.ALL_PLAIN] = 0
     elif kind == ODD:
         board.kinds[row, at.ONE_NUMBER] |= bit
-        board.rows[row, at.PLAIN] = 0
+        board.rows[row, at.PLAIN] = board.head[at.ALL_PLAIN] = 0
     elif kind & _KIND == TRUE or kind & _KIND == FALSE:
         if kind & np.uint8(LISTED) == 0:
             board.kinds[row, at.ONE_BOOLEAN] |= bit

@@ -7,10 +7,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.kernels.board_layout import Board, Events
+from heliograph.kernels.quick_layout import Facts, Quick
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
-# Columns of `lanes`: for which lanes a node was asked, has accepted, is reached, and is still to be left by its edges.
-ASKED, ACCEPTED, REACHED, PENDING = 0, 1, 2, 3
+# Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that it
+# accepted, and those that start there and have not left.
+COME, ASKED, REACHED, STARTING = 0, 1, 2, 3
+
+
+class Job(NamedTuple):
+    """Events to route, with all that is needed to ask expressions about them."""
+
+    events: Events
+    quick: Quick
+    facts: Facts
+    board: Board
 
 
 class Walk(NamedTuple):
@@ -21,8 +33,10 @@ class Walk(NamedTuple):
     pending_summary: Masks
     places: Masks  # what is reached, in the order of reporting
     places_summary: Masks
-    touched: Int32s  # the nodes asked so far
-    counts: Int64s  # of the lanes: results; then where the next one goes
+    touched: Int32s  # the nodes that lanes came to
+    found: Int32s  # the results of all lanes in the order of reporting
+    found_lanes: Masks
+    counts: Int64s  # of each lane's results; then where the next one goes
 
 
 # `Trail.head`: what this event's stamps are; the queue's ends; where the walk stands among a node's edges and blocks; how
@@ -70,7 +84,9 @@ def make_walk(nodes: int, places: int) -> Walk:
         np.zeros(order, np.uint64),
         np.zeros(words_for(order), np.uint64),
         np.empty(nodes + 1, np.int32),
-        np.zeros(128, np.int64),
+        np.empty(nodes + 1, np.int32),
+        np.empty(nodes + 1, np.uint64),
+        np.zeros(64, np.int64),
     )
 
 
