@@ -19,7 +19,7 @@ from heliograph.exchange.columns import Column, Ids
 from heliograph.exchange.growing import Arrays, Room
 from heliograph.exchange.rows import LABELS_TYPE, NO_LABELS, Edge, Node, refused_node
 from heliograph.kernels.exchange_layout import DIED, FLAGS, LISTED_NODE, NEVER_DIED, NEWER, RECORD, TARGET
-from heliograph.kernels.targeting_layout import Int32s
+from heliograph.kernels.targeting_layout import ALWAYS, Int32s
 from heliograph.syntax.predicate_form import Predicate
 from heliograph.syntax.predicates import parse_predicate
 
@@ -38,6 +38,8 @@ class Ledger:
         self.targeting = targeting
         self.writing = writing  # held by whoever adds to the ledger or to its targeting
         self.match = match  # how nodes' labels are compared in place of their targeting
+        # The expression of a node without targeting and labels.
+        self.plain = ALWAYS if match is None else targeting.add_labels(NO_LABELS, match)
         self.arrays = Arrays(room)
         self.size = 0  # nodes that are there
         self.edge_count = 0  # edges that are there

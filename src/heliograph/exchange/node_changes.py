@@ -26,7 +26,7 @@ from heliograph.kernels.exchange_layout import (
     RECORD,
     REFUSED,
 )
-from heliograph.kernels.targeting_layout import ALWAYS, NEVER, Int32s, Int64s
+from heliograph.kernels.targeting_layout import NEVER, Int32s, Int64s
 from heliograph.tables.columns import Array
 
 
@@ -57,7 +57,7 @@ def put_ends(ledger: Ledger, ids: Array, numbers: Int32s, now: int) -> Int32s:
     lacking = numbers[_before(ledger, numbers)[:, FLAGS] & PRESENT == 0]
     if len(lacking):
         table = np.zeros((len(lacking), ledger.arrays.records.shape[1]), np.int32)
-        table[:, EXPRESSION], table[:, FLAGS] = ALWAYS, PRESENT
+        table[:, EXPRESSION], table[:, FLAGS] = ledger.plain, PRESENT
         table[:, PLACE] = _new_places(ledger, lacking, listed=False)
         _link(ledger, lacking, table, now)
         ledger.size += len(lacking)
@@ -110,7 +110,7 @@ def _places(ledger: Ledger, numbers: Int32s, before: Int32s, flags: Int32s) -> I
     kind = PRESENT | LISTED_NODE
     moved = before[:, FLAGS] & kind != flags & kind
     for listed in (True, False):
-        some = np.flatnonzero(moved & (flags & LISTED_NODE != 0) == listed)
+        some = np.flatnonzero(moved & ((flags & LISTED_NODE != 0) == listed))
         places[some] = _new_places(ledger, numbers[some], listed)
     return places
 

@@ -1,0 +1,257 @@
+"""Rows of the nodes and edges tables as columns for an exchange, each bad row refused by itself.
+
+Columns are checked as a whole; only the rows that are wrong are looked at one by one, in their order. Whoever reads for
+an exchange that others use holds its `writing`, because targeting is compiled into its store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+from heliograph.errors import HeliographError, PredicateError, PublicationError
+from heliograph.exchange.compiling import label_expressions
+from heliograph.exchange.rows import EDGE_COST, NODE_COST, EdgeRows, Expressions, NodeRows, Texts
+from heliograph.kernels.targeting_layout import ALWAYS, Floats, Int32s, Int64s
+from heliograph.model import Rejected
+from heliograph.syntax.predicates import compile_predicates
+from heliograph.tables.columns import Array
+from heliograph.tables.items import as_table
+from heliograph.tables.reads import Read
+from heliograph.targeting.store import Targeting
+
+MAX_COST = 1e300  # a path of any length that fits in memory still has a finite cost
+
+Flags = npt.NDArray[np.bool_]
+pc: Any = pyarrow.compute  # whose types know no arrays of any kind
+
+
+class Refusal(NamedTuple):
+    error: HeliographError
+    rejected: Rejected
+
+
+class Nodes(NamedTuple):
+    """`rows` are good, `broken` are nodes whose rows were refused."""
+
+    rows: NodeRows
+    broken: NodeRows
+    refusals: list[Refusal]
+    unread: list[Rejected]
+
+
+class Edges(NamedTuple):
+    rows: EdgeRows
+    refusals: list[Refusal]
+    unread: list[Rejected]
+
+
+class _Compiled(NamedTuple):
+    """The number of each text, and the errors of some rows."""
+
+    numbers: Int32s
+    errors: dict[int, PredicateError]
+
+
+def read_nodes(items: Any, targeting: Targeting, match: str | None = None) -> Nodes:
+    """The nodes of a table or of Python items; an id that comes twice in one call is refused the second time."""
+    read = as_table("nodes", items)
+    ids, texts, labels = (_column(read, name) for name in ("node_id", "targeting", "labels"))
+    costs = _costs(read, NODE_COST)
+    empty, later = _is_empty(ids), _comes_again(ids)
+    compiled = _compile_nodes(texts, labels, targeting, match)
+    bad = _rows(empty | later | _is_bad(costs), compiled)
+    errors = {row: _node_error(read, row, empty, later, costs, compiled) for row in bad.tolist()}
+    refusals = [
+        Refusal(error, Rejected.of(error, read.source, ids[row].as_py() or None)) for row, error in errors.items()
+    ]
+    refused = [(ids[row].as_py(), error.code) for row, error in errors.items() if not empty[row] and not later[row]]
+    rows = NodeRows(ids, _some(texts), costs, _some(labels), compiled=Expressions(targeting, compiled.numbers))
+    broken = broken_rows([*_unreadable(read.rejected), *refused])
+    return Nodes(_without_nodes(rows, bad), broken, refusals, list(read.rejected))
+
+
+def read_edges(items: Any, targeting: Targeting) -> Edges:
+    """The edges of a table or of Python items; an edge_id that comes twice in one call is refused the second time."""
+    read = as_table("edges", items)
+    sources, targets, ids, texts = (_column(read, name) for name in ("source", "target", "edge_id", "targeting"))
+    ids = _nulls_for_empty(ids)
+    costs = _costs(read, EDGE_COST)
+    loose = _is_empty(sources) | _is_empty(targets)
+    compiled = _compile(texts, targeting)
+    faulty = _is_bad(costs)
+    faulty[list(compiled.errors)] = True
+    later = _comes_after_a_good_one(ids, loose, faulty)
+    bad = np.flatnonzero(loose | later | faulty)
+    refusals = []
+    for row in bad.tolist():
+        error = _edge_error(read, row, loose, later, costs, compiled)
+        refusals.append(Refusal(error, Rejected.of(error, read.source, _edge_name(sources, targets, ids, row))))
+    numbers = Expressions(targeting, compiled.numbers)
+    rows = EdgeRows(sources, targets, _some(ids), _some(texts), costs, numbers)
+    return Edges(_without_edges(rows, bad), refusals, list(read.rejected))
+
+
+def broken_rows(refused: Sequence[tuple[str, str]]) -> NodeRows:
+    """The nodes with these ids, whose rows were refused with these codes."""
+    ids = pa.array([id for id, _ in refused], pa.string())
+    codes = {row: code for row, (_, code) in enumerate(refused)}
+    return NodeRows(ids, None, np.full(len(refused), NODE_COST), None, codes, listed=False)
+
+
+def _unreadable(rejected: Iterable[Rejected]) -> list[tuple[str, str]]:
+    """The nodes of rows in which a cell could not be read (HG-204); the item of such a row is its id."""
+    return [(entry.item, entry.code) for entry in rejected if entry.code == "HG-204" and entry.item]
+
+
+# --- what is wrong with a row -----------------------------------------------------------------------------------------
+
+
+def _node_error(
+    read: Read, row: int, empty: Flags, later: Flags, costs: Floats, compiled: _Compiled
+) -> HeliographError:
+    place = read.place(row)
+    if empty[row]:
+        return PublicationError("HG-650", "a node without an id", place=place, fix="write one in node_id")
+    if later[row]:
+        id = read.table.column("node_id")[row].as_py()
+        fix = "keep one row of a node; a later call of add_nodes replaces it"
+        return PublicationError("HG-651", f"the node {id!r} comes twice in one call", place=place, fix=fix)
+    return _common_error(read, row, costs, compiled)
+
+
+def _edge_error(
+    read: Read, row: int, loose: Flags, later: Flags, costs: Floats, compiled: _Compiled
+) -> HeliographError:
+    place = read.place(row)
+    if loose[row]:
+        lacking = "source" if not read.table.column("source")[row].as_py() else "target"
+        return PublicationError("HG-655", f"an edge without {lacking}", place=place, fix=f"write a node in {lacking}")
+    if later[row]:
+        id = read.table.column("edge_id")[row].as_py()
+        fix = "give parallel edges different ids, or none"
+        return PublicationError("HG-656", f"the edge {id!r} comes twice in one call", place=place, fix=fix)
+    return _common_error(read, row, costs, compiled)
+
+
+def _common_error(read: Read, row: int, costs: Floats, compiled: _Compiled) -> HeliographError:
+    if 0 <= costs[row] <= MAX_COST:
+        return compiled.errors[row]
+    place, fix = read.place(row), "write a number from 0 to 1e300"
+    return PublicationError("HG-652", f"a cost of {costs[row]:g}", place=place, fix=fix)
+
+
+def _edge_name(sources: Array, targets: Array, ids: Array, row: int) -> str:
+    return ids[row].as_py() or f"{sources[row].as_py()} → {targets[row].as_py()}"
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def _column(read: Read, name: str) -> Array:
+    found: Any = read.table.column(name).combine_chunks()
+    return found  # type: ignore[no-any-return]
+
+
+def _some(values: Array) -> Texts:
+    return None if values.null_count == len(values) else values
+
+
+def _numpy(flags: Any) -> Flags:
+    return np.asarray(flags.to_numpy(zero_copy_only=False), bool)
+
+
+def _is_empty(texts: Array) -> Flags:
+    """Whether each text is null or has no characters."""
+    return _numpy(pc.equal(pc.fill_null(pc.binary_length(texts), 0), 0))
+
+
+def _nulls_for_empty(texts: Array) -> Array:
+    found: Array = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, pa.string()), texts)
+    return found
+
+
+def _codes(texts: Array) -> Int64s:
+    """A number for each different text, from 0; null has none of its own but -1."""
+    return np.asarray(pc.fill_null(texts.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _comes_again(ids: Array) -> Flags:
+    """Whether an earlier row has the same id."""
+    if len(ids) < 2:
+        return np.zeros(len(ids), bool)
+    codes = _codes(ids)
+    again = np.ones(len(ids), bool)
+    again[np.unique(codes, return_index=True)[1]] = False
+    return again
+
+
+def _comes_after_a_good_one(ids: Array, loose: Flags, faulty: Flags) -> Flags:
+    """Whether an earlier row with the same id, if it has any, is accepted."""
+    if ids.null_count == len(ids):
+        return np.zeros(len(ids), bool)
+    codes = _codes(ids)
+    first = np.full(int(codes.max()) + 1, len(ids))
+    good = np.flatnonzero(~loose & ~faulty & (codes >= 0))
+    np.minimum.at(first, codes[good], good)
+    return ~loose & (codes >= 0) & (np.arange(len(ids)) > first[codes])
+
+
+def _costs(read: Read, default: float) -> Floats:
+    """The costs, the default where there is none; minus zero becomes zero."""
+    column = pc.fill_null(_column(read, "cost"), default)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64) + 0.0
+
+
+def _is_bad(costs: Floats) -> Flags:
+    return ~((costs >= 0) & (costs <= MAX_COST))
+
+
+def _compile_nodes(texts: Array, labels: Array, targeting: Targeting, match: str | None) -> _Compiled:
+    """Expressions of nodes; where labels are compared, targeting is read for its errors only."""
+    if match is None:
+        return _compile(texts, targeting)
+    found = compile_predicates([] if texts.null_count == len(texts) else texts.to_pylist())
+    errors = {row: form for row, form in enumerate(found) if isinstance(form, PredicateError)}
+    return _Compiled(label_expressions(labels.to_pylist(), targeting, match), errors)
+
+
+def _compile(texts: Array, targeting: Targeting) -> _Compiled:
+    if texts.null_count == len(texts):
+        return _Compiled(np.full(len(texts), ALWAYS, np.int32), {})
+    found = targeting.add_many(texts.to_pylist())
+    errors = {row: number for row, number in enumerate(found) if isinstance(number, PredicateError)}
+    numbers: Any = [ALWAYS if row in errors else number for row, number in enumerate(found)] if errors else found
+    return _Compiled(np.array(numbers, np.int32), errors)
+
+
+def _rows(flags: Flags, compiled: _Compiled) -> Int64s:
+    """The rows that are wrong in some way."""
+    flags[list(compiled.errors)] = True
+    return np.flatnonzero(flags)
+
+
+def _without_nodes(rows: NodeRows, bad: Int64s) -> NodeRows:
+    if not len(bad):
+        return rows
+    kept = np.delete(np.arange(len(rows)), bad)
+    texts, labels = (None if part is None else part.take(kept) for part in (rows.texts, rows.labels))
+    return NodeRows(rows.ids.take(kept), texts, rows.costs[kept], labels, compiled=_chosen(rows.compiled, kept))
+
+
+def _without_edges(rows: EdgeRows, bad: Int64s) -> EdgeRows:
+    if not len(bad):
+        return rows
+    kept = np.delete(np.arange(len(rows)), bad)
+    ids, texts = (None if part is None else part.take(kept) for part in (rows.ids, rows.texts))
+    ends = rows.sources.take(kept), rows.targets.take(kept)
+    return EdgeRows(*ends, ids, texts, rows.costs[kept], _chosen(rows.compiled, kept))
+
+
+def _chosen(compiled: Expressions | None, kept: Int64s) -> Expressions | None:
+    return compiled and compiled._replace(numbers=compiled.numbers[kept])

@@ -1,0 +1,152 @@
+"""Random changes of an exchange, made in the store and in its obvious twin, and what can be seen of either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from heliograph.exchange import rows
+from heliograph.exchange.store import Exchange
+from heliograph.exchange.version import Version
+from heliograph.kernels.exchange_layout import EDGE_EXPRESSION, EXPRESSION, REFUSED
+from heliograph.kernels.targeting_layout import ALWAYS, NEVER
+from heliograph.syntax.predicates import parse_predicate
+from tests import naive_exchange as naive
+
+NAMES = tuple("abcdef")
+TEXTS = (None, "", "x = 1", "x > 2 OR y = 'a'", "FALSE", "z IS NULL")
+IDS = (None, None, "e1", "e2")
+
+names = st.sampled_from(NAMES)
+texts = st.sampled_from(TEXTS)
+costs = st.sampled_from([0.0, 0.5, 1.0, 2.0])
+labels = st.sampled_from([frozenset[str](), frozenset("A"), frozenset("AB")])
+good_nodes = st.builds(lambda id, text, cost, some: ("good", id, text, cost, some), names, texts, costs, labels)
+bad_nodes = st.builds(lambda id: ("bad", id, None, 0.0, frozenset[str]()), names)
+edge_lists = st.lists(
+    st.tuples(names, names, st.sampled_from(IDS), texts, costs),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda row: row[2] or object(),
+)
+changes: st.SearchStrategy[tuple[str, Any]] = st.one_of(
+    st.tuples(st.just("put_nodes"), st.lists(good_nodes | good_nodes | bad_nodes, min_size=1, max_size=3)),
+    st.tuples(st.just("put_edges"), edge_lists),
+    st.tuples(st.just("put_edges"), edge_lists),
+    st.tuples(st.just("drop_nodes"), st.lists(names, min_size=1, max_size=2, unique=True)),
+    st.tuples(st.just("drop_between"), st.tuples(names, names)),
+    st.tuples(st.just("drop_named"), st.sampled_from(["e1", "e2"])),
+    st.tuples(st.just("settle"), st.none()),
+)
+
+
+class World:
+    """The store and its twin, changed alike."""
+
+    def __init__(self, match: str | None = None) -> None:
+        self.store = Exchange(match)
+        self.twin = naive.Exchange()
+
+    def change(self, kind: str, what: Any) -> None:
+        getattr(self, kind)(what)
+
+    def put_nodes(self, items: Sequence[tuple[str, str, str | None, float, frozenset[str]]]) -> None:
+        self.store.put_nodes([_node(rows, *item) for item in items])
+        self.twin.put_nodes([_node(naive, *item) for item in items])
+
+    def put_edges(self, items: Sequence[tuple[str, str, str | None, str | None, float]]) -> None:
+        self.store.put_edges([_edge(rows, *item) for item in items])
+        self.twin.put_edges([_edge(naive, *item) for item in items])
+
+    def drop_nodes(self, ids: list[str]) -> None:
+        self.store.drop_nodes(ids)
+        self.twin.drop_nodes([id for id in ids if id in self.twin.nodes])
+
+    def drop_between(self, ends: tuple[str, str]) -> None:
+        version = self.store.current
+        self.store.drop_edges(version.between(version.number(ends[0]), version.number(ends[1])))
+        self.twin.drop_edges(self.twin.between(*ends))
+
+    def drop_named(self, id: str) -> None:
+        number = self.store.edge_number(id)
+        self.store.drop_edges([number] if number >= 0 else [])
+        self.twin.drop_edges([self.twin.by_id[id]] if id in self.twin.by_id else [])
+
+    def settle(self, _: None = None) -> None:
+        self.store.settle()
+
+
+def _node(module: Any, kind: str, id: str, text: str | None, cost: float, some: frozenset[str]) -> Any:
+    if kind == "bad":
+        return module.refused_node(id, "HG-451")
+    return module.Node(id, parse_predicate(text), text, cost, some)
+
+
+def _edge(module: Any, source: str, target: str, id: str | None, text: str | None, cost: float) -> Any:
+    return module.Edge(source, target, id, parse_predicate(text), text, cost)
+
+
+class Seen(NamedTuple):
+    """All that can be seen of a version."""
+
+    nodes: list[Any]  # in the order of reporting
+    edges: list[Any]  # in the order of adding
+    out: dict[str, list[Any]]
+    into: dict[str, list[Any]]
+
+
+def seen_in_twin(twin: naive.Exchange) -> Seen:
+    nodes = sorted(twin.nodes.values(), key=twin.rank)
+    out, into = ({n.id: [_shown_edge(e) for e in side.get(n.id, ())] for n in nodes} for side in (twin.out, twin.into))
+    return Seen([_shown_node(node) for node in nodes], [_shown_edge(edge) for edge in twin.edges], out, into)
+
+
+def seen_in(version: Version) -> Seen:
+    numbers = version.node_numbers().tolist()
+    nodes = [version.node(number) for number in numbers]
+    out = {node.id: [_shown_edge(edge) for edge in version.out(node.number)] for node in nodes}
+    into = {node.id: [_shown_edge(edge) for edge in version.into(node.number)] for node in nodes}
+    return Seen([_shown_node(node) for node in nodes], [_shown_edge(edge) for edge in version.edges()], out, into)
+
+
+def _shown_node(node: Any) -> Any:
+    return node.id, node.targeting, node.text, node.cost, node.labels, node.refused, node.listed
+
+
+def _shown_edge(edge: Any) -> Any:
+    return edge.source, edge.target, edge.id, edge.targeting, edge.text, edge.cost
+
+
+def check_inside(version: Version) -> None:
+    """Numbers, ranks, flags and expressions agree with the objects."""
+    numbers = version.node_numbers().tolist()
+    assert len(version) == len(numbers)
+    assert sorted(numbers, key=version.rank) == numbers
+    assert [version.number(version.node(number).id) for number in numbers] == numbers
+    assert [version.ids[number].as_py() for number in numbers] == [version.node(number).id for number in numbers]
+    for number in numbers:
+        record = version.graph.records[version.records_of(_array([number]))[0]]
+        assert bool(record[3] & REFUSED) == (version.node(number).refused is not None)
+        check_expression(version, int(record[EXPRESSION]), version.node(number))
+        for edge in version.out(number):
+            check_expression(version, int(version.graph.edges[edge.number, EDGE_EXPRESSION]), edge)
+            assert edge.number in [other.number for other in version.into(version.number(edge.target))]
+
+
+def check_expression(version: Version, expression: int, owner: Any) -> None:
+    """The expression is the one that the store of targeting gives for the owner's text or labels."""
+    if getattr(owner, "refused", None):
+        assert expression == NEVER
+    elif version.match is not None and isinstance(owner, rows.Node):
+        assert expression == version.targeting.add_labels(owner.labels, version.match)
+    else:
+        assert expression == version.targeting.add_many([owner.text])[0]
+        assert (expression == ALWAYS) == (not owner.text)
+
+
+def _array(numbers: list[int]) -> Any:
+    import numpy as np
+
+    return np.array(numbers, np.int32)
