@@ -17,7 +17,7 @@ import numpy as np
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.targeting_layout import NUMBER, ODD, Bytes
 
-_LOWEST, _HIGHEST = -300, 300  # powers of ten; what lies beyond may be subnormal or infinite
+_LOWEST, _HIGHEST = -300, 288  # powers of ten; beyond them 19 digits may be subnormal or infinite
 _DIGITS = 19
 _BITS = 53
 _EXACT = np.uint64(1 << _BITS)

@@ -2,7 +2,8 @@
 
 The law: a search gives what it gave when the snapshot was taken. A number beyond the snapshot's arrays was entered
 later, into a slot that was empty then, and so ends the search just as the empty slot would have. `vocabulary.hashtable`
-holds the twin of the hash in plain Python; the two must agree in every bit.
+holds the twin of the hash in plain Python; the two must agree in every bit. Heads are never 0: texts of NUL bytes alone
+would hash to their lengths then, whatever the key is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from heliograph.kernels.targeting_types import BYTES, INT32S, INT64S
 from heliograph.kernels.types import named
 
 NAMES: Any = named(Names, uint64, INT32S, INT64S, BYTES, INT32S, BYTES, INT32S, INT32S, INT64S, BYTES)
+NAME_HEAD = 1  # that of a word is one more than its attribute
 _ONE, _8 = np.uint64(1), np.uint64(8)
 
 
@@ -53,7 +55,7 @@ def find_name(names: Names, text: Bytes, begin: int, end: int) -> Any:
     """The number of a first name, or -1."""
     slots, count = names.name_slots, len(names.name_attributes)
     mask = np.uint64(len(slots) - 1)
-    slot = _hash(0, text, begin, end, names.key) & mask
+    slot = _hash(NAME_HEAD, text, begin, end, names.key) & mask
     while 0 <= slots[slot] < count:
         if _is(names.name_offsets, names.name_bytes, slots[slot], text, begin, end):
             return np.int64(slots[slot])
@@ -66,7 +68,7 @@ def find_word(names: Names, attribute: Any, text: Bytes, begin: int, end: int) -
     """The number of a string constant of one attribute, or -1."""
     slots, count = names.word_slots, len(names.word_attributes)
     mask = np.uint64(len(slots) - 1)
-    slot = _hash(attribute, text, begin, end, names.key) & mask
+    slot = _hash(attribute + 1, text, begin, end, names.key) & mask
     while 0 <= slots[slot] < count:
         number = slots[slot]
         if names.word_attributes[number] == attribute and _is(

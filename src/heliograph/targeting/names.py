@@ -27,6 +27,7 @@ from heliograph.vocabulary.hashtable import PRIME, hash_text, pays, text_at
 
 LABELS: Path = ("", "labels")  # the label set of an event, which is compared whole; no expression can name it
 NO_NAME = ""
+NAME_HEAD = 1  # goes into the hash of a name; into that of a word goes one more than its attribute, never 0
 
 
 class NameTable:
@@ -123,7 +124,7 @@ class _Flat:
             attributes, texts = zip(*self.new_words, strict=True)
             self.new_words.clear()
             self._word_attributes.extend(attributes)
-            self._word_table.extend(attributes, [utf8(text) for text in texts])
+            self._word_table.extend([attribute + 1 for attribute in attributes], [utf8(text) for text in texts])
 
     def _take_attributes(self) -> None:
         alone: dict[int, int] = {}
@@ -142,7 +143,7 @@ class _Flat:
         self._nested.extend([0] * len(fresh))
         self._name_attributes.replace(alone)
         self._nested.replace(nested)
-        self._name_table.extend([0] * len(fresh), fresh)
+        self._name_table.extend([NAME_HEAD] * len(fresh), fresh)
 
 
 class _Texts:
