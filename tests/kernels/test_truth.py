@@ -119,15 +119,18 @@ def test_all_lanes_of_a_drawn_workload() -> None:
     assert [kernel.holds(number) for number in numbers] == [number_of(lanes) for lanes in expected.T.tolist()]
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("sign", ["=", "<>", "<", "<=", ">", ">="])
-def test_integers_between_floats_are_compared_exactly(sign: str) -> None:
+def test_integers_between_floats_are_compared_exactly(sign: str, compiled: bool) -> None:
     targeting = Targeting()
     wholes = [number for number in WIDE if isinstance(number, int) and number < 10**20]
-    texts = [f"a {sign} b", *(f"a {sign} {number}" for number in wholes), *(f"NOT a {sign} -{n}" for n in wholes)]
-    expressions = {targeting.add(parse_predicate(text)): parse_predicate(text) for text in texts}
+    conditions = [f"a {sign} b", *(f"a {sign} {number}" for number in wholes), *(f"NOT a {sign} -{n}" for n in wholes)]
+    expressions = {targeting.add(parse_predicate(text)): parse_predicate(text) for text in conditions}
     several = [*wholes, *(-number for number in wholes)]
-    trees: Trees = [{"a": one, "b": other} for one in several for other in (several[3], several[5], -several[5])]
-    kernel = Asked(targeting, [*trees, {"a": several, "b": [several[3]]}, {"a": [], "b": 1}])
+    trees: Trees = [{"a": one, "b": other} for one in several for other in (2**53 + 1, 2**60 + 1, -(2**60) - 3)]
+    trees += [{"a": several, "b": [2**60 + 1]}, {"a": [], "b": 1}]
+    texts = pa.array([json.dumps(tree) for tree in trees])
+    kernel = Asked(targeting, trees, encoding.encode(targeting.names, texts, compiled=compiled).cells)
     for first in range(0, len(kernel.trees), LANES):
         kernel.check(list(range(first, min(first + LANES, len(kernel.trees)))), expressions)
 

@@ -36,6 +36,7 @@ from heliograph.kernels.names import NAMES, find_name, find_word, same_bytes
 from heliograph.kernels.targeting_layout import (
     LIST,
     LISTED,
+    ODD,
     OTHER,
     STRING,
     Bytes,
@@ -257,6 +258,8 @@ def _single(job: Job, count: int, at: int, end: int) -> Any:
     if text[at] == OPEN_OBJECT or text[at] == OPEN_LIST:
         _write(cells, count, OTHER, 0.0)
         return skip_value(text, at, end)
-    at, kind, number = bare(text, at, end)
+    finish, kind, number = bare(text, at, end)
     _write(cells, count, kind, number)
-    return at
+    if kind == ODD:
+        cells.begin[count], cells.size[count] = at, finish - at
+    return finish

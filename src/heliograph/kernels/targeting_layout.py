@@ -56,8 +56,8 @@ class Programs(NamedTuple):
 class Names(NamedTuple):
     """What an event's names and strings are called inside: hash tables by linear probing, powers of two of slots.
 
-    A known name is the first one of some attribute's path. `name_attributes` is the attribute of that name alone, or -1;
-    `name_nested` tells that longer paths begin with it. A word is an attribute and a text.
+    A known name is the first one of some attribute's path. `name_attributes` is the attribute of that name alone, or
+    -1; `name_nested` tells that longer paths begin with it. A word is an attribute and a text.
     """
 
     key: int
@@ -80,9 +80,10 @@ LISTED = 0x80
 
 
 class Cells(NamedTuple):
-    """The attributes of events: event e has the cells from offsets[e] to offsets[e + 1], each known attribute's together.
+    """The attributes of events: event e has the cells from offsets[e] to offsets[e + 1], those of an attribute together.
 
-    `word` is the string constant that the cell equals, or -1; `begin` and `size` are its bytes in `text`, for STRING.
+    `word` is the string constant that the cell equals, or -1; `begin` and `size` are its bytes in `text`: of STRING the
+    characters, of ODD the digits, by which two of them above one float are compared.
     """
 
     offsets: Int64s

@@ -21,7 +21,7 @@ from heliograph.targeting.names import LABELS, NameTable, utf8
 
 
 class CellRow(NamedTuple):
-    """One cell; `text` are the bytes of a string."""
+    """One cell; `text` are the bytes of a string, or the digits of an odd integer."""
 
     attribute: int
     kind: int
@@ -64,7 +64,9 @@ def _cell(names: NameTable, attribute: int, value: Any, listed: int) -> CellRow:
         return CellRow(attribute, NUMBER | listed, value + 0.0)  # -0.0 becomes 0.0, which it equals
     if kind is int:
         number = float_below(value)
-        return CellRow(attribute, (NUMBER if number == value else ODD) | listed, number)
+        if number == value:
+            return CellRow(attribute, NUMBER | listed, number)
+        return CellRow(attribute, ODD | listed, number, -1, str(value).encode())
     return CellRow(attribute, OTHER | listed)
 
 
