@@ -80,7 +80,7 @@ LISTED = 0x80
 
 
 class Cells(NamedTuple):
-    """The attributes of events: event e has the cells from offsets[e] to offsets[e + 1], those of an attribute together.
+    """The attributes of events: event e has the cells from offsets[e] to offsets[e + 1], an attribute's together.
 
     `word` is the string constant that the cell equals, or -1; `begin` and `size` are its bytes in `text`: of STRING the
     characters, of ODD the digits, by which two of them above one float are compared.
