@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from heliograph.exchange.rows import Event as Event
 from heliograph.syntax.predicate_form import ACCEPT, Constant, Predicate
-from heliograph.syntax.predicate_truth import Attributes
 
 NODE_COST = 0.0
 EDGE_COST = 1.0
@@ -51,15 +50,6 @@ class Edge:
 def refused_node(id: str, code: str) -> Node:
     """A node whose row was rejected."""
     return Node(id, Constant(False), refused=code, listed=False)
-
-
-class Event(NamedTuple):
-    """A publisher's event. `labels` is its attribute of that name, where label sets are compared."""
-
-    id: str
-    publisher: str
-    attributes: Attributes
-    labels: frozenset[str] = NO_LABELS
 
 
 class Exchange:

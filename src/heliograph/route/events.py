@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.baselines.exchange import NO_LABELS, Event
 from heliograph.errors import HeliographError, PublicationError
+from heliograph.exchange.rows import NO_LABELS, Event
 from heliograph.kernels.targeting_layout import Cells, Int64s
 from heliograph.model import Rejected
 from heliograph.syntax.predicate_truth import Attributes
