@@ -1,4 +1,4 @@
-"""The exchange: nodes and directed edges with their targeting, of which one version can be read while it changes.
+"""The exchange as Python objects: the obvious twin of `exchange.store`.
 
 The laws: adding replaces, a node by its id, an edge by its edge_id or, without one, by its two ends (edges of one call
 that share both ends and have no id are alternatives and all stay); an end of an edge that is no listed node is a node
@@ -63,7 +63,7 @@ class Event(NamedTuple):
 
 
 class Exchange:
-    """One version of the exchange. `readers` counts the publishes that are using it."""
+    """One version of the exchange."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -71,7 +71,6 @@ class Exchange:
         self.out: dict[str, tuple[Edge, ...]] = {}
         self.into: dict[str, tuple[Edge, ...]] = {}
         self.by_id: dict[str, Edge] = {}
-        self.readers = 0
         self._order: dict[str, int] = {}
         self._next = 0
 

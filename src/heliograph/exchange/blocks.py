@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.exchange.growing import ROOM, Arrays, Room
+from heliograph.exchange.growing import ROOM, Arrays
 from heliograph.kernels.exchange_layout import (
     BEGIN,
     END,
@@ -53,15 +53,14 @@ class Reserved(NamedTuple):
 
 def reserve(arrays: Arrays, nodes: Int32s, side: Side) -> Reserved:
     """A place for each row, behind what its node has; rows of one node keep their order."""
-    several, rows, counts = np.unique(nodes, return_inverse=True, return_counts=True)
+    several, rows, counts = _grouped(nodes)
     tails = _tails(arrays, several, side)
     last = arrays.blocks[tails]  # where there is none, another one that is not looked at
     spare = np.where(tails >= 0, last[:, ROOM] - last[:, END], 0)
-    grown = 0 if len(nodes) >= _BULK else np.where(tails >= 0, np.maximum(last[:, ROOM] - last[:, BEGIN], 1), 1)
-    sizes = np.where(spare >= counts, 0, counts + grown)
+    doubled = 0 if len(nodes) >= _BULK else np.where(tails >= 0, 2 * (last[:, ROOM] - last[:, BEGIN]), counts + 1)
+    sizes = np.where(spare >= counts, 0, np.maximum(counts, doubled))
     total = int(sizes.sum())
-    taken = arrays.take(Room(edges=total) if side is OUT else Room(entries=total))
-    fresh = (taken.edges if side is OUT else taken.entries) + np.cumsum(sizes) - sizes
+    fresh = arrays.take("edges" if side is OUT else "entries", total) + np.cumsum(sizes) - sizes
     begins = np.where(spare >= counts, last[:, END], fresh)
     rooms = np.where(spare >= counts, -1, fresh + sizes)
     return Reserved(begins[rows] + _ranks(rows, counts), side, several, counts, tails, begins, rooms)
@@ -71,7 +70,7 @@ def attach(arrays: Arrays, reserved: Reserved) -> None:
     """Shows the places, now that they are filled in."""
     new = np.flatnonzero(reserved.rooms >= 0)
     old = np.flatnonzero(reserved.rooms < 0)
-    first = arrays.take(Room(blocks=len(new))).blocks
+    first = arrays.take("blocks", len(new))
     blocks = np.arange(first, first + len(new), dtype=np.int32)
     begins, counts, tails = reserved.begins[new], reserved.counts[new], reserved.tails[new]
     arrays.blocks[blocks, BEGIN], arrays.blocks[blocks, END] = begins, begins + counts
@@ -101,8 +100,17 @@ def _tails(arrays: Arrays, nodes: Int32s, side: Side) -> Int32s:
         tails = np.where(following >= 0, following, tails)
 
 
+def _grouped(nodes: Int32s) -> tuple[Int32s, Int64s, Int64s]:
+    """The different nodes, which of them each row has, and how many rows each has."""
+    if len(nodes) == 1:
+        return nodes, np.zeros(1, np.int64), np.ones(1, np.int64)
+    return np.unique(nodes, return_inverse=True, return_counts=True)
+
+
 def _ranks(rows: Int64s, counts: Int64s) -> Int64s:
     """The how-manieth of its node each row is."""
+    if len(rows) == 1:
+        return np.zeros(1, np.int64)
     order = np.argsort(rows, kind="stable")
     ranks = np.empty(len(rows), np.int64)
     ranks[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

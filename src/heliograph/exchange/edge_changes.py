@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from heliograph.exchange import node_changes
 from heliograph.exchange.blocks import INTO, OUT, attach, reserve, spanned
+from heliograph.exchange.columns import strings
 from heliograph.exchange.growing import DEGREE
 from heliograph.exchange.ledger import Ledger
 from heliograph.exchange.node_changes import forget_ends, put_ends
@@ -29,6 +30,7 @@ from heliograph.kernels.exchange_layout import (
 from heliograph.kernels.targeting_layout import Int32s, Int64s
 from heliograph.tables.columns import Array
 
+_FEW = 64  # edges whose ends are looked at one by one
 _BULK = 256  # edges whose twins are looked for among all edges at once
 
 
@@ -92,10 +94,19 @@ def find_edge(ledger: Ledger, id: str) -> int:
 def _ends(rows: EdgeRows) -> Ends:
     """Ends appear in the order source, target, source, target …"""
     count = len(rows)
+    if count < _FEW:
+        return _ends_of_few(rows)
     order = np.arange(2 * count).reshape(2, count).T.ravel()
     both = pa.concat_arrays([rows.sources, rows.targets]).take(order).dictionary_encode()
     codes = both.indices.to_numpy().astype(np.int64)
     return Ends(both.dictionary, codes[0::2], codes[1::2])
+
+
+def _ends_of_few(rows: EdgeRows) -> Ends:
+    codes: dict[str, int] = {}
+    pairs = zip(strings(rows.sources), strings(rows.targets), strict=True)
+    places = np.array([codes.setdefault(end, len(codes)) for pair in pairs for end in pair], np.int64)
+    return Ends(pa.array(codes, pa.string()), places[0::2], places[1::2])
 
 
 def _replaced(ledger: Ledger, rows: EdgeRows, sources: Int32s, targets: Int32s) -> Int32s:

@@ -8,7 +8,8 @@ is exchanged for a larger one, all are: those that readers hold are left as they
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,9 @@ _SLACK = 4  # of a full array one part in so many is added as room: growth costs
 _LEAST = 16
 
 
-class Room(NamedTuple):
-    """Rows of every kind of array: those in use, or those that are wanted."""
+@dataclass(slots=True)
+class Room:
+    """Rows of every kind of array: those in use, or those that there is memory for."""
 
     nodes: int = 0
     records: int = 0
@@ -35,12 +37,17 @@ class Room(NamedTuple):
     loose: int = 0
 
 
+_KINDS = tuple(field.name for field in fields(Room))
+
+
 class Arrays:
     """The arrays and how many rows of each are in use. Only the writer uses this."""
 
     def __init__(self, room: Room | None = None) -> None:
         self.used = Room()
-        self.capacity = Room(*(max(rows, _LEAST) for rows in room or Room()))
+        self.capacity = room or Room()
+        for kind in _KINDS:
+            setattr(self.capacity, kind, max(_LEAST, getattr(self.capacity, kind)))
         self._allocate()
 
     def _allocate(self) -> None:
@@ -62,19 +69,17 @@ class Arrays:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self._parts().values())
 
-    def take(self, wanted: Room) -> Room:
-        """Takes rows into use and tells where they begin."""
-        before = self.used
-        needed = Room(*(some + more for some, more in zip(before, wanted, strict=True)))
-        if any(some > most for some, most in zip(needed, self.capacity, strict=True)):
-            self._grow(needed)
-        self.used = needed
-        return before
+    def take(self, kind: str, count: int) -> int:
+        """Takes rows of one kind into use and tells where they begin."""
+        first: int = getattr(self.used, kind)
+        if first + count > getattr(self.capacity, kind):
+            self._grow(kind, first + count)
+        setattr(self.used, kind, first + count)
+        return first
 
-    def _grow(self, needed: Room) -> None:
+    def _grow(self, kind: str, needed: int) -> None:
         old = self._parts()
-        pairs = zip(needed, self.capacity, strict=True)
-        self.capacity = Room(*(most if some <= most else some + some // _SLACK + _LEAST for some, most in pairs))
+        setattr(self.capacity, kind, needed + needed // _SLACK + _LEAST)
         self._allocate()
         for name, array in self._parts().items():
             array[: len(old[name])] = old[name]

@@ -44,6 +44,7 @@ class Ledger:
         self.size = 0  # nodes that are there
         self.edge_count = 0  # edges that are there
         self.next_serial = 0
+        self.settled = 0  # nodes and edges that came with the ledger
         self.wear = 0  # what is dead, lies apart or leads down because of changes: see `settling`
         self.history: deque[tuple[int, Int32s, Int32s]] = deque()  # versions, nodes, and their records from then on
         self.ids, self.names = Ids(), Column(pa.string())  # of nodes

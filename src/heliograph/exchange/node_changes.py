@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heliograph.exchange.growing import DEGREE, Room
+from heliograph.exchange.growing import DEGREE
 from heliograph.exchange.ledger import Ledger, newest
 from heliograph.exchange.rows import NodeRows
 from heliograph.kernels.exchange_layout import (
@@ -34,7 +34,8 @@ def put_nodes(ledger: Ledger, rows: NodeRows, expressions: Int32s, now: int) -> 
     """Adds nodes, all with different ids, or replaces those of the same id."""
     numbers = ledger.ids.find_many(rows.ids)
     fresh = np.flatnonzero(numbers < 0)
-    numbers[fresh] = add_numbers(ledger, rows.ids if len(fresh) == len(rows) else rows.ids.take(fresh))
+    if len(fresh):
+        numbers[fresh] = add_numbers(ledger, rows.ids if len(fresh) == len(rows) else rows.ids.take(fresh))
     flags = np.full(len(rows), PRESENT | LISTED_NODE if rows.listed else PRESENT, np.int32)
     flags[list(rows.refused)] = PRESENT | REFUSED
     before = _before(ledger, numbers)
@@ -85,7 +86,7 @@ def forget_ends(ledger: Ledger, numbers: Int32s, now: int) -> None:
 def add_numbers(ledger: Ledger, ids: Array) -> Int32s:
     """Numbers for ids that had none."""
     count, arrays = len(ids), ledger.arrays
-    first = arrays.take(Room(nodes=count)).nodes
+    first = arrays.take("nodes", count)
     numbers = np.arange(first, first + count, dtype=np.int32)
     arrays.nodes[first : first + count] = 0
     arrays.nodes[first : first + count, [RECORD, OUT_MORE, IN_MORE]] = -1
@@ -111,14 +112,15 @@ def _places(ledger: Ledger, numbers: Int32s, before: Int32s, flags: Int32s) -> I
     moved = before[:, FLAGS] & kind != flags & kind
     for listed in (True, False):
         some = np.flatnonzero(moved & ((flags & LISTED_NODE != 0) == listed))
-        places[some] = _new_places(ledger, numbers[some], listed)
+        if len(some):
+            places[some] = _new_places(ledger, numbers[some], listed)
     return places
 
 
 def _new_places(ledger: Ledger, numbers: Int32s, listed: bool) -> Int32s:
     arrays, count = ledger.arrays, len(numbers)
-    taken = arrays.take(Room(listed=count) if listed else Room(loose=count))
-    first, order = (taken.listed, arrays.listed) if listed else (taken.loose, arrays.loose)
+    first = arrays.take("listed" if listed else "loose", count)
+    order = arrays.listed if listed else arrays.loose
     order[first : first + count] = numbers
     return np.arange(first, first + count, dtype=np.int32)
 
@@ -126,7 +128,7 @@ def _new_places(ledger: Ledger, numbers: Int32s, listed: bool) -> Int32s:
 def _link(ledger: Ledger, numbers: Int32s, table: Int32s, now: int) -> int:
     """Gives nodes new records, which hold from version `now`; returns the first of them."""
     arrays = ledger.arrays
-    first = arrays.take(Room(records=len(numbers))).records
+    first = arrays.take("records", len(numbers))
     records = np.arange(first, first + len(numbers), dtype=np.int32)
     table[:, DIED], table[:, NEWER] = NEVER_DIED, -1
     arrays.records[first : first + len(numbers)] = table

@@ -25,6 +25,7 @@ from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
 from heliograph.targeting.store import Targeting
 
+_FEW = 8  # rows that are looked at one by one
 MAX_COST = 1e300  # a path of any length that fits in memory still has a finite cost
 
 Flags = npt.NDArray[np.bool_]
@@ -99,9 +100,14 @@ def read_edges(items: Any, targeting: Targeting) -> Edges:
 
 def broken_rows(refused: Sequence[tuple[str, str]]) -> NodeRows:
     """The nodes with these ids, whose rows were refused with these codes."""
+    if not refused:
+        return _NONE_BROKEN
     ids = pa.array([id for id, _ in refused], pa.string())
     codes = {row: code for row, (_, code) in enumerate(refused)}
     return NodeRows(ids, None, np.full(len(refused), NODE_COST), None, codes, listed=False)
+
+
+_NONE_BROKEN = NodeRows(pa.array([], pa.string()), None, np.zeros(0), listed=False)
 
 
 def _unreadable(rejected: Iterable[Rejected]) -> list[tuple[str, str]]:
@@ -154,8 +160,9 @@ def _edge_name(sources: Array, targets: Array, ids: Array, row: int) -> str:
 
 
 def _column(read: Read, name: str) -> Array:
-    found: Any = read.table.column(name).combine_chunks()
-    return found  # type: ignore[no-any-return]
+    column: Any = read.table.column(name)
+    found: Array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return found
 
 
 def _some(values: Array) -> Texts:
@@ -168,11 +175,15 @@ def _numpy(flags: Any) -> Flags:
 
 def _is_empty(texts: Array) -> Flags:
     """Whether each text is null or has no characters."""
-    return _numpy(pc.equal(pc.fill_null(pc.binary_length(texts), 0), 0))
+    if len(texts) < _FEW:
+        return np.array([not text for text in texts.to_pylist()], bool)
+    return _numpy(pc.fill_null(pc.equal(texts, ""), True))
 
 
 def _nulls_for_empty(texts: Array) -> Array:
-    found: Array = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, pa.string()), texts)
+    if texts.null_count == len(texts):
+        return texts
+    found: Array = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     return found
 
 
@@ -204,7 +215,10 @@ def _comes_after_a_good_one(ids: Array, loose: Flags, faulty: Flags) -> Flags:
 
 def _costs(read: Read, default: float) -> Floats:
     """The costs, the default where there is none; minus zero becomes zero."""
-    column = pc.fill_null(_column(read, "cost"), default)
+    column = _column(read, "cost")
+    if column.null_count == len(column):
+        return np.full(len(column), default)
+    column = pc.fill_null(column, default)
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64) + 0.0
 
 
@@ -224,10 +238,18 @@ def _compile_nodes(texts: Array, labels: Array, targeting: Targeting, match: str
 def _compile(texts: Array, targeting: Targeting) -> _Compiled:
     if texts.null_count == len(texts):
         return _Compiled(np.full(len(texts), ALWAYS, np.int32), {})
-    found = targeting.add_many(texts.to_pylist())
+    found = _add(texts.to_pylist(), targeting)
     errors = {row: number for row, number in enumerate(found) if isinstance(number, PredicateError)}
     numbers: Any = [ALWAYS if row in errors else number for row, number in enumerate(found)] if errors else found
     return _Compiled(np.array(numbers, np.int32), errors)
+
+
+def _add(texts: Sequence[str | None], targeting: Targeting) -> Sequence[int | PredicateError]:
+    """The number of each text; looking for what many have in common takes as long as compiling a few."""
+    if len(texts) >= _FEW:
+        return targeting.add_many(texts)
+    forms = compile_predicates(texts)
+    return [form if isinstance(form, PredicateError) else targeting.add(form) for form in forms]
 
 
 def _rows(flags: Flags, compiled: _Compiled) -> Int64s:

@@ -67,10 +67,10 @@ def rebuild(version: Version) -> Rebuilt:
     plan = _plan(version)
     targeting, nodes, edges = _expressions(version, plan)
     count, links = len(plan.nodes), len(plan.edges)
-    room = Room(count, count, links, links, 0, plan.listed, count - plan.listed)
-    ledger = Ledger(targeting, version.match, version.ledger.writing, Room(*(rows + rows // _SLACK for rows in room)))
-    ledger.arrays.take(room)
-    ledger.size, ledger.edge_count, ledger.next_serial = count, links, links
+    rows = (count, count, links, links, 0, plan.listed, count - plan.listed)
+    ledger = Ledger(targeting, version.match, version.ledger.writing, Room(*(some + some // _SLACK for some in rows)))
+    ledger.arrays.used = Room(*rows)
+    ledger.size, ledger.edge_count, ledger.next_serial, ledger.settled = count, links, links, count + links
     _lay_nodes(ledger, version, plan, nodes)
     moved = _lay_edges(ledger, version, plan, edges)
     _describe(ledger, version, plan, moved)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from heliograph.exchange.store import Exchange
 
 LEAST = 1024  # changes that are never worth a rebuild
-_SHARE = 4  # it comes when so many times the changes are more than what there is
+_SHARE = 4  # a rebuild comes when changes are more than this part of what there was at the last one
 _SMALL = 4096  # nodes and edges that are rebuilt at once
 _FEW = 64  # changes that are made again under the lock
 
@@ -40,16 +40,18 @@ class Settling:
         self._running = threading.Lock()
         self._log: list[tuple[str, tuple[Any, ...]]] | None = None  # changes since a rebuild began
         self._thread: threading.Thread | None = None
+        self._wear = 0  # of the ledger after the change before
 
     def note(self, ledger: Ledger, kind: str, *what: Any) -> None:
         """Notes a change of the exchange; the caller holds `writing`."""
+        added, self._wear = ledger.wear - self._wear, ledger.wear
         if self._log is not None:
             self._log.append((kind, what))
             return
-        held = ledger.size + ledger.edge_count
-        if ledger.wear <= max(LEAST, held // _SHARE):
+        least = max(LEAST, ledger.settled // _SHARE)
+        if ledger.wear <= least:
             return
-        if held <= _SMALL or 2 * ledger.wear > held:  # what came in bulk is as much work as the rebuild
+        if ledger.size + ledger.edge_count <= _SMALL or 2 * added > least:  # bulk is as much work as the rebuild
             self._run_at_once()
         else:
             self._start()
@@ -90,7 +92,7 @@ class Settling:
             with exchange.writing:
                 replay.repeat(log[done:])
                 exchange.swap(replay.ledger)
-                self._log = None
+                self._wear, self._log = replay.ledger.wear, None
         finally:
             self._log = None
             exchange.release(version)
