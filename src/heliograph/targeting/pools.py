@@ -18,15 +18,19 @@ from heliograph.targeting.growing import Growing
 
 _FREE = -1
 _FEWEST = 16  # slots
+_BATCH = 1024  # pieces; one by one, appending to the arrays takes most of the time
 
 
 class Pool:
-    """Pieces of one type, growing."""
+    """Pieces of one type, growing; the newest wait in a list until the arrays are asked for."""
 
     def __init__(self, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
         self._data = Growing(dtype)
         self._offsets = Growing(np.int64, (0,))
-        self._hashes = array("q")
+        self._new: list[bytes] = []
+        self._ends: list[int] = []  # of the new pieces
+        self._hashes = array("q")  # by number
         self._slots = array("i", [_FREE]) * _FEWEST
 
     def __len__(self) -> int:
@@ -45,19 +49,26 @@ class Pool:
 
     def place(self, content: bytes) -> int:
         """Where the piece with this content begins."""
-        return int(self._offsets.view()[self.number(content)])
+        number = self.number(content)
+        settled = len(self._hashes) - len(self._new)
+        return self._ends[number - settled - 1] if number > settled else int(self._offsets.view()[number])
 
     def content(self, number: int) -> bytes:
         """The bytes of a piece."""
-        first, last = self._offsets.view()[number : number + 2]
+        settled = len(self._hashes) - len(self._new)
+        if number >= settled:
+            return self._new[number - settled]
+        first, last = self._offsets.view()[number : number + 2].tolist()
         return bytes(self._data.view()[first:last].tobytes())
 
     def data(self) -> Any:
         """All pieces end to end, read-only."""
+        self._settle()
         return self._data.view()
 
     def offsets(self) -> Int64s:
         """Where each piece begins, and where the last one ends; read-only."""
+        self._settle()
         view: Int64s = self._offsets.view()
         return view
 
@@ -68,13 +79,23 @@ class Pool:
         return own + int(self.data().nbytes) + self.offsets().nbytes
 
     def _append(self, content: bytes, hashed: int) -> int:
-        number = len(self._hashes)
-        self._data.extend(np.frombuffer(content, self._data.view().dtype))
-        self._offsets.extend((len(self._data),))
+        last = self._ends[-1] if self._ends else len(self._data)
+        self._new.append(content)
+        self._ends.append(last + len(content) // self._dtype.itemsize)
         self._hashes.append(hashed)
         if 2 * len(self._hashes) > len(self._slots):
             self._spread()
-        return number
+        if len(self._new) >= _BATCH:
+            self._settle()
+        return len(self._hashes) - 1
+
+    def _settle(self) -> None:
+        """The new pieces go into the arrays."""
+        if self._new:
+            self._data.extend(np.frombuffer(b"".join(self._new), self._dtype))
+            self._offsets.extend(self._ends)
+            self._new.clear()
+            self._ends.clear()
 
     def _spread(self) -> None:
         """Twice the slots."""

@@ -68,11 +68,10 @@ class Targeting:
         return self._assembler.words_in(LABELS, labels) if labels else FAILS
 
     def snapshot(self) -> Programs:
-        """The expressions so far, as arrays that stay as they are."""
-        parts = self._assembler
-        starts = self._expressions.offsets()  # first: whatever it tells of is in the arrays taken after it
+        """The expressions so far, as arrays that stay as they are. For the writer to take and for anyone to read."""
+        own, parts = self._expressions, self._assembler
         texts = parts.texts.offsets(), parts.texts.data()
-        return Programs(starts, self._expressions.data(), parts.numbers.data(), parts.sets.data(), *texts)
+        return Programs(own.offsets(), own.data(), parts.numbers.data(), parts.sets.data(), *texts)
 
     @property
     def slow(self) -> list[Atom]:
