@@ -166,7 +166,7 @@ def test_labels_that_are_none(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("loaded", "least"),
-    [((), 50_000), (("numba",), 2_000), (("numba", "heliograph.kernels.json_scanning"), 32)],
+    [((), 50_000), (("numba",), 2_000), (("numba", "heliograph.kernels.json_scanning"), 4)],
 )
 def test_when_the_kernel_pays(monkeypatch: pytest.MonkeyPatch, loaded: tuple[str, ...], least: int) -> None:
     for name in ("numba", "heliograph.kernels.json_scanning"):

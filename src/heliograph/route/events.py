@@ -15,14 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.errors import HeliographError, PublicationError
+from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.exchange.rows import NO_LABELS, Event
 from heliograph.kernels.targeting_layout import Cells, Int64s
 from heliograph.model import Rejected
 from heliograph.syntax.predicate_truth import Attributes
 from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
-from heliograph.targeting.attributes import read_labels
+from heliograph.targeting.attributes import Tree, read_labels
 from heliograph.targeting.cell_arrays import take_cells
 from heliograph.targeting.encoding import Encoded, encode
 from heliograph.targeting.names import NameTable
@@ -79,11 +79,13 @@ class Events:
 
     def event(self, row: int) -> Event:
         """One event as an object, with its attributes decoded."""
-        settled = self._settled
-        number = int(settled.rows[row])
-        tree = settled.encoded.tree(number)
-        labels = read_labels(tree.get("labels"), self._read.place(number)) if self._with_labels else NO_LABELS
+        settled, tree = self._settled, self.tree(row)
+        labels = read_labels(tree.get("labels"), Place()) if self._with_labels else NO_LABELS
         return Event(settled.ids[row].as_py(), settled.publishers[row].as_py(), Attributes(tree), labels)
+
+    def tree(self, row: int) -> Tree:
+        """The decoded attributes of one event."""
+        return self._settled.encoded.tree(int(self._settled.rows[row]))
 
     def encode(self, names: NameTable, compiled: bool | None = None) -> Cells:
         """The cells of the events, of the attributes that `names` knows by now."""
