@@ -2,9 +2,10 @@
 
 An expression of two levels, an OR of ANDs or an AND of ORs, becomes groups of pairs of *facts*: a test holds in the lanes
 of its first fact that are not lanes of its second. A fact is the set of lanes for which something elementary is so: one
-number is below a bound, the attribute is there. It is found out once for a board, however many expressions ask.
-Every test has the same form, so there is nothing for a processor to mispredict. The law: where quick code exists, and no
-lane has a list or an odd integer, it gives what the code of `Programs` gives.
+number is below a bound, the attribute is there, the string is one of a set. All facts of a board are found out at once,
+each attribute's bounds in one pass over its sorted numbers; then every test is two loads, and there is hardly anything
+for a processor to mispredict. The law: where quick code exists, and no lane has a list or an odd integer, it gives what
+the code of `Programs` gives.
 """
 
 from __future__ import annotations
@@ -13,60 +14,69 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.kernels.targeting_layout import Bytes, Floats, Int32s, Int64s, Masks
+from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
-# A fact is kind << KIND_SHIFT | number. The number belongs to: nothing (the empty set, all lanes); a word; a bound (the
-# lanes below it, not above it, equal to it); a place in `Programs.sets`, or in `sets` here; an attribute, eight facts
-# each, in the order of the columns of `Board.kinds`.
-NO_LANES, ALL_LANES, WORD, BELOW, UPTO, EQUAL, WORD_SET, BOUND_SET, ATTRIBUTE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-KINDS = 9
-KIND_SHIFT = 27
+NO_LANES, ALL_LANES, FIRST_FACT = 0, 1, 2  # facts that are always known
+BELOW, UPTO, EQUAL = 0, 1, 2  # the three facts of a bound
+KIND_FACTS = 8  # the facts of an attribute, in the order of the columns of `Board.kinds`
 
 OR_OF_ANDS, AND_OF_ORS = 0, 1
 
 
 class Quick(NamedTuple):
-    """Quick code of expression e begins at starts[e], or is none where that is -1: which form, how many groups, and for
-    each group its size and its pairs of facts.
+    """Quick code of expression e begins at starts[e], or is none where that is -1: which form and how many groups, then
+    the number of facts of each group, then the facts, two a test.
     """
 
     starts: Int64s
     code: Int32s
     bounds: Floats  # the numbers that attributes are compared with, each attribute's own
     bound_attributes: Int32s
-    sets: Int32s  # bounds: their number, then they
+    bound_facts: Int32s  # the first of the three facts of each bound
+    word_facts: Int32s  # the fact of each word, or -1
+    attribute_facts: Int32s  # the first fact of each attribute, or -1
+    word_sets: Int32s  # rows: a place in `Programs.sets`, and the fact
+    bound_sets: Int32s  # a fact, how many bounds, these; and so on
 
 
-# Columns of `Translation.sizes`: how much of each array is in use.
-EXPRESSIONS, WORDS, BOUNDS, SETS = 0, 1, 2, 3
+class Sorted(NamedTuple):
+    """What was in order when it was last sorted; what came later is looked at one by one.
+
+    Attribute a has the bounds order[ranges[a]] … order[ranges[a + 1] - 1], ascending. Word w is in the sets whose facts
+    are set_facts[set_ranges[w]] … set_facts[set_ranges[w + 1] - 1].
+    """
+
+    order: Int32s
+    ranges: Int64s
+    set_facts: Int32s
+    set_ranges: Int64s
+    set_count: int
+
+
+# Columns of `Translation.sizes`: how much of each array is in use, and how many facts there are.
+EXPRESSIONS, WORDS, BOUNDS, WORD_SETS, BOUND_SETS, FACTS = 0, 1, 2, 3, 4, 5
 
 
 class Translation(NamedTuple):
-    """Room for more quick code: the arrays of `Quick` with room to grow, and a hash table of the bounds."""
+    """Room for more quick code: the arrays of `Quick` with room to grow, and tables of what has a fact already."""
 
     sizes: Int64s
     quick: Quick
-    slots: Int32s
+    bound_slots: Int32s
+    set_facts: Int32s  # of each place in `Programs.sets`, or -1
 
 
 class Facts(NamedTuple):
-    """The facts that are known about a board: those with its stamp. Fact f is at bases[kind] + steps[kind] × number."""
+    """The lanes of each fact on the present board; `touched` are those to be emptied for the next one."""
 
     known: Masks
-    stamps: Int64s
-    bases: Int64s
-    steps: Int64s
+    touched: Int32s
+    dirty: Int32s  # attributes whose bounds are not all empty
+    head: Int64s  # how many are touched
 
 
-def make_facts(quick: Quick, words: int, sets: int, attributes: int) -> Facts:
-    """Room for all that quick code may ask, with so many words, places in `Programs.sets` and attributes."""
-    bounds = len(quick.bounds)
-    sizes = np.array([1, 1, words, 3 * bounds, 0, 0, sets, len(quick.sets), 8 * attributes], np.int64)
-    bases = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    bases[UPTO], bases[EQUAL] = bases[BELOW] + 1, bases[BELOW] + 2
-    steps = np.array([1, 1, 1, 3, 3, 3, 1, 1, 1], np.int64)
-    total = int(sizes.sum()) + 1
-    return Facts(np.zeros(total, np.uint64), np.zeros(total, np.int64), bases, steps)
-
-
-Flags = Bytes
+def make_facts(facts: int, attributes: int) -> Facts:
+    """Room for so many facts."""
+    known = np.zeros(facts + 1, np.uint64)
+    known[ALL_LANES] = ~np.uint64(0)
+    return Facts(known, np.zeros(facts + 1, np.int32), np.zeros(attributes + 1, np.int32), np.zeros(1, np.int64))

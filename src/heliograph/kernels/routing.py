@@ -23,7 +23,8 @@ from heliograph.kernels.board_layout import LANES
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.exchange_layout import Graph
 from heliograph.kernels.lanes import gather
-from heliograph.kernels.quick import FACTS, QUICK, accepted
+from heliograph.kernels.learning import FACTS, QUICK, SORTED, learn
+from heliograph.kernels.quick import accepted
 from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Job, Walk
 from heliograph.kernels.targeting_layout import ALWAYS, Int32s, Int64s
 from heliograph.kernels.targeting_types import BOARD, EVENTS, GRAPH, INT32S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
@@ -33,7 +34,7 @@ _ONE, _NONE = np.uint64(1), np.uint64(0)
 WALK: Any = named(
     Walk, NEW_MASK_ROWS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_MASKS, NEW_INT64S
 )
-JOB: Any = named(Job, EVENTS, QUICK, FACTS, BOARD)
+JOB: Any = named(Job, EVENTS, QUICK, SORTED, FACTS, BOARD)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
 EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, those that held; nodes asked; a cursor
 
@@ -52,6 +53,7 @@ def route(
     for first in range(0, len(starts), LANES):
         last = min(first + LANES, len(starts))
         gather(job.events.cells, np.arange(first, last), job.board)
+        learn(job.events, job.quick, job.order, job.facts, job.board)
         _walk(graph, job, starts[first:last], walk, tally)
         found = _sort(graph, walk, ends_only, tally)
         total = _total(walk, found)

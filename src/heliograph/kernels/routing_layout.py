@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.kernels.board_layout import Board, Events
-from heliograph.kernels.quick_layout import Facts, Quick
+from heliograph.kernels.quick_layout import Facts, Quick, Sorted
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
 # Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that it
@@ -21,6 +21,7 @@ class Job(NamedTuple):
 
     events: Events
     quick: Quick
+    order: Sorted
     facts: Facts
     board: Board
 
