@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heliograph.errors import PredicateError
 from heliograph.syntax.predicate_form import Predicate, to_sql
 from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting import skeletons
+from heliograph.targeting import skeletons, store
 from heliograph.targeting.normal_form import Code
 from heliograph.targeting.skeletons import Skeletons
 from heliograph.targeting.store import Targeting
@@ -30,13 +30,16 @@ def one_by_one(targeting: Targeting, texts: list[str | None]) -> list[int | str]
 
 
 def check_bulk(texts: list[str | None]) -> None:
-    """add_many gives what add gives for each text, with the errors that parsing it alone gives."""
+    """add_many gives what add gives for each text, with the errors that parsing it alone gives.
+
+    A text is taken apart when its skeleton comes for the second time, and atoms are filled in when they come again.
+    """
     targeting = Targeting()
-    many = targeting.add_many(texts)
+    expected = one_by_one(targeting, texts)
     size = len(targeting)
-    assert [str(entry) if isinstance(entry, PredicateError) else entry for entry in many] == one_by_one(
-        targeting, texts
-    )
+    for _ in range(4):
+        many = targeting.add_many(texts)
+        assert [str(entry) if isinstance(entry, PredicateError) else entry for entry in many] == expected
     assert len(targeting) == size
 
 
@@ -122,13 +125,22 @@ def test_skeletons_and_atoms_are_parsed_once(monkeypatch: pytest.MonkeyPatch) ->
     ]
     targeting = Targeting()
     many = targeting.add_many(texts)
-    assert parsed == ['( "0"  AND  "1" ) OR NOT  "2" ']
+    assert parsed == [texts[0], '( "0"  AND  "1" ) OR NOT  "2" ']
+    parsed.clear()
+    assert targeting.add_many(texts[:1]) == many[:1]
+    assert parsed == []
     assert many == one_by_one(targeting, texts)
 
 
 def test_atoms_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str | None] = [f"a = {number} AND b = {number % 3}" for number in range(100)]
     monkeypatch.setattr(skeletons, "_MOST_ATOMS", 10)
-    check_bulk([f"a = {number} AND b = {number % 3}" for number in range(100)])
+    check_bulk(texts)
+    monkeypatch.setattr(store, "_REMEMBERED", 2)
+    targeting = Targeting()
+    many = targeting.add_many(texts)
+    assert len(targeting._skeletons) == 0
+    assert targeting.add_many(texts) == many
 
 
 def test_long_texts_are_parsed_whole() -> None:

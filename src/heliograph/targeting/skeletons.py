@@ -8,7 +8,8 @@ remembered by its text, and a skeleton is a function from the codes of its atoms
 The law: compile(text) gives the code of parse_predicate(text), or its error. The pattern of atoms only proposes. What
 it finds is parsed by itself; the rest has to be made of AND, OR, NOT, parentheses and white space, and the skeleton has
 to parse with a plain name in place of each atom. Since these tokens never run into one another, the parser then reads
-the whole as it read the parts. Whatever falls short of this is parsed as one.
+the whole as it read the parts. Whatever falls short of this is parsed as one, and so is a text whose skeleton comes
+for the first time, because to take it apart costs two parses.
 """
 
 from __future__ import annotations
@@ -78,8 +79,13 @@ class Skeletons:
         self._code = assembler.code
         self._shapes = Shapes()
         self._skeletons: dict[tuple[str, ...], _Skeleton | None] = {}
+        self._met: set[tuple[str, ...]] = set()  # once
         self._positive: dict[str, Code] = {}
         self._negative: dict[str, Code] = {}
+
+    def __len__(self) -> int:
+        """How much is remembered."""
+        return len(self._met) + len(self._skeletons) + len(self._positive) + len(self._negative)
 
     def compile(self, text: str | None) -> Code | PredicateError:
         """The code of a condition, or its error."""
@@ -94,11 +100,18 @@ class Skeletons:
     def _composed(self, text: str) -> Code | None:
         parts = _ATOM.split(text)
         between, atoms = tuple(parts[::2]), parts[1::2]
-        if between not in self._skeletons:
-            self._skeletons[between] = _skeleton(between)
-        skeleton = self._skeletons[between]
+        skeleton = self._skeleton(between)
         codes = None if skeleton is None else self._codes(atoms, skeleton.signs)
         return None if skeleton is None or codes is None else skeleton.fill(codes)
+
+    def _skeleton(self, between: tuple[str, ...]) -> _Skeleton | None:
+        if between not in self._skeletons:
+            if between not in self._met:
+                self._met.add(between)
+                return None
+            self._met.remove(between)
+            self._skeletons[between] = _skeleton(between)
+        return self._skeletons[between]
 
     def _codes(self, atoms: Sequence[str], signs: list[bool]) -> list[Code] | None:
         codes: list[Code] = []

@@ -23,6 +23,8 @@ from heliograph.targeting.normal_form import FAILS, HOLDS, Code, join, normal
 from heliograph.targeting.pools import Pool
 from heliograph.targeting.skeletons import Skeletons
 
+_REMEMBERED = 2000  # skeletons and atoms kept from call to call, so that a single change costs no more than one in bulk
+
 
 class Targeting:
     """Expressions over the attributes and words of one table of names."""
@@ -30,6 +32,7 @@ class Targeting:
     def __init__(self, names: NameTable | None = None) -> None:
         self.names = NameTable() if names is None else names
         self._assembler = Assembler(self.names)
+        self._skeletons = Skeletons(self._assembler)
         self._expressions = Pool(np.int32)
         for code in (HOLDS, FAILS):  # ALWAYS and NEVER
             self._expressions.number(code)
@@ -43,14 +46,15 @@ class Targeting:
 
     def add_many(self, texts: Iterable[str | None]) -> list[int | PredicateError]:
         """The number of each SQL condition, or its error; null or blank accepts everything."""
-        skeletons = Skeletons(self._assembler)
         known: dict[str | None, int | PredicateError] = {}
         numbers: list[int | PredicateError] = []
         for text in texts:
             number = known.get(text)
             if number is None:
-                number = known[text] = self._number(skeletons.compile(text))
+                number = known[text] = self._number(self._skeletons.compile(text))
             numbers.append(number)
+        if len(self._skeletons) > _REMEMBERED:
+            self._skeletons = Skeletons(self._assembler)
         return numbers
 
     def _number(self, code: Code | PredicateError) -> int | PredicateError:
