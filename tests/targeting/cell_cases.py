@@ -64,7 +64,7 @@ def _naive_cell(names: NameTable, attribute: int, value: Any, listed: int) -> Ro
         return attribute, (TRUE if value else FALSE) | listed, 0.0, -1, b""
     if isinstance(value, int | float):
         kind, number = naive_number(value)
-        return attribute, kind | listed, number, -1, b""
+        return attribute, kind | listed, number, -1, str(value).encode() if kind == ODD else b""
     return attribute, OTHER | listed, 0.0, -1, b""
 
 
