@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -147,6 +149,16 @@ def test_a_change_is_the_same_alone_and_among_many() -> None:
     assert len(seen_in(bulk.current).edges) == len(edges)
 
 
+@pytest.fixture
+def _impatient() -> Iterator[None]:
+    """Threads that take turns a thousand times as often."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 1000)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("_impatient")
 def test_readers_beside_a_writer_see_whole_versions() -> None:
     """A writer moves an edge about; every version has exactly one, and as many nodes as it has ends."""
     exchange = Exchange()
@@ -164,14 +176,14 @@ def test_readers_beside_a_writer_see_whole_versions() -> None:
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for number in range(1, 700):
+    for number in range(1, 500):
         exchange.put_edges([Edge("p", f"n{number % 50}", "e")])
     done.set()
     for reader in readers:
         reader.join()
     exchange.wait()
     assert wrong == []
-    assert [edge.target for edge in exchange.current.edges()] == [f"n{699 % 50}"]
+    assert [edge.target for edge in exchange.current.edges()] == [f"n{499 % 50}"]
 
 
 @pytest.mark.parametrize("match", [None, "superset"])

@@ -74,7 +74,7 @@ class Column:
 
     def whole(self, count: int) -> Array:
         """The values of the numbers from 0 to before `count`; the last such array is kept."""
-        held = self._whole
+        held = self._arrays[0] if self._starts[:1] == [0] and len(self._arrays[0]) >= count else self._whole
         if held is None or len(held) < count:
             held = self._whole = self.take(np.arange(count, dtype=np.int32))
         return held if len(held) == count else held.slice(0, count)

@@ -41,33 +41,32 @@ _KINDS = tuple(field.name for field in fields(Room))
 
 
 class Arrays:
-    """The arrays and how many rows of each are in use. Only the writer uses this."""
+    """The arrays and how many rows of each are in use."""
+
+    nodes: Int32s
+    records: Int32s
+    record_costs: Floats
+    edges: Int32s
+    sources: Int32s
+    edge_costs: Floats
+    serials: Int32s  # the order in which edges were added
+    entries: Int32s
+    blocks: Int32s
+    listed: Int32s
+    loose: Int32s
 
     def __init__(self, room: Room | None = None) -> None:
         self.used = Room()
         self.capacity = room or Room()
         for kind in _KINDS:
             setattr(self.capacity, kind, max(_LEAST, getattr(self.capacity, kind)))
-        self._allocate()
-
-    def _allocate(self) -> None:
-        rows = self.capacity
-        self.nodes: Int32s = np.zeros((rows.nodes, NODE_COLUMNS), np.int32)
-        self.records: Int32s = np.zeros((rows.records, RECORD_COLUMNS), np.int32)
-        self.record_costs: Floats = np.zeros(rows.records)
-        self.edges: Int32s = np.full((rows.edges, EDGE_COLUMNS), NEVER_DIED, np.int32)
-        self.sources: Int32s = np.zeros(rows.edges, np.int32)
-        self.edge_costs: Floats = np.zeros(rows.edges)
-        self.serials: Int32s = np.zeros(rows.edges, np.int32)  # the order in which edges were added
-        self.entries: Int32s = np.full(rows.entries, -1, np.int32)
-        self.blocks: Int32s = np.zeros((rows.blocks, BLOCK_COLUMNS), np.int32)
-        self.listed: Int32s = np.zeros(rows.listed, np.int32)
-        self.loose: Int32s = np.zeros(rows.loose, np.int32)
         self._graph: Graph | None = None
+        for name, array in _allocated(self.capacity).items():
+            setattr(self, name, array)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._parts().values())
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     def take(self, kind: str, count: int) -> int:
         """Takes rows of one kind into use and tells where they begin."""
@@ -78,20 +77,36 @@ class Arrays:
         return first
 
     def _grow(self, kind: str, needed: int) -> None:
-        old = self._parts()
+        """Readers may look at single arrays meanwhile, so each is filled before it is shown."""
         setattr(self.capacity, kind, needed + needed // _SLACK + _LEAST)
-        self._allocate()
-        for name, array in self._parts().items():
-            array[: len(old[name])] = old[name]
-
-    def _parts(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        for name, array in _allocated(self.capacity).items():
+            old = getattr(self, name)
+            array[: len(old)] = old
+            setattr(self, name, array)
+        self._graph = None
 
     def graph(self, version: int) -> Graph:
         """The arrays for readers of a version."""
         if self._graph is None:
             self._graph = Graph(0, 0, 0, *(_fixed(getattr(self, name)) for name in Graph._fields[3:]))
         return self._graph._replace(version=version, node_count=self.used.nodes, listed_count=self.used.listed)
+
+
+def _allocated(rows: Room) -> dict[str, Any]:
+    """Arrays in which nothing is visible yet."""
+    return {
+        "nodes": np.zeros((rows.nodes, NODE_COLUMNS), np.int32),
+        "records": np.zeros((rows.records, RECORD_COLUMNS), np.int32),
+        "record_costs": np.zeros(rows.records),
+        "edges": np.full((rows.edges, EDGE_COLUMNS), NEVER_DIED, np.int32),
+        "sources": np.zeros(rows.edges, np.int32),
+        "edge_costs": np.zeros(rows.edges),
+        "serials": np.zeros(rows.edges, np.int32),
+        "entries": np.full(rows.entries, -1, np.int32),
+        "blocks": np.zeros((rows.blocks, BLOCK_COLUMNS), np.int32),
+        "listed": np.zeros(rows.listed, np.int32),
+        "loose": np.zeros(rows.loose, np.int32),
+    }
 
 
 def _fixed(array: Any) -> Any:
