@@ -32,6 +32,7 @@ from heliograph.kernels.types import named
 _OP = np.int32(0x7F)
 _NOTHING = -1  # the axis of a literal that no cell is needed for
 _WORDS = -2  # the axis of a literal on words
+_WORDS_FOR_ONE = 256  # a list of words this long takes so much room that it counts as always true
 AXES_TYPE: Any = named(Axes, INT64S, FLOATS)
 CHANCES: Any = named(Chances, FLOATS, FLOATS)
 ROOM: Any = named(Room, NEW_FLOATS, NEW_INT64S)
@@ -108,7 +109,8 @@ def _cost(programs: Programs, axes: Axes, chances: Chances, place: Any, start: A
         return np.inf
     attribute = word >> np.int32(code.ATTRIBUTE_SHIFT)
     if axis == _WORDS:
-        return chances.present[attribute] * chances.word[attribute] * _parts(programs, word, operand)
+        words = _parts(programs, word, operand)
+        return chances.present[attribute] * chances.word[attribute] * words + words / _WORDS_FOR_ONE
     if axis % at.AXES == at.PRESENCE:
         return chances.present[attribute] * (0.5 if _tests_truth(word) else 1.0)
     total = 0.0

@@ -1,7 +1,7 @@
 """The predicate index at work on one board: candidates from the index, their truth, and what each event matched.
 
 The laws: a group is a candidate for every lane in which it holds; the order in which segments are examined changes
-nothing; `report` gives each lane its places in ascending order and leaves the scratch room empty.
+nothing. Where more than a share of all groups would be candidates, all of them are asked, in a way that pays only then.
 """
 
 from __future__ import annotations
@@ -19,65 +19,34 @@ from heliograph.kernels.board_layout import Board, Events
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.predicate_access import AXES_TYPE, bucket, text_key
 from heliograph.kernels.predicate_index_layout import Rows, Scratch, Segment
-from heliograph.kernels.targeting_layout import Int32s, Int64s
+from heliograph.kernels.quick import JOB, accepted
+from heliograph.kernels.quick_layout import Job
+from heliograph.kernels.targeting_layout import Int32s
 from heliograph.kernels.targeting_types import (
-    BOARD,
-    EVENTS,
     INT32_ROWS,
     INT32S,
     INT64S,
-    NEW_INT32S,
     NEW_INT64S,
     NEW_MASKS,
 )
-from heliograph.kernels.truth import holds
 from heliograph.kernels.types import named
 
 _ONE, _NONE = np.uint64(1), np.uint64(0)
 _6, _63 = np.uint64(6), np.uint64(63)
 _KIND = np.uint8(0x7F)
+_SHARE = 2  # a candidate costs a few times as much as a group among all
 
-SEGMENT: Any = named(
-    Segment,
-    INT32S,
-    INT32S,
-    INT32S,
-    INT32S,
-    INT32S,
-    INT32S,
-    INT32S,
-    AXES_TYPE,
-    INT64S,
-    INT32_ROWS,
-    INT32S,
-    INT32S,
-    INT32S,
-)
+SEGMENT: Any = named(Segment, *(INT32S,) * 7, AXES_TYPE, INT64S, INT32_ROWS, INT32S, INT32S, INT32S)
 ROWS: Any = named(Rows, INT32S, INT32S, INT64S)
-SCRATCH: Any = named(
-    Scratch,
-    NEW_MASKS,
-    NEW_MASKS,
-    NEW_MASKS,
-    NEW_MASKS,
-    NEW_INT64S,
-    NEW_MASKS,
-    NEW_MASKS,
-    NEW_INT64S,
-    NEW_INT64S,
-)
+SCRATCH: Any = named(Scratch, *(NEW_MASKS,) * 4, NEW_INT64S, NEW_MASKS, NEW_MASKS, NEW_INT64S, NEW_INT64S)
 
 
-@kernel((EVENTS, BOARD, SEGMENT, ROWS, int64, SCRATCH))
-def examine(events: Events, board: Board, segment: Segment, rows: Rows, version: Any, scratch: Scratch) -> None:
+@kernel((JOB, SEGMENT, ROWS, int64, SCRATCH))
+def examine(job: Job, segment: Segment, rows: Rows, version: Any, scratch: Scratch) -> None:
     """Adds the places of this segment that match to the results, lane by lane."""
-    _seek_words(events, board, segment, scratch)
-    for row in range(board.head[board_layout.ROWS]):
-        _seek_intervals(events, board, segment, row, scratch)
-    size = board.head[board_layout.SIZE]
-    everything = ~_NONE >> np.uint64(64 - size)
-    for group in segment.open:
-        _touch(scratch, group, everything)
+    everything = ~_NONE >> np.uint64(64 - job.board.head[board_layout.SIZE])
+    if not _seek(job.events, job.board, segment, everything, scratch):
+        _touch_all(scratch, len(segment.expressions), everything)
     for word in range((len(segment.expressions) + 63) >> 6):
         bits = scratch.touched[word]
         scratch.touched[word] = _NONE
@@ -86,14 +55,40 @@ def examine(events: Events, board: Board, segment: Segment, rows: Rows, version:
             bits &= bits - _ONE
             mask = scratch.masks[group]
             scratch.masks[group] = _NONE
-            if not _lives(segment, rows, version, group):
-                continue
             expression = segment.expressions[group]
-            if expression != code.ALWAYS:
+            if expression != code.ALWAYS and _lives(segment, rows, version, group):
                 scratch.counts[at.CANDIDATES] += count_bits(mask)
-                mask = holds(events, board, expression, mask)
+                mask = accepted(job, expression, mask)
             if mask != _NONE:
                 _settle(segment, rows, version, group, mask, scratch)
+
+
+@kernel(inline=True)
+def _touch_all(scratch: Scratch, groups: Any, mask: Any) -> None:
+    scratch.masks[:groups] = mask
+    scratch.touched[: groups >> 6] = ~_NONE
+    if groups & 63:
+        scratch.touched[groups >> 6] = ~_NONE >> np.uint64(64 - (groups & 63))
+
+
+@kernel(inline=True)
+def _seek(events: Events, board: Board, segment: Segment, everything: Any, scratch: Scratch) -> Any:
+    """Finds the candidates; False where they are so many that asking all groups by quick code costs less.
+
+    Quick code says nothing of lists and odd integers: with these the candidates are looked at however many they are.
+    """
+    limit = np.int64(len(segment.expressions) // _SHARE)
+    if board.head[board_layout.ALL_PLAIN] == 0:
+        limit = np.int64(1) << 62
+    scratch.counts[at.FOUND] = len(segment.open)
+    _seek_words(events, board, segment, scratch)
+    for row in range(board.head[board_layout.ROWS]):
+        if scratch.counts[at.FOUND] > limit:
+            return False
+        _seek_intervals(events, board, segment, row, scratch)
+    for group in segment.open:
+        _touch(scratch, group, everything)
+    return scratch.counts[at.FOUND] <= limit
 
 
 @kernel(inline=True)
@@ -142,6 +137,7 @@ def _seek_words(events: Events, board: Board, segment: Segment, scratch: Scratch
             if place < 0:
                 continue
             mask = board.words[word]
+            scratch.counts[at.FOUND] += segment.word_offsets[place + 1] - segment.word_offsets[place]
             for entry in range(segment.word_offsets[place], segment.word_offsets[place + 1]):
                 _touch(scratch, segment.word_groups[entry], mask)
 
@@ -174,6 +170,7 @@ def _seek_intervals(events: Events, board: Board, segment: Segment, row: Any, sc
             low, high = segment.runs[run, at.LOWEST], segment.runs[run, at.HIGHEST]
             if scratch.up_to[high] & scratch.since[low] == _NONE:
                 continue
+            scratch.counts[at.FOUND] += segment.runs[run, at.END] - segment.runs[run, at.BEGIN]
             for entry in range(segment.runs[run, at.BEGIN], segment.runs[run, at.END]):
                 mask = scratch.up_to[segment.highs[entry]] & scratch.since[segment.lows[entry]]
                 if mask != _NONE:
@@ -222,60 +219,3 @@ def _accumulate(scratch: Scratch, buckets: Any) -> None:
     for number in range(buckets):
         lanes |= scratch.up_to[number]
         scratch.up_to[number] = lanes
-
-
-@kernel((BOARD, SCRATCH, NEW_INT64S, NEW_INT32S))
-def report(board: Board, scratch: Scratch, offsets: Int64s, numbers: Int32s) -> Any:
-    """Writes each lane's places from offsets[0] on, and where they end behind it.
-
-    Returns the place after the last; where `numbers` lacks the room for it, nothing else has happened.
-    """
-    size = board.head[board_layout.SIZE]
-    end = offsets[0]
-    for word in range(len(scratch.reported)):
-        bits = scratch.reported[word]
-        while bits != _NONE:
-            end += count_bits(scratch.results[np.int64(word << 6) + first_bit(bits)])
-            bits &= bits - _ONE
-    if end > len(numbers):
-        return end
-    _count_lanes(scratch)
-    begin = offsets[0]
-    for lane in range(size):
-        count = scratch.lanes[lane]
-        scratch.lanes[lane] = begin
-        begin += count
-        offsets[lane + 1] = begin
-    scratch.counts[at.VERIFIED] += end - offsets[0]
-    _write(scratch, numbers)
-    return end
-
-
-@kernel(inline=True)
-def _count_lanes(scratch: Scratch) -> None:
-    scratch.lanes[:] = 0
-    for word in range(len(scratch.reported)):
-        bits = scratch.reported[word]
-        while bits != _NONE:
-            mask = scratch.results[np.int64(word << 6) + first_bit(bits)]
-            bits &= bits - _ONE
-            while mask != _NONE:
-                scratch.lanes[first_bit(mask)] += 1
-                mask &= mask - _ONE
-
-
-@kernel(inline=True)
-def _write(scratch: Scratch, numbers: Int32s) -> None:
-    for word in range(len(scratch.reported)):
-        bits = scratch.reported[word]
-        scratch.reported[word] = _NONE
-        while bits != _NONE:
-            place = np.int64(word << 6) + first_bit(bits)
-            bits &= bits - _ONE
-            mask = scratch.results[place]
-            scratch.results[place] = _NONE
-            while mask != _NONE:
-                lane = first_bit(mask)
-                mask &= mask - _ONE
-                numbers[scratch.lanes[lane]] = place
-                scratch.lanes[lane] += 1

@@ -77,11 +77,11 @@ class Rows(NamedTuple):
     died: Int64s
 
 
-CANDIDATES, VERIFIED, STAMP = 0, 1, 2  # `counts`; STAMP is that of the words looked up last
+CANDIDATES, FOUND, STAMP = 0, 1, 2  # `counts`: pairs asked, entries of the index met, the stamp of words looked up
 
 
 class Scratch(NamedTuple):
-    """Room for one block of events. Between blocks everything is zero, apart from stamps and counts."""
+    """Room for one block of events. Between blocks masks, touched, results and reported are zero."""
 
     masks: Masks  # the lanes for which each group is a candidate
     touched: Masks  # a bit for each group

@@ -39,9 +39,9 @@ from heliograph.tables.items import as_table, is_single
 from heliograph.targeting.encoding import Encoded, encode
 from heliograph.targeting.index_events import read_texts
 from heliograph.targeting.index_matches import Matches
-from heliograph.targeting.index_rows import Compiled, RowStore, Version
-from heliograph.targeting.index_search import Found, Searcher, is_small, search_plainly
-from heliograph.targeting.store import Targeting
+from heliograph.targeting.index_rows import RowStore, Version
+from heliograph.targeting.index_search import Found, search
+from heliograph.targeting.index_source import Source
 
 KIND, VERSION = "predicates", 1
 _SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("predicate", pa.string())])
@@ -53,8 +53,8 @@ class PredicateIndex:
 
     def __init__(self, items: Any = None) -> None:
         self._lock = threading.Lock()
-        self._targeting, self._rows, self._searcher = Targeting(), RowStore(), Searcher()
-        self._version = self._rows.version(self._compiled())
+        self._source, self._rows = Source(), RowStore()
+        self._version = self._rows.version(self._source.compiled())
         self.rejected = Rejections()
         """What was refused of the items given to the constructor."""
         if items is not None:
@@ -76,7 +76,7 @@ class PredicateIndex:
         read = as_table("predicates", items)
         ids, texts = (read.table.column(name).to_pylist() for name in ("id", "predicate"))
         with self._lock:
-            numbers = self._targeting.add_many(texts)
+            numbers = self._source.targeting.add_many(texts)
             rows = list(zip(ids, texts, numbers, strict=True))
             good = [(id, text, number) for id, text, number in rows if id and not isinstance(number, PredicateError)]
             self._rows.put(good)
@@ -98,16 +98,13 @@ class PredicateIndex:
     def _publish(self) -> None:
         if self._rows.dead > len(self._rows) + _WASTE:
             self._clean_up()
-        self._version = self._rows.version(self._compiled())
-
-    def _compiled(self) -> Compiled:
-        return Compiled.of(self._targeting)
+        self._version = self._rows.version(self._source.compiled())
 
     def _clean_up(self) -> None:
         """Starts afresh with what is there; calls that have begun keep what they hold."""
         ids, texts = self._rows.listing()
-        self._targeting, self._rows = Targeting(), RowStore()
-        numbers = self._targeting.add_many(texts)
+        self._source, self._rows = Source(), RowStore()
+        numbers = self._source.targeting.add_many(texts)
         rows = zip(ids, texts, numbers, strict=True)
         self._rows.put([(id, text, number) for id, text, number in rows if isinstance(number, int)])
 
@@ -120,10 +117,10 @@ class PredicateIndex:
         """
         version, started = self._version, time.perf_counter_ns()
         texts, refused = read_texts(events)
-        encoded = encode(version.compiled.targeting.names, texts, place=_position)
+        encoded = encode(version.compiled.source.targeting.names, texts, place=_position)
         parsed = time.perf_counter_ns()
         refused |= {row: Rejected.of(error) for row, error in encoded.errors.items()}
-        found = self._search(version, encoded, refused.keys())
+        found = _search(version, encoded, refused.keys())
         stats = Stats(
             subscriptions=version.live,
             publications=len(texts) - len(refused),
@@ -137,19 +134,6 @@ class PredicateIndex:
         rejected = Rejections(refused[row] for row in sorted(refused))
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
 
-    def _search(self, version: Version, encoded: Encoded, refused: Collection[int]) -> Found:
-        """Searches for the events that were not refused; the others find nothing."""
-        count = len(encoded.cells.offsets) - 1
-        chosen = np.delete(np.arange(count), list(refused))
-        chosen.flags.writeable = False
-        search = search_plainly if is_small(version, len(chosen)) else self._searcher.search
-        found = search(version, encoded, chosen)
-        if not refused:
-            return found
-        sizes = np.zeros(count, np.int64)
-        sizes[chosen] = np.diff(found.offsets)
-        return found._replace(offsets=np.concatenate(([0], np.cumsum(sizes))))
-
     def explain(self, id: str, event: Any) -> Explanation:
         """Why a predicate is true of an event, or what of it is not."""
         version = self._version
@@ -157,7 +141,7 @@ class PredicateIndex:
         if row is None:
             raise _unknown(id)
         texts, refused = read_texts(event)
-        encoded = encode(version.compiled.targeting.names, texts, place=_position)
+        encoded = encode(version.compiled.source.targeting.names, texts, place=_position)
         if len(texts) != 1 or refused:
             raise UsageError("HG-047", f"{len(texts)} events given to explain", fix="give one mapping of attributes")
         if encoded.errors:
@@ -182,6 +166,19 @@ class PredicateIndex:
         if index.rejected:
             raise _damaged(path, f"a predicate cannot be read: {index.rejected[0].message}")
         return index
+
+
+def _search(version: Version, encoded: Encoded, refused: Collection[int]) -> Found:
+    """Searches for the events that were not refused; the others find nothing."""
+    count = len(encoded.cells.offsets) - 1
+    chosen = np.delete(np.arange(count), list(refused))
+    chosen.flags.writeable = False
+    found = search(version, encoded, chosen)
+    if not refused:
+        return found
+    sizes = np.zeros(count, np.int64)
+    sizes[chosen] = np.diff(found.offsets)
+    return found._replace(offsets=np.concatenate(([0], np.cumsum(sizes))))
 
 
 def _position(row: int) -> Place:

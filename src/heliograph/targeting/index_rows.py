@@ -17,32 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.kernels.predicate_index_layout import NEVER_DIED, Rows, Segment
-from heliograph.kernels.targeting_layout import Int32s, Names, Programs
-from heliograph.targeting.access import Known
+from heliograph.kernels.targeting_layout import Int32s
 from heliograph.targeting.growing import Growing
+from heliograph.targeting.index_source import Compiled
 from heliograph.targeting.segments import build_segment, tail_segment
-from heliograph.targeting.store import Targeting
 
 TAIL = 1024  # rows asked one by one cost as much as rounding up some blocks; indexing fewer is not worth a segment
 _RATIO = 4  # a segment is merged with the one before it unless that is so many times as large
-
-
-class Compiled(NamedTuple):
-    """The expressions and names that a version's rows are written in, and the store that they were taken from."""
-
-    targeting: Targeting
-    programs: Programs
-    names: Names
-    attributes: int
-
-    @classmethod
-    def of(cls, targeting: Targeting) -> Compiled:
-        programs = targeting.snapshot()
-        return cls(targeting, programs, targeting.names.snapshot(), len(targeting.names.paths))
-
-    @property
-    def known(self) -> Known:
-        return Known(self.names.word_attributes, self.attributes)
 
 
 class Version(NamedTuple):
