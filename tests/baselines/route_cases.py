@@ -18,7 +18,7 @@ from heliograph.kernels import seed_layout
 from heliograph.kernels import targeting_layout as code
 from heliograph.kernels.board_layout import Events
 from heliograph.kernels.exchange_layout import Graph
-from heliograph.kernels.targeting_layout import Cells, Int32s, Programs
+from heliograph.kernels.targeting_layout import Cells, Programs
 from heliograph.targeting.names import NameTable
 from tests import naive_route
 from tests.naive_route import Case, Link
@@ -50,16 +50,6 @@ class Exchange:
     arcs: Sequence[Arc]
     events: int = 1
 
-    def components(self) -> Int32s:
-        """Each node's strongly connected component in topological order, by networkx."""
-        whole = nx.DiGraph([(arc.source, arc.target) for arc in self.arcs])
-        whole.add_nodes_from(range(len(self.accepts)))
-        parts = nx.condensation(whole)
-        found = np.zeros(len(self.accepts), np.int32)
-        for number, part in enumerate(nx.lexicographical_topological_sort(parts)):
-            found[list(parts.nodes[part]["members"])] = number
-        return found
-
     def reached(self, event: int, start: int) -> list[int]:
         """The answer by networkx: the start is doubled, so that leaving it and entering it differ."""
         valid = nx.DiGraph([(-1, -1)])
@@ -78,7 +68,7 @@ class Exchange:
 
     def seed(self, order: str = "numbered") -> SeedExchange:
         graph, programs = self.arrays()
-        return SeedExchange(graph, programs, NameTable().snapshot(), self.components(), order)
+        return SeedExchange(graph, programs, NameTable().snapshot(), order)
 
     def case(self, seed: SeedExchange, event: int) -> Case:
         """What the plain twin works on: the graph under the seed's ids."""

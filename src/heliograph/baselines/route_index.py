@@ -229,7 +229,7 @@ def _grow_trees(tests: _Tests, ranges: _Ranges, cuts: _Cuts, nodes: _Nodes) -> t
     trees = np.cumsum(2 * sizes) - 2 * sizes
     attribute = tests.attribute[ranges.test]
     first, last = _stretches(tests, ranges, cuts)
-    covering = fixed((first, last, sizes[attribute]))
+    covering = fixed(first), fixed(last), fixed(sizes[attribute])
     none = np.empty(0, np.int32)
     count = cover(*covering, none, none)
     node, entry = np.empty(count, np.int32), np.empty(count, np.int32)

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.errors import UsageError
+from heliograph.exchange.numbering import components as components_of
+from heliograph.exchange.version import visible
 from heliograph.kernels import exchange_layout as layout
 from heliograph.kernels.exchange_layout import Graph
 from heliograph.kernels.seed_layout import SeedGraph
@@ -48,14 +50,14 @@ class _Edges(NamedTuple):
     expression: Int32s
 
 
-def number_nodes(graph: Graph, components: Int32s, order: str = ORDERS[0]) -> Numbered:
-    """`components` gives each node's component, in topological order."""
+def number_nodes(graph: Graph, order: str = ORDERS[0]) -> Numbered:
+    """The visible part of one version under the seed's ids."""
     if order not in ORDERS:
         raise UsageError("HG-031", f"the order within components is {order!r}", fix=f"write one of {', '.join(ORDERS)}")
-    edges = _edges(graph)
-    count = graph.node_count
+    edges, count = _edges(graph), graph.node_count
+    components = _as_numbered(components_of(graph), edges)
     rank = np.arange(count) if order == ORDERS[0] else _breadth_first(count, edges, components)
-    numbers = np.lexsort((rank, components[:count]))
+    numbers = np.lexsort((rank, components))
     ids = np.empty(count, np.int64)
     ids[numbers] = np.arange(count)
     source, target = ids[edges.source], ids[edges.target]
@@ -72,16 +74,22 @@ def number_nodes(graph: Graph, components: Int32s, order: str = ORDERS[0]) -> Nu
     return Numbered(seed, numbers, ids, np.bincount(target, minlength=count) > 0)
 
 
+def _as_numbered(components: Int32s, edges: _Edges) -> Int32s:
+    """The components in the order of the exchange's own numbers where that is topological, as it is after a build."""
+    here = np.flatnonzero(np.diff(components, prepend=-1))  # where one ends and the next begins
+    if len(np.unique(components)) < len(here):
+        return components
+    own = np.empty(len(here), np.int32)
+    own[components[here]] = np.arange(len(here))
+    mine: Int32s = own[components]
+    return mine if (mine[edges.source] <= mine[edges.target]).all() else components
+
+
 def _edges(graph: Graph) -> _Edges:
-    """The edges that this version sees."""
-    born, died = graph.edges[:, layout.BORN], graph.edges[:, layout.EDGE_DIED]
-    seen = np.flatnonzero((born <= graph.version) & (graph.version < died))
+    seen = visible(graph)
     chosen = graph.edges[seen]
-    return _Edges(
-        graph.sources[seen].astype(np.int64),
-        chosen[:, layout.TARGET].astype(np.int64),
-        chosen[:, layout.EDGE_EXPRESSION],
-    )
+    source, target = graph.sources[seen].astype(np.int64), chosen[:, layout.TARGET].astype(np.int64)
+    return _Edges(source, target, chosen[:, layout.EDGE_EXPRESSION])
 
 
 def _expressions(graph: Graph) -> Int32s:

@@ -44,6 +44,7 @@ import numpy.typing as npt
 from heliograph.baselines.route_index import build_index
 from heliograph.baselines.route_numbering import ORDERS, Numbered, number_nodes
 from heliograph.errors import UsageError
+from heliograph.exchange.version import Version
 from heliograph.index.arrays import fixed
 from heliograph.kernels import seed_layout as layout
 from heliograph.kernels.board_layout import Events, make_board
@@ -76,23 +77,17 @@ class Routed(NamedTuple):
 
 
 class SeedExchange:
-    """One version of an exchange as the seed keeps it, built before any event comes.
+    """One version of an exchange as the seed keeps it, built before any event comes."""
 
-    `components` gives each node's strongly connected component, numbered in topological order.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        programs: Programs,
-        names: Names,
-        components: Int32s,
-        order: str = ORDERS[0],
-    ) -> None:
-        self.numbered: Numbered = fixed(number_nodes(graph, components, order))
+    def __init__(self, graph: Graph, programs: Programs, names: Names, order: str = ORDERS[0]) -> None:
+        self.numbered: Numbered = fixed(number_nodes(graph, order))
         expressions, entered = self.numbered.graph.expressions, self.numbered.entered
         self.index: SeedIndex = fixed(build_index(programs, names.word_attributes, expressions, entered))
         self._names = names
+
+    @classmethod
+    def of_version(cls, version: Version, order: str = ORDERS[0]) -> SeedExchange:
+        return cls(version.graph, version.programs, version.targeting.names.snapshot(), order)
 
     @property
     def cyclic(self) -> bool:

@@ -23,7 +23,7 @@ COUNTERS = 10
 
 
 class SeedGraph(NamedTuple):
-    """Node n has the edges from offsets[n] to offsets[n + 1]; component c has the ids from begins[c] on."""
+    """Node n has the edges from offsets[n] to offsets[n + 1], component c the ids from begins[c] to begins[c + 1]."""
 
     offsets: Int64s
     targets: Int32s
@@ -66,18 +66,13 @@ class SeedIndex(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The sets of one evaluation, empty between two, room for a stack or a queue of ids, and the event's lane.
-
-    64 events share a board, for what it knows of one it need not work out again for the next.
-    """
+    """The sets of one evaluation, empty between two, and room for a stack or a queue of ids."""
 
     reachable: Set
     valid: Set
     result: Set
-    components: Set  # [B]'s reachableSCCs
     marked: Set  # the candidates that the index has found for the event
     stack: Int32s
-    lane: Masks
 
 
 class Job(NamedTuple):
@@ -100,9 +95,8 @@ class Deliveries(NamedTuple):
 
 def make_sets(nodes: int) -> Sets:
     """Empty sets of ids below `nodes`."""
-    reachable, valid, result, components, marked = (_make_set(nodes) for _ in range(5))
-    stack = np.empty(nodes + 1, np.int32)
-    return Sets(reachable, valid, result, components, marked, stack, np.zeros(1, np.uint64))
+    reachable, valid, result, marked = (_make_set(nodes) for _ in range(4))
+    return Sets(reachable, valid, result, marked, np.empty(nodes + 1, np.int32))
 
 
 def _make_set(nodes: int) -> Set:
