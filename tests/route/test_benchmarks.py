@@ -70,6 +70,8 @@ def test_every_claim_of_the_issue_is_in_the_table() -> None:
     assert (claims["build 71,097"], claims["build 1,066,455"]) == ((5, False), (90, False))
     assert claims["first result 1/2"] == claims["first result 1"] == (0.25, False)
     assert claims["live change"] == (1_000, False)
+    least = [claims[f"predicates, {name}"] for name in ("11,000", "100,000", "sparse")]
+    assert least == [(15_000, True), (1_500, True), (5_000, True)]
 
 
 # --- answers ----------------------------------------------------------------------------------------------------
