@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.errors import PredicateError
 from heliograph.exchange.rows import Edge, EdgeRows, Node, NodeRows, refused_node
 from heliograph.exchange.store import Exchange
 from heliograph.exchange.tables import exchange_of, tables_of
@@ -195,3 +196,28 @@ def test_rows_of_another_store_are_compiled_again(match: str | None) -> None:
         exchange.put_nodes(rows)
         check_inside(exchange.current)
         assert len(exchange.targeting) >= 3
+
+
+def test_a_text_that_cannot_be_read_changes_nothing() -> None:
+    exchange = Exchange()
+    with pytest.raises(PredicateError, match="HG-451"):
+        exchange.put_nodes([Node("a", text="x =")])
+    with pytest.raises(PredicateError, match="HG-451"):
+        exchange.put_edges([Edge("a", "b", text="x =")])
+    assert (len(exchange.current), exchange.current.graph.version) == (0, 0)
+
+
+def test_edges_by_number_and_by_name() -> None:
+    exchange = Exchange()
+    exchange.put_edges([Edge("a", "b", "e"), Edge("a", "b")])
+    number = exchange.edge_number("e")
+    assert [str(exchange.current.edge(number)), str(exchange.current.edge(1 - number))] == ["a → b (e)", "a → b"]
+    assert exchange.current.edge(number) is exchange.current.edge(number)
+
+
+def test_objects_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.exchange.ledger._REMEMBERED", 3)
+    exchange = Exchange()
+    exchange.put_nodes([Node(str(number)) for number in range(10)])
+    assert [exchange.current.node(number).id for number in range(10)] == [str(number) for number in range(10)]
+    assert len(exchange._ledger._nodes) <= 3

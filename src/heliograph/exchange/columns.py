@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from heliograph.kernels.layout import Table
 from heliograph.kernels.layout import Texts as FlatTexts
-from heliograph.kernels.targeting_layout import Int32s
+from heliograph.kernels.targeting_layout import Int32s, Int64s
 from heliograph.tables.columns import Array
 from heliograph.vocabulary.hashtable import find_text, find_texts, make_table
 
@@ -57,14 +57,17 @@ class Column:
 
     def take(self, numbers: Int32s) -> Array:
         """The values of many numbers."""
-        parts, places, rest = [], [], np.ones(len(numbers), bool)
-        for start, array in zip(self._starts, self._arrays, strict=False):
-            here = np.flatnonzero((numbers >= start) & (numbers < start + len(array)))
-            if len(here):
-                parts.append(array.take(numbers[here] - start))
-                places.append(here)
-                rest[here] = False
-        others = np.flatnonzero(rest)
+        parts: list[Array] = []
+        places: list[Int64s] = []
+        segments = np.searchsorted(np.array(self._starts, np.int64), numbers, "right") - 1
+        for segment in np.unique(segments).tolist():
+            here = np.flatnonzero(segments == segment)
+            end = self._starts[segment] + len(self._arrays[segment]) if segment >= 0 else 0
+            inside = here[numbers[here] < end]
+            if len(inside):
+                parts.append(self._arrays[segment].take(numbers[inside] - self._starts[segment]))
+                places.append(inside)
+        others = np.setdiff1d(np.arange(len(numbers)), np.concatenate(places)) if places else np.arange(len(numbers))
         if len(others) or not parts:
             parts.append(pa.array([self._later.get(number) for number in numbers[others].tolist()], self._type))
             places.append(others)

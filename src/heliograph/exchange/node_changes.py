@@ -92,7 +92,7 @@ def add_numbers(ledger: Ledger, ids: Array) -> Int32s:
     arrays.nodes[first : first + count, [RECORD, OUT_MORE, IN_MORE]] = -1
     ledger.names.extend(first, ids)
     ledger.ids.extend(ids, numbers)
-    ledger.wear += count if ledger.edge_count else 0
+    ledger.wear += count if first else 0
     return numbers
 
 

@@ -10,6 +10,7 @@ A rebuild costs what the exchange holds, and comes when changes have touched a s
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from heliograph.exchange import edge_changes, node_changes
 from heliograph.exchange.compiling import edge_expressions, node_expressions
 from heliograph.exchange.ledger import Ledger
 from heliograph.exchange.rebuilding import Rebuilt, rebuild
-from heliograph.exchange.rows import EdgeRows, NodeRows
+from heliograph.exchange.rows import EdgeRows, Expressions, NodeRows
 from heliograph.kernels.targeting_layout import Int32s
+from heliograph.targeting.store import Targeting
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -85,7 +87,7 @@ class Settling:
             version = exchange.hold()
             log = self._log = []
         try:
-            replay = Replay(rebuild(version))
+            replay = Replay(rebuild(version), version.targeting)
             done = 0
             while len(log) - done > _FEW:
                 done += replay.repeat(log[done:])
@@ -101,8 +103,9 @@ class Settling:
 class Replay:
     """Changes made again in a new ledger, which nobody reads yet: all in version 0."""
 
-    def __init__(self, rebuilt: Rebuilt) -> None:
+    def __init__(self, rebuilt: Rebuilt, compiled_for: Targeting) -> None:
         self.ledger = rebuilt.ledger
+        self._compiled_for = compiled_for
         self._moved = rebuilt.edges
         self._added: dict[int, int] = {}  # the new numbers of edges that came later
 
@@ -113,11 +116,13 @@ class Replay:
         self.ledger.relink(0)
         return len(changes)
 
-    def put_nodes(self, rows: NodeRows) -> None:
+    def put_nodes(self, rows: NodeRows, expressions: Int32s) -> None:
+        rows = replace(rows, compiled=Expressions(self._compiled_for, expressions))
         expressions = node_expressions(rows, self.ledger.targeting, self.ledger.match)
         node_changes.put_nodes(self.ledger, rows, expressions, 0)
 
-    def put_edges(self, rows: EdgeRows, numbers: Int32s) -> None:
+    def put_edges(self, rows: EdgeRows, expressions: Int32s, numbers: Int32s) -> None:
+        rows = replace(rows, compiled=Expressions(self._compiled_for, expressions))
         expressions = edge_expressions(rows, self.ledger.targeting)
         new = edge_changes.put_edges(self.ledger, rows, expressions, 0)
         self._added.update(zip(numbers.tolist(), new.tolist(), strict=True))

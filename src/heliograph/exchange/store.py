@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from heliograph.exchange.columns import strings
 from heliograph.exchange.compiling import edge_expressions, node_expressions
 from heliograph.exchange.ledger import Ledger
 from heliograph.exchange.rebuilding import rebuild
-from heliograph.exchange.rows import Edge, EdgeRows, Expressions, Node, NodeRows
+from heliograph.exchange.rows import Edge, EdgeRows, Node, NodeRows
 from heliograph.exchange.settling import Settling
 from heliograph.exchange.version import Version
 from heliograph.kernels.targeting_layout import Programs
@@ -121,8 +120,7 @@ class Exchange:
     def _put_nodes(self, rows: NodeRows) -> None:
         expressions = node_expressions(rows, self.targeting, self.match)
         self._change(lambda ledger, now: node_changes.put_nodes(ledger, rows, expressions, now))
-        compiled = Expressions(self.targeting, expressions)
-        self._settling.note(self._ledger, "put_nodes", replace(rows, compiled=compiled))
+        self._settling.note(self._ledger, "put_nodes", rows, expressions)
 
     def put_edges(self, edges: EdgeRows | Sequence[Edge]) -> None:
         """Adds edges; those that they replace go first."""
@@ -132,8 +130,7 @@ class Exchange:
         with self.writing:
             expressions = edge_expressions(rows, self.targeting)
             numbers = self._change(lambda ledger, now: edge_changes.put_edges(ledger, rows, expressions, now))
-            compiled = Expressions(self.targeting, expressions)
-            self._settling.note(self._ledger, "put_edges", replace(rows, compiled=compiled), numbers)
+            self._settling.note(self._ledger, "put_edges", rows, expressions, numbers)
 
     def drop_nodes(self, ids: Collection[str]) -> None:
         """Removes nodes with all their edges; ids of no node are passed over."""
@@ -206,7 +203,7 @@ def _runs(rows: NodeRows) -> Iterator[NodeRows]:
     """The rows in parts in which no id comes twice."""
     if not len(rows):
         return
-    if len(rows) == len(rows.ids.unique()):
+    if len(rows) == 1 or len(rows) == len(rows.ids.unique()):
         yield rows
         return
     first = 0
