@@ -53,20 +53,34 @@ class Events(NamedTuple):
     slow: npt.NDArray[np.int8]
 
 
-def make_board(names: Names, cells: Cells) -> Board:
-    """Room for any 64 of these events, which were encoded with these names."""
+class Sizes(NamedTuple):
+    """How much room a board needs: for attributes, rows, cells and words."""
+
+    attributes: int
+    rows: int
+    cells: int
+    words: int
+
+
+def board_sizes(names: Names, cells: Cells) -> Sizes:
+    """What any 64 of these events need, no one twice, which were encoded with these names."""
     most = min(len(cells.attribute), LANES * int(np.diff(cells.offsets).max(initial=0)))
     attributes = int(cells.attribute.max(initial=-1)) + 1
-    rows, words = min(attributes, most) + 1, len(names.word_attributes) + 1
+    return Sizes(attributes + 1, min(attributes, most) + 1, most + 1, len(names.word_attributes) + 1)
+
+
+def make_board(names: Names, cells: Cells) -> Board:
+    """Room for any 64 of these events, no one twice, which were encoded with these names."""
+    attributes, rows, most, words = board_sizes(names, cells)
     return Board(
         np.zeros(4, np.int64),
-        np.full(attributes + 1, -1, np.int32),
+        np.full(attributes, -1, np.int32),
         np.zeros((rows, 6), np.int32),
         np.zeros((rows, 7), np.uint64),
-        np.zeros(most + 1, np.float64),
-        np.zeros(most + rows + 1, np.uint64),
-        np.zeros(most + 1, np.int64),
-        np.zeros(most + 1, np.uint8),
+        np.zeros(most, np.float64),
+        np.zeros(most + rows, np.uint64),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.uint8),
         np.zeros(words, np.uint64),
         np.zeros(words, np.int64),
         np.zeros(LANES, np.int64),

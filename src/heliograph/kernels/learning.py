@@ -27,9 +27,9 @@ FACTS: Any = named(Facts, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_INT64S)
 @kernel()
 def learn(events: Events, quick: Quick, order: Sorted, facts: Facts, board: Board) -> None:
     """Finds out every fact that quick code may ask about the board."""
-    for number in range(facts.head[0]):
+    for number in range(facts.head[of.TOUCHED]):
         facts.known[facts.touched[number]] = _NONE
-    facts.head[0] = 0
+    facts.head[of.TOUCHED] = 0
     for row in range(board.head[at.ROWS]):
         attribute = board.rows[row, at.ATTRIBUTE]
         if attribute < len(quick.attribute_facts) and quick.attribute_facts[attribute] >= 0:
@@ -48,8 +48,8 @@ def _put(facts: Facts, fact: Any, lanes: Any) -> None:
     """More lanes for a fact."""
     if lanes != _NONE:
         if facts.known[fact] == _NONE:
-            facts.touched[facts.head[0]] = fact
-            facts.head[0] += 1
+            facts.touched[facts.head[of.TOUCHED]] = fact
+            facts.head[of.TOUCHED] += 1
         facts.known[fact] |= lanes
 
 

@@ -1,11 +1,11 @@
 """The shape of quick code: what most expressions are compiled to a second time. Does not import Numba.
 
-An expression of two levels, an OR of ANDs or an AND of ORs, becomes groups of pairs of *facts*: a test holds in the lanes
-of its first fact that are not lanes of its second. A fact is the set of lanes for which something elementary is so: one
-number is below a bound, the attribute is there, the string is one of a set. All facts of a board are found out at once,
-each attribute's bounds in one pass over its sorted numbers; then every test is two loads, and there is hardly anything
-for a processor to mispredict. The law: where quick code exists, and no lane has a list or an odd integer, it gives what
-the code of `Programs` gives.
+An expression of two levels, an OR of ANDs or an AND of ORs, becomes groups of pairs of *facts*: a test holds in the
+lanes of its first fact that are not lanes of its second. A fact is the set of lanes for which something elementary is
+so: one number is below a bound, the attribute is there, the string is one of a set. All facts of a board are found out
+at once, each attribute's bounds in one pass over its sorted numbers; then every test is two loads, and there is hardly
+anything for a processor to mispredict. The law: where quick code exists, and no lane has a list or an odd integer, it
+gives what the code of `Programs` gives.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heliograph.kernels.board_layout import Board, Events
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
 NO_LANES, ALL_LANES, FIRST_FACT = 0, 1, 2  # facts that are always known
@@ -66,17 +67,32 @@ class Translation(NamedTuple):
     set_facts: Int32s  # of each place in `Programs.sets`, or -1
 
 
+# `Facts.head`: how many are touched; the stamp of the board that they were learnt from; that of the board about which
+# expressions were asked without them, and how many.
+TOUCHED, LEARNT, ASKED_ABOUT, ASKED = 0, 1, 2, 3
+
+
 class Facts(NamedTuple):
     """The lanes of each fact on the present board; `touched` are those to be emptied for the next one."""
 
     known: Masks
     touched: Int32s
     dirty: Int32s  # attributes whose bounds are not all empty
-    head: Int64s  # how many are touched
+    head: Int64s
 
 
 def make_facts(facts: int, attributes: int) -> Facts:
     """Room for so many facts."""
     known = np.zeros(facts + 1, np.uint64)
     known[ALL_LANES] = ~np.uint64(0)
-    return Facts(known, np.zeros(facts + 1, np.int32), np.zeros(attributes + 1, np.int32), np.zeros(1, np.int64))
+    return Facts(known, np.zeros(facts + 1, np.int32), np.zeros(attributes + 1, np.int32), np.zeros(4, np.int64))
+
+
+class Job(NamedTuple):
+    """Events, with all that is needed to ask expressions about them."""
+
+    events: Events
+    quick: Quick
+    order: Sorted
+    facts: Facts
+    board: Board

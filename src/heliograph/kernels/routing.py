@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64
+from numba import boolean
 
 from heliograph.kernels import exchange_layout as of
 from heliograph.kernels.bitmaps import count_bits, drop, first_bit, following, put
@@ -23,26 +23,23 @@ from heliograph.kernels.board_layout import LANES
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.exchange_layout import Graph
 from heliograph.kernels.lanes import gather
-from heliograph.kernels.learning import FACTS, QUICK, SORTED, learn
-from heliograph.kernels.quick import accepted
-from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Job, Walk
+from heliograph.kernels.quick import JOB, accepted
+from heliograph.kernels.quick_layout import Job
+from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Walk
 from heliograph.kernels.targeting_layout import ALWAYS, Int32s, Int64s
-from heliograph.kernels.targeting_types import BOARD, EVENTS, GRAPH, INT32S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
+from heliograph.kernels.targeting_types import GRAPH, INT32S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
 from heliograph.kernels.types import NEW_INT32S, named
 
 _ONE, _NONE = np.uint64(1), np.uint64(0)
 WALK: Any = named(
     Walk, NEW_MASK_ROWS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_MASKS, NEW_INT64S
 )
-JOB: Any = named(Job, EVENTS, QUICK, SORTED, FACTS, BOARD)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
 EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, those that held; nodes asked; a cursor
 
 
 @kernel((GRAPH, JOB, INT32S, WALK, boolean, NEW_INT64S, NEW_INT64S))
-def route(
-    graph: Graph, job: Job, starts: Int32s, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s
-) -> Any:
+def route(graph: Graph, job: Job, starts: Int32s, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s) -> Any:
     """The nodes reached by each event, end to end; `offsets` gets where each event's begin.
 
     `starts` are the publishers, -1 for an event that is not routed. With `ends_only` nodes with outgoing edges are left
@@ -53,7 +50,6 @@ def route(
     for first in range(0, len(starts), LANES):
         last = min(first + LANES, len(starts))
         gather(job.events.cells, np.arange(first, last), job.board)
-        learn(job.events, job.quick, job.order, job.facts, job.board)
         _walk(graph, job, starts[first:last], walk, tally)
         found = _sort(graph, walk, ends_only, tally)
         total = _total(walk, found)
@@ -137,7 +133,7 @@ def ask(job: Job, expression: Any, lanes: Any, tally: Int64s) -> Any:
     """The lanes that an expression accepts, counted; what accepts everything is not asked."""
     if expression == ALWAYS:
         return lanes
-    held = accepted(job.events, job.quick, job.facts, job.board, expression, lanes)
+    held = accepted(job, expression, lanes)
     tally[EVALUATED] += count_bits(lanes)
     tally[HELD] += count_bits(held)
     return held

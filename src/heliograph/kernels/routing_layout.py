@@ -5,25 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from heliograph.kernels.board_layout import Board, Events
-from heliograph.kernels.quick_layout import Facts, Quick, Sorted
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
-# Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that it
-# accepted, and those that start there and have not left.
+# Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that
+# it accepted, and those that start there and have not left.
 COME, ASKED, REACHED, STARTING = 0, 1, 2, 3
-
-
-class Job(NamedTuple):
-    """Events to route, with all that is needed to ask expressions about them."""
-
-    events: Events
-    quick: Quick
-    order: Sorted
-    facts: Facts
-    board: Board
 
 
 class Walk(NamedTuple):
@@ -40,35 +27,48 @@ class Walk(NamedTuple):
     counts: Int64s  # of each lane's results; then where the next one goes
 
 
-# `Trail.head`: what this event's stamps are; the queue's ends; where the walk stands among a node's edges and blocks; how
-# many edges a path may have; how many predicates were evaluated and how many held.
+# `Trail.head`: where this event's marks begin; the queue's ends; where the walk stands among a node's edges and blocks;
+# how many edges a path may have; how many predicates were evaluated and how many of them held.
 MARK, HEAD, TAIL, EDGE, EDGE_END, BLOCK, MOST_HOPS, EVALUATED, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8
+REFUSED, WILLING, ENTERED, MARKS = 1, 2, 3, 4  # what `seen` is above MARK: refused; accepted; reached as well
 
 
 class Trail(NamedTuple):
-    """Room for one event that walks alone: the nodes in the order in which they were reached, and by which edge.
-
-    A node's `seen` is current if it is at least MARK: MARK + 1 refused, MARK + 2 accepted, MARK + 3 reached.
-    """
+    """Room for one event that walks alone: the nodes in the order in which they were reached, and by which edge."""
 
     head: Int64s
-    seen: Int64s
+    seen: Int64s  # of each node; below MARK it is of an earlier event
     queue: Int32s  # the start, then the nodes reached
     before: Int32s  # for each of them the place in the queue of the one before it, or -1
     by_edge: Int32s
     hops: Int32s
 
 
-class Ranks(NamedTuple):
-    """Room for one event whose paths are followed in order of cost. Labels are paths; a heap holds those to follow."""
+NO_LIMIT = 2**62  # of MOST_HOPS
 
-    head: Int64s
-    seen: Int64s
-    fewest: Int32s  # hops of the path with the fewest edges that was followed to a node
-    labels: Int32s  # rows: node, the label before, edge, hops
+# Columns of labels, which are paths: the last node, the label of the path before it, the last edge, how many edges.
+NODE, BEFORE, BY_EDGE, HOPS = 0, 1, 2, 3
+LABELS, FOUND, HEAPED = 0, 1, 2  # `Ranks.sizes`
+
+
+class Ranks(NamedTuple):
+    """Room for paths in order of cost; `Trail.hops` has the fewest edges of a path gone on with, by node."""
+
+    sizes: Int64s
+    labels: Int32s  # rows
     costs: Floats
-    heap: Int32s
-    settled: Int32s  # the labels of the nodes reached, cheapest first
+    heap: Int32s  # labels to go on with
+    found: Int32s  # the labels of results, cheapest first
+
+
+def make_ranks(nodes: int, labels: int) -> Ranks:
+    return Ranks(
+        np.zeros(3, np.int64),
+        np.empty((labels, 4), np.int32),
+        np.empty(labels, np.float64),
+        np.empty(labels, np.int32),
+        np.empty(nodes + 1, np.int32),
+    )
 
 
 def words_for(size: int) -> int:
@@ -92,7 +92,6 @@ def make_walk(nodes: int, places: int) -> Walk:
 
 
 def make_trail(nodes: int) -> Trail:
-    return Trail(np.zeros(9, np.int64), np.zeros(nodes + 1, np.int64), *(np.empty(nodes + 2, np.int32) for _ in range(4)))
-
-
-Results = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
+    return Trail(
+        np.zeros(9, np.int64), np.full(nodes + 1, -1, np.int64), *(np.empty(nodes + 2, np.int32) for _ in range(4))
+    )

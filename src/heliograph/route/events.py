@@ -63,6 +63,12 @@ class Events:
         return self._settled.publishers
 
     @property
+    def texts(self) -> Column:
+        """The attributes as they were written."""
+        texts = self._read.table.column("attributes").combine_chunks()
+        return texts if len(self) == len(texts) else texts.take(self._settled.rows)
+
+    @property
     def errors(self) -> list[HeliographError]:
         """What was wrong with the refused rows; not of those that reading the table refused."""
         return self._settled.errors

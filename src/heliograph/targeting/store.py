@@ -7,23 +7,33 @@ each text by itself.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from heliograph.errors import PredicateError
 from heliograph.kernels import targeting_layout as layout
-from heliograph.kernels.targeting_layout import Programs
+from heliograph.kernels.targeting_layout import Names, Programs
 from heliograph.syntax.predicate_form import Atom, Predicate
 from heliograph.targeting.assembling import Assembler
 from heliograph.targeting.names import LABELS, NameTable
 from heliograph.targeting.normal_form import FAILS, HOLDS, Code, join, normal
 from heliograph.targeting.pools import Pool
+from heliograph.targeting.quick import QuickCode, Snapshot
 from heliograph.targeting.skeletons import Skeletons
 
 _REMEMBERED = 2000  # skeletons and atoms kept from call to call, so that a single change costs no more than one in bulk
+
+
+class Compiled(NamedTuple):
+    """All that kernels need to ask expressions."""
+
+    programs: Programs
+    names: Names
+    quick: Snapshot
 
 
 class Targeting:
@@ -36,6 +46,9 @@ class Targeting:
         self._expressions = Pool(np.int32)
         for code in (HOLDS, FAILS):  # ALWAYS and NEVER
             self._expressions.number(code)
+        self._quick = QuickCode()
+        self._compiled: Compiled | None = None
+        self._compiling = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._expressions)
@@ -70,6 +83,16 @@ class Targeting:
         if match == "subset":
             return join(layout.AND, [self._assembler.words_in(LABELS, (label,)) for label in labels])
         return self._assembler.words_in(LABELS, labels) if labels else FAILS
+
+    def compiled(self, programs: Programs) -> Compiled:
+        """These programs, or the same and more, with quick code. Any thread may ask; imports Numba."""
+        with self._compiling:
+            known = self._compiled
+            if known is None or len(known.programs.starts) < len(programs.starts):
+                names, attributes = self.names.snapshot(), len(self.names.paths)
+                known = Compiled(programs, names, self._quick.snapshot(programs, names, attributes))
+                self._compiled = known
+            return known
 
     def snapshot(self) -> Programs:
         """The expressions so far, as arrays that stay as they are. For the writer to take and for anyone to read."""
