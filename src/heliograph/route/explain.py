@@ -1,123 +1,174 @@
 """Why an event reaches a node, or what stops it.
 
-Where it does not, the nodes and edges that refused the event next to what was reached, and from which the node could
-still be reached, are the cut: unless one of them changes its mind, nothing gets through. The one nearest to the node is
-named as what failed, with the valid path up to it as what held.
+Where it does not, what stops it is the *cut*: of every edge that leads out of what was reached, to a node from which
+the one asked about could be reached if everything accepted, the refusals, that of the edge and that of the node. The
+laws, for changes of targeting: while every member of the cut refuses, the node stays unreached, whatever else accepts;
+once all members accept, more is reached than before, and among it something from which the node could be reached, or
+the node itself. An empty cut says that no path leads there.
+
+The member nearest to the node is named as what failed, with the valid path up to it as what held. Only nodes from which
+the node asked about could be reached are walked over, since no others lie on a path to it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from heliograph.baselines.exchange import Edge, Event, Exchange, Node
-from heliograph.baselines.route_walk import Acceptance, Arrival, Arrivals, cheapest
+from heliograph.baselines.route_walk import Acceptance, Arrival, Arrivals, cheapest, ground_of, links_of
+from heliograph.exchange.numbering import rows_by
+from heliograph.exchange.rows import Event
+from heliograph.exchange.version import Version, visible
+from heliograph.kernels.exchange_layout import TARGET
 from heliograph.model import Explanation
 from heliograph.syntax.predicate_blame import blame
 
+_SHOWN = 100  # members of a cut that are spelled out
+_NAMED = 5  # of them, in the summary, beside the nearest
+
 
 class Block(NamedTuple):
-    """A node or edge that refused, the valid path up to it, and how many edges remain to the node asked about."""
+    """An edge that leads nowhere, the valid path up to it, and how many edges remain to the node asked about."""
 
     remaining: int
     before: Arrival
-    edge: Edge
-    node: Node | None  # None where the edge refused
+    edge: int
+    node: int
+    refused: bool  # by the node, and perhaps by the edge; else by the edge
 
 
-def explain_route(graph: Exchange, event: Event, node_id: str, match: str | None) -> Explanation:
-    """Why `event` reaches `node_id`, or why not."""
-    if node_id not in graph.nodes:
+class _Asked(NamedTuple):
+    version: Version
+    event: Event
+    match: str | None
+    acceptance: Acceptance
+
+
+def explain_route(version: Version, event: Event, node_id: str, match: str | None) -> Explanation:
+    """Why `event`, whose publisher is known, reaches `node_id`, or why not."""
+    goal = version.number(node_id)
+    if goal < 0:
         return _answer(event, node_id, f"{node_id} is neither a node nor an end of an edge")
-    acceptance = Acceptance(event, match)
-    arrivals = cheapest(graph, event.publisher, acceptance)
-    if node_id in arrivals:
-        return _delivered(event, arrivals[node_id])
-    blocks = sorted(_blocks(graph, event, acceptance, arrivals, node_id), key=lambda block: block.remaining)
+    asked = _Asked(version, event, match, Acceptance(version, event, match))
+    start, left = version.number(event.publisher), _distances(version, goal)
+    arrivals = cheapest(version, start, asked.acceptance, within=left)
+    if goal in arrivals:
+        return _delivered(version, event, arrivals[goal])
+    blocks = sorted(_blocks(asked, start, arrivals, left), key=lambda block: block.remaining)
     if not blocks:
         summary = f"no path of the exchange leads from {event.publisher} to {node_id}"
-        return _answer(event, node_id, summary, failed=summary, held=(event.publisher,))
-    return _blocked(event, node_id, blocks, match)
+        return _answer(event, node_id, summary, {"cut": []}, held=(event.publisher,))
+    return _blocked(asked, node_id, blocks)
 
 
-def _delivered(event: Event, arrival: Arrival) -> Explanation:
-    path = arrival.path()
-    summary = f"{arrival.node.id} is reached by {event.id} over {' → '.join(path)} at cost {arrival.cost:g}"
+def _delivered(version: Version, event: Event, arrival: Arrival) -> Explanation:
+    path = arrival.path(version)
+    summary = f"{path[-1]} is reached by {event.id} over {' → '.join(path)} at cost {arrival.cost:g}"
     evidence = {"path": path, "cost": arrival.cost}
-    return Explanation("route", arrival.node.id, event.id, True, summary, evidence, held=_steps(arrival))
+    return Explanation("route", path[-1], event.id, True, summary, evidence, held=_steps(version, arrival))
 
 
-def _blocked(event: Event, node_id: str, blocks: list[Block], match: str | None) -> Explanation:
-    named: dict[str, str] = {}
-    for block in blocks:
-        named.setdefault(_name(block), f"{_name(block)}: {_reason(block, event, match)}")
-    reasons = list(named.values())
-    summary = f"{node_id} is not reached by {event.id}: {reasons[0]}"
-    if len(reasons) > 1:
-        others = list(named)[1:]
-        shown = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+def _blocked(asked: _Asked, node_id: str, blocks: list[Block]) -> Explanation:
+    names = list(dict.fromkeys(_name(asked.version, block) for block in blocks))
+    failed = f"{names[0]}: {_reason(asked, blocks[0])}"
+    summary = f"{node_id} is not reached by {asked.event.id}: {failed}"
+    if others := names[1:]:
+        shown = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
         summary += f"; every other way is stopped by {shown}"
-    return _answer(event, node_id, summary, failed=reasons[0], held=_steps(blocks[0].before))
+    held = _steps(asked.version, blocks[0].before)
+    return _answer(asked.event, node_id, summary, _cut(asked, blocks), failed=failed, held=held)
 
 
 def _answer(
-    event: Event, node_id: str, summary: str, *, failed: str | None = None, held: tuple[str, ...] = ()
+    event: Event,
+    node_id: str,
+    summary: str,
+    evidence: Any = None,
+    *,
+    failed: str | None = None,
+    held: tuple[str, ...] = (),
 ) -> Explanation:
-    return Explanation("route", node_id, event.id, False, summary, failed=failed or summary, held=held)
+    return Explanation("route", node_id, event.id, False, summary, evidence, failed=failed or summary, held=held)
 
 
-def _steps(arrival: Arrival) -> tuple[str, ...]:
+def _steps(version: Version, arrival: Arrival) -> tuple[str, ...]:
     """The nodes of a valid path in order, with what each accepted."""
-    steps: list[str] = []
-    here: Arrival | None = arrival
-    while here is not None:
-        start = here.previous is None
-        told = " (the publisher)" if start else f": {here.node.text.strip()}" if here.node.text else ""
-        steps.append(here.node.id + told)
-        here = here.previous
-    return tuple(reversed(steps))
+    start, *entered = (version.node(number) for number in arrival.numbers())
+    told = (node.id + (f": {node.text.strip()}" if node.text else "") for node in entered)
+    return (f"{start.id} (the publisher)", *told)
 
 
-def _blocks(graph: Exchange, event: Event, acceptance: Acceptance, arrivals: Arrivals, goal: str) -> Iterator[Block]:
-    """Every refusal that touches the reached part and lies on some path to the goal."""
-    left = _distances(graph, goal)
-    start = Arrival(graph.nodes[event.publisher], None, 0.0, 0)
-    reached = [start, *sorted(arrivals.values(), key=lambda arrival: arrival.hops)]
+# --- the cut ----------------------------------------------------------------------------------------------------------
+
+
+def _blocks(asked: _Asked, start: int, arrivals: Arrivals, left: dict[int, int]) -> Iterator[Block]:
+    """Every edge that leaves the reached part, is refused, and lies on some path to the goal."""
+    ground, goal = ground_of(asked.version), next(iter(left))
+    known = set(arrivals) | ({start} if start != goal else set())  # to come back to the start leads no further
+    reached = [Arrival(start, None, 0.0, 0), *sorted(arrivals.values(), key=lambda arrival: arrival.hops)]
     for here in reached:
-        for edge in graph.out.get(here.node.id, ()):
-            node = graph.nodes[edge.target]
-            if edge.target not in left or edge.target in arrivals:
-                continue
-            refused = None if acceptance.node(node) else node
-            yield Block(left[edge.target], here, edge, refused)
+        for link in links_of(asked.version, ground, here.node):
+            if link.target in left and link.target not in known:
+                refused = not asked.acceptance.node(link.target)
+                yield Block(left[link.target], here, link.edge, link.target, refused)
 
 
-def _distances(graph: Exchange, goal: str) -> dict[str, int]:
-    """How many edges lie between each node and the goal, whatever they accept."""
+def _distances(version: Version, goal: int) -> dict[int, int]:
+    """How many edges lie between each node and the goal, whatever they accept; the goal comes first."""
+    graph, edges = version.graph, visible(version.graph)
+    offsets, sources = rows_by(graph.edges[edges, TARGET], graph.sources[edges], graph.node_count)
     found = {goal: 0}
     frontier = deque([goal])
     while frontier:
         here = frontier.popleft()
-        for edge in graph.into.get(here, ()):
-            if edge.source not in found:
-                found[edge.source] = found[here] + 1
-                frontier.append(edge.source)
+        for source in sources[offsets[here] : offsets[here + 1]].tolist():
+            if source not in found:
+                found[source] = found[here] + 1
+                frontier.append(source)
     return found
 
 
-def _name(block: Block) -> str:
-    return f"edge {block.edge}" if block.node is None else f"node {block.node.id}"
+def _cut(asked: _Asked, blocks: list[Block]) -> dict[str, Any]:
+    """The members of the cut, the nearest first, each with the shortest way up to it."""
+    members: dict[tuple[bool, int], Block] = {}
+    for block in blocks:
+        if block.refused:
+            members.setdefault((True, block.node), block)
+        if not asked.acceptance.edge(block.edge):
+            members.setdefault((False, block.edge), block)
+    shown = [_member(asked, block, is_node) for (is_node, _), block in list(members.items())[:_SHOWN]]
+    return {"cut": shown} if len(shown) == len(members) else {"cut": shown, "more": len(members) - len(shown)}
 
 
-def _reason(block: Block, event: Event, match: str | None) -> str:
-    if block.node is None:
-        return blame(block.edge.targeting, event.attributes)
-    if block.node.refused:
-        return f"its row was rejected ({block.node.refused}), so it accepts nothing"
-    if match:
-        return f"its labels {_shown(block.node.labels)} against the event's {_shown(event.labels)} fail {match}"
-    return blame(block.node.targeting, event.attributes)
+def _member(asked: _Asked, block: Block, is_node: bool) -> dict[str, Any]:
+    after = block.before.path(asked.version)
+    if is_node:
+        return {"node": asked.version.node(block.node).id, "failed": _node_reason(asked, block), "after": after}
+    edge = asked.version.edge(block.edge)
+    return {"edge": [edge.source, edge.target, edge.id], "failed": _edge_reason(asked, block), "after": after}
+
+
+def _name(version: Version, block: Block) -> str:
+    return f"node {version.node(block.node).id}" if block.refused else f"edge {version.edge(block.edge)}"
+
+
+def _reason(asked: _Asked, block: Block) -> str:
+    return _node_reason(asked, block) if block.refused else _edge_reason(asked, block)
+
+
+def _edge_reason(asked: _Asked, block: Block) -> str:
+    return blame(asked.version.edge(block.edge).targeting, asked.event.attributes)
+
+
+def _node_reason(asked: _Asked, block: Block) -> str:
+    node = asked.version.node(block.node)
+    if node.refused:
+        return f"its row was rejected ({node.refused}), so it accepts nothing"
+    if asked.match:
+        labels = _shown(node.labels), _shown(asked.event.labels)
+        return f"its labels {labels[0]} against the event's {labels[1]} fail {asked.match}"
+    return blame(node.targeting, asked.event.attributes)
 
 
 def _shown(labels: frozenset[str]) -> str:

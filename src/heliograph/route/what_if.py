@@ -3,23 +3,34 @@
 A change is a row of kind (node, edge), op and the new definition. `+` adds, and replaces as adding does; `=` replaces
 what must be there already (an edge: every edge between the two nodes); `-` removes. The row is the whole definition, so
 a null targeting accepts everything; only a node's labels, which the table has no column for, stay as they were.
+
+The changes are made in a copy of the version, so that both can be routed by the same evaluator. Nodes have other
+numbers in the copy, so its results are translated to the version's before they are compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from heliograph.baselines.exchange import Event, Exchange
-from heliograph.baselines.route_walk import Acceptance, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError
+from heliograph.exchange.reading import read_edges, read_nodes
+from heliograph.exchange.store import Exchange
+from heliograph.exchange.version import Version
+from heliograph.kernels.targeting_layout import Int32s, Int64s
 from heliograph.model import Rejected, Rejections, Stats
 from heliograph.route.events import Events
-from heliograph.route.rows import read_edges, read_nodes
+from heliograph.route.reaching import Reached
+from heliograph.tables.columns import Array
 from heliograph.tables.items import as_table
 from heliograph.tables.schemas import TABLES
+
+# What each event reaches in a version; nothing where the version does not know its publisher.
+Reach = Callable[[Version, Events], Reached]
 
 
 class WhatIf(NamedTuple):
@@ -41,98 +52,149 @@ class Change(NamedTuple):
     cost: float | None
 
 
-def compare_versions(graph: Exchange, changes: Any, read: Events, match: str | None) -> WhatIf:
+class _Problems(NamedTuple):
+    rejected: list[Rejected]
+    errors: list[HeliographError]
+
+    def add(self, error: HeliographError, source: str | None, item: str) -> None:
+        self.errors.append(error)
+        self.rejected.append(Rejected.of(error, source, item))
+
+
+def compare_versions(version: Version, changes: Any, events: Events, match: str | None, reach: Reach) -> WhatIf:
     """Routes every event before and after the changes."""
-    rejected, errors = list(read.rejected), list(read.errors)
-    changed = _changed(graph, changes, rejected, errors)
-    rows: list[dict[str, object]] = []
-    stats = Stats(publications=len(read))
-    for event in read:
-        if event.publisher in graph.nodes or event.publisher in changed.nodes:
-            asked = Acceptance(event, match), Acceptance(event, match)
-            rows += _differences((graph, changed), event, asked)
-            stats += Stats(candidates=sum(one.candidates for one in asked), verified=sum(one.verified for one in asked))
-        else:
-            message = f"the publisher {event.publisher!r} is unknown before and after"
-            fix = "add it to the nodes, or check its name"
-            error = PublicationError("HG-643", message, place=Place(item=event.id), fix=fix)
-            errors.append(error)
-            rejected.append(Rejected.of(error, read.source, event.id))
-    stats += Stats(subscriptions=len(graph.nodes), notifications=len(rows), rejected=len(rejected))
-    return WhatIf(pa.Table.from_pylist(rows, schema=TABLES["what_if"].arrow), Rejections(rejected), errors, stats)
+    problems = _Problems(list(events.rejected), list(events.errors))
+    with version.ledger.writing:  # the copy compiles into the same store
+        changed = _changed(version, changes, match, problems)
+    before = reach(version, events)
+    with changed.reading() as other:
+        after = reach(other, events)
+        table = _differences(version, other, events.ids, before, after)
+        _refuse_strangers(version, other, events, problems)
+    stats = Stats(
+        subscriptions=len(version),
+        publications=len(events),
+        notifications=table.num_rows,
+        candidates=before.candidates + after.candidates,
+        verified=before.verified + after.verified,
+        rejected=len(problems.rejected),
+    )
+    return WhatIf(table, Rejections(problems.rejected), problems.errors, stats)
 
 
-def _differences(
-    versions: tuple[Exchange, Exchange], event: Event, asked: tuple[Acceptance, Acceptance]
-) -> list[dict[str, object]]:
-    """The nodes that only one version reaches, in the order of the version that has them, the present one first."""
-    before, after = (dict.fromkeys(_reached(graph, event, one)) for graph, one in zip(versions, asked, strict=True))
-    nodes = [*before, *(id for id in after if id not in before)]
-    return [
-        {"event_id": event.id, "node_id": id, "before": id in before, "after": id in after}
-        for id in nodes
-        if (id in before) != (id in after)
-    ]
+def _refuse_strangers(version: Version, other: Version, events: Events, problems: _Problems) -> None:
+    """Events whose publisher is in neither version."""
+    unknown = (version.numbers(events.publishers) < 0) & (other.numbers(events.publishers) < 0)
+    for row in np.flatnonzero(unknown).tolist():
+        id, publisher = events.ids[row].as_py(), events.publishers[row].as_py()
+        message = f"the publisher {publisher!r} is unknown before and after"
+        fix = "add it to the nodes, or check its name"
+        problems.add(PublicationError("HG-643", message, place=Place(item=id), fix=fix), events.source, id)
 
 
-def _reached(graph: Exchange, event: Event, acceptance: Acceptance) -> list[str]:
-    """The nodes that the event reaches in this version, in order of subscribing."""
-    if event.publisher not in graph.nodes:
-        return []
-    arrivals = fewest_hops(graph, event.publisher, acceptance).values()
-    return [arrival.node.id for arrival in sorted(arrivals, key=lambda arrival: graph.rank(arrival.node))]
+# --- comparing --------------------------------------------------------------------------------------------------------
 
 
-def _changed(graph: Exchange, changes: Any, rejected: list[Rejected], errors: list[HeliographError]) -> Exchange:
-    """A version of the exchange with the changes made, in their order."""
+class _Marks:
+    """A set of nodes that is emptied at no cost: a node is in it if its mark is the present one."""
+
+    def __init__(self, size: int) -> None:
+        self._marks: Int64s = np.zeros(size + 1, np.int64)  # -1, a node that is not there, has the last one
+        self._present = 0
+
+    def missing(self, some: Int32s, others: Int32s) -> Any:
+        """Which of the others are not among some."""
+        self._present += 1
+        self._marks[some] = self._present
+        self._marks[-1] = 0
+        return self._marks[others] != self._present
+
+
+def _differences(version: Version, other: Version, ids: Array, before: Reached, after: Reached) -> pa.Table:
+    """The nodes that only one version reaches, event by event, those lost first, in the order of reporting."""
+    numbers = version.numbers(other.ids)  # of the other version's nodes
+    marks = _Marks(version.graph.node_count)
+    lost: list[Int32s] = []
+    gained: list[Int32s] = []
+    for one, two in zip(_parts(before), _parts(after), strict=True):
+        translated = numbers[two]
+        lost.append(one[marks.missing(translated, one)])
+        gained.append(two[marks.missing(one, translated)])
+    sizes = np.array([len(part) for pair in zip(lost, gained, strict=True) for part in pair], np.int64)
+    was = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
+    names: Any = pa.concat_arrays([version.names(_joined(lost)), other.names(_joined(gained))])
+    order = np.argsort(~was, kind="stable")  # of what is lost everywhere, then of what is gained
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    events = np.repeat(np.arange(len(sizes)) // 2, sizes)
+    columns: list[Any] = [ids.take(events), names.take(pa.array(places)), pa.array(was), pa.array(~was)]
+    return pa.Table.from_arrays(columns, schema=TABLES["what_if"].arrow)
+
+
+def _parts(found: Reached) -> list[Int32s]:
+    """The nodes of each event."""
+    return np.split(found.nodes, found.offsets[1:-1]) if len(found.offsets) > 1 else []
+
+
+def _joined(parts: list[Int32s]) -> Int32s:
+    return np.concatenate([np.zeros(0, np.int32), *parts])
+
+
+# --- changing ---------------------------------------------------------------------------------------------------------
+
+
+def _changed(version: Version, changes: Any, match: str | None, problems: _Problems) -> Exchange:
+    """A copy of the exchange with the changes made, in their order."""
     read = as_table("changes", changes)
-    rejected += read.rejected
-    changed = graph.copy()
+    problems.rejected.extend(read.rejected)
+    exchange = version.copy()
     rows = zip(*(read.table.column(name).to_pylist() for name in Change._fields), strict=True)
     for number, row in enumerate(rows):
         try:
-            _apply(changed, Change(*row), read.place(number))
+            _apply(exchange, Change(*row), match, read.place(number))
         except HeliographError as error:
-            errors.append(error)
-            rejected.append(Rejected.of(error, read.source, str(read.rows[number])))
-    return changed
+            problems.add(error, read.source, str(read.rows[number]))
+    return exchange
 
 
-def _apply(graph: Exchange, change: Change, place: Place) -> None:
+def _apply(exchange: Exchange, change: Change, match: str | None, place: Place) -> None:
     if change.kind not in ("node", "edge") or change.op not in ("+", "-", "="):
         message = f"a change of kind {change.kind!r} and op {change.op!r}"
         raise PublicationError("HG-660", message, place=place, fix="kind is node or edge, op is +, - or =")
     if change.kind == "node":
-        _apply_node(graph, change, place)
+        _apply_node(exchange, change, match, place)
     else:
-        _apply_edge(graph, change, place)
+        _apply_edge(exchange, change, place)
 
 
-def _apply_node(graph: Exchange, change: Change, place: Place) -> None:
-    known = graph.nodes.get(change.node_id or "")
-    if known is None and change.op != "+":
+def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Place) -> None:
+    number = exchange.current.number(change.node_id or "")
+    if number < 0 and change.op != "+":
         raise _unknown(f"node {change.node_id!r}", place)
-    if change.op == "-" and known is not None:
-        graph.drop_nodes([known.id])
+    if change.op == "-":
+        exchange.drop_nodes([str(change.node_id)])
         return
-    read = read_nodes([{"node_id": change.node_id, "targeting": change.targeting, "cost": change.cost}])
+    row = {"node_id": change.node_id, "targeting": change.targeting, "cost": change.cost}
+    labels = sorted(exchange.current.node(number).labels) if number >= 0 else []
+    read = read_nodes([{**row, "labels": labels}], exchange.targeting, match)
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
-    graph.put_nodes(replace(node, labels=known.labels) if known else node for node in read.nodes)
+    exchange.put_nodes(read.rows)
 
 
-def _apply_edge(graph: Exchange, change: Change, place: Place) -> None:
-    known = graph.between(change.source or "", change.target or "")
+def _apply_edge(exchange: Exchange, change: Change, place: Place) -> None:
+    version = exchange.current
+    known = version.between_numbers(version.number(change.source or ""), version.number(change.target or ""))
     if not known and change.op != "+":
         raise _unknown(f"edge {change.source} → {change.target}", place)
     row = {"source": change.source, "target": change.target, "targeting": change.targeting, "cost": change.cost}
-    read = read_edges([row])
+    read = read_edges([row], exchange.targeting)
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
     if change.op in ("-", "="):
-        graph.drop_edges(known)
+        exchange.drop_edges(known)
     if change.op in ("+", "="):
-        graph.put_edges(read.edges)
+        exchange.put_edges(read.rows)
 
 
 def _placed(error: HeliographError, place: Place) -> HeliographError:
