@@ -5,21 +5,24 @@ Event e has the attribute x = e, and whatever accepts some events has the expres
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from heliograph.baselines.route_seed import SeedExchange
 from heliograph.kernels import exchange_layout as layout
 from heliograph.kernels import seed_layout
-from heliograph.kernels import targeting_layout as code
-from heliograph.kernels.board_layout import Events
 from heliograph.kernels.exchange_layout import Graph
-from heliograph.kernels.targeting_layout import Cells, Programs
-from heliograph.targeting.names import NameTable
+from heliograph.kernels.quick_layout import Job
+from heliograph.kernels.targeting_layout import Int32s
+from heliograph.targeting.encoding import encode
+from heliograph.targeting.room import NOTHING_SLOW, Room
+from heliograph.targeting.store import Compiled, Targeting
 from tests import naive_route
 from tests.naive_route import Case, Link
 
@@ -60,15 +63,12 @@ class Exchange:
                     valid.add_edge(-1, arc.target)
         return sorted(nx.descendants(valid, -1))
 
-    def arrays(self) -> tuple[Graph, Programs]:
+    def compile(self) -> tuple[Graph, Targeting, Compiled]:
         """The exchange as one fresh version, and its expressions."""
-        sets = sorted({tuple(sorted(one)) for one in self._targeting() if one is not EVERY})
-        numbers = {events: number for number, events in enumerate(sets, start=2)}
-        return self._graph(numbers), _programs(sets)
-
-    def seed(self, order: str = "numbered") -> SeedExchange:
-        graph, programs = self.arrays()
-        return SeedExchange(graph, programs, NameTable().snapshot(), order)
+        targeting = Targeting()
+        numbers = targeting.add_many([_text(accepted) for accepted in self._targeting()])
+        graph = self._graph(np.array(numbers, np.int32))
+        return graph, targeting, targeting.compiled(targeting.snapshot())
 
     def case(self, seed: SeedExchange, event: int) -> Case:
         """What the plain twin works on: the graph under the seed's ids."""
@@ -84,23 +84,22 @@ class Exchange:
         yield from self.accepts
         yield from (arc.accepts for arc in self.arcs)
 
-    def _graph(self, numbers: dict[tuple[int, ...], int]) -> Graph:
-        def number(accepts: frozenset[int] | None) -> int:
-            return code.ALWAYS if accepts is EVERY else numbers[tuple(sorted(accepts))]
-
-        count, arcs = len(self.accepts), sorted(self.arcs, key=lambda arc: arc.source)
+    def _graph(self, numbers: Int32s) -> Graph:
+        count = len(self.accepts)
+        order = sorted(range(len(self.arcs)), key=lambda place: self.arcs[place].source)
+        arcs = [self.arcs[place] for place in order]
         sources = np.array([arc.source for arc in arcs], np.int32)
         nodes = np.full((count, layout.NODE_COLUMNS), -1, np.int32)
         nodes[:, layout.RECORD] = np.arange(count)
         nodes[:, layout.OUT_BEGIN] = np.searchsorted(sources, np.arange(count))
         nodes[:, layout.OUT_END] = np.searchsorted(sources, np.arange(1, count + 1))
         records = np.zeros((count, layout.RECORD_COLUMNS), np.int32)
-        records[:, layout.EXPRESSION] = [number(one) for one in self.accepts]
+        records[:, layout.EXPRESSION] = numbers[:count]
         records[:, layout.DIED] = layout.NEVER_DIED
         records[:, layout.FLAGS] = layout.PRESENT
         edges = np.zeros((len(arcs), layout.EDGE_COLUMNS), np.int32)
         edges[:, layout.TARGET] = [arc.target for arc in arcs]
-        edges[:, layout.EDGE_EXPRESSION] = [number(arc.accepts) for arc in arcs]
+        edges[:, layout.EDGE_EXPRESSION] = numbers[count:][order]
         edges[:, layout.EDGE_DIED] = layout.NEVER_DIED
         none, blocks = np.empty(0, np.int32), np.empty((0, 3), np.int32)
         return Graph(
@@ -108,51 +107,29 @@ class Exchange:
         )
 
 
+def _text(accepted: frozenset[int] | None) -> str | None:
+    if accepted is EVERY:
+        return None
+    return f"x IN ({', '.join(map(str, sorted(accepted)))})" if accepted else "FALSE"
+
+
 def accepts(accepted: Collection[int] | None, event: int) -> bool:
     return accepted is EVERY or event in accepted
 
 
-def _programs(sets: list[tuple[int, ...]]) -> Programs:
-    """TRUE, FALSE, then x IN each of the sets."""
-    numbers: list[float] = []
-    words: list[int] = [code.OR, 0]
-    starts = [0, 0, 2]
-    for events in sets:
-        words += [code.NUMBER_IN, len(numbers)]
-        numbers += [len(events), *events]
-        starts.append(len(words))
-    return Programs(
-        np.array(starts, np.int64),
-        np.array(words, np.int32),
-        np.array(numbers, np.float64),
-        np.empty(0, np.int32),
-        np.zeros(1, np.int64),
-        np.empty(0, np.uint8),
-    )
-
-
-def numbered_events(programs: Programs, count: int) -> Events:
+def numbered_events(targeting: Targeting, compiled: Compiled, count: int) -> Job:
     """Event e is {"x": e}."""
-    cells = Cells(
-        np.arange(count + 1, dtype=np.int64),
-        np.zeros(count, np.int32),
-        np.full(count, code.NUMBER, np.uint8),
-        np.arange(count, dtype=np.float64),
-        np.full(count, -1, np.int32),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int32),
-        np.empty(0, np.uint8),
-    )
-    return Events(programs, cells, np.empty((0, count), np.int8))
+    texts = pa.array([json.dumps({"x": event}) for event in range(count)], pa.string())
+    return Room().job(targeting, compiled, encode(targeting.names, texts).cells, NOTHING_SLOW)
 
 
 def check_like_twin(
     exchange: Exchange, name: str, starts: Sequence[int], *, results: Sequence[list[int]], order: str = "numbered"
 ) -> npt.NDArray[np.int64]:
     """Asserts that an algorithm gives these results, and works as its twin does; returns its counters."""
-    seed = exchange.seed(order)
-    events = numbered_events(exchange.arrays()[1], len(starts))
-    found = seed.route(events, np.array(starts, np.int32), name)
+    graph, targeting, compiled = exchange.compile()
+    seed = SeedExchange(graph, compiled, order)
+    found = seed.route(numbered_events(targeting, compiled, len(starts)), np.array(starts, np.int32), name)
     assert [found.of(event).tolist() for event in range(len(starts))] == list(results)
     for event, start in enumerate(starts):
         run = naive_route.ALGORITHMS[name](exchange.case(seed, event), int(seed.numbered.ids[start]))

@@ -47,10 +47,11 @@ from heliograph.errors import UsageError
 from heliograph.exchange.version import Version
 from heliograph.index.arrays import fixed
 from heliograph.kernels import seed_layout as layout
-from heliograph.kernels.board_layout import Events, make_board
 from heliograph.kernels.exchange_layout import Graph
-from heliograph.kernels.seed_layout import Deliveries, Job, SeedIndex
-from heliograph.kernels.targeting_layout import Int32s, Int64s, Names, Programs
+from heliograph.kernels.quick_layout import Job
+from heliograph.kernels.seed_layout import Deliveries, SeedIndex, Task
+from heliograph.kernels.targeting_layout import Int32s, Int64s
+from heliograph.targeting.store import Compiled
 
 ALGORITHMS: Mapping[str, int] = {
     "dag": layout.DAG,
@@ -79,26 +80,26 @@ class Routed(NamedTuple):
 class SeedExchange:
     """One version of an exchange as the seed keeps it, built before any event comes."""
 
-    def __init__(self, graph: Graph, programs: Programs, names: Names, order: str = ORDERS[0]) -> None:
+    def __init__(self, graph: Graph, compiled: Compiled, order: str = ORDERS[0]) -> None:
         self.numbered: Numbered = fixed(number_nodes(graph, order))
         expressions, entered = self.numbered.graph.expressions, self.numbered.entered
-        self.index: SeedIndex = fixed(build_index(programs, names.word_attributes, expressions, entered))
-        self._names = names
+        words = compiled.names.word_attributes
+        self.index: SeedIndex = fixed(build_index(compiled.programs, words, expressions, entered))
 
     @classmethod
     def of_version(cls, version: Version, order: str = ORDERS[0]) -> SeedExchange:
-        return cls(version.graph, version.programs, version.targeting.names.snapshot(), order)
+        return cls(version.graph, version.targeting.compiled(version.programs), order)
 
     @property
     def cyclic(self) -> bool:
         return self.numbered.cyclic
 
-    def route(self, events: Events, starts: Int32s, algorithm: str) -> Routed:
-        """Routes every event from the node beside it."""
-        job = self._job(events)
+    def route(self, job: Job, starts: Int32s, algorithm: str) -> Routed:
+        """Routes every event of a job from the node beside it; -1 routes it nowhere."""
         chosen = self._choice(algorithm)
-        ids = fixed(self.numbered.ids[starts].astype(np.int32))
-        return self._renumber(_run(job, chosen, ids))
+        ids = np.where(starts < 0, -1, self.numbered.ids[starts]).astype(np.int32)
+        sets = layout.make_sets(len(self.numbered.ids))
+        return self._renumber(_run(Task(self.numbered.graph, self.index, job, sets), chosen, fixed(ids)))
 
     def _choice(self, algorithm: str) -> int:
         chosen = ALGORITHMS.get(algorithm)
@@ -110,11 +111,6 @@ class SeedExchange:
             raise UsageError("HG-066", message, fix="use general or scc-skip")
         return chosen
 
-    def _job(self, events: Events) -> Job:
-        board = make_board(self._names, events.cells)
-        sets = layout.make_sets(len(self.numbered.ids))
-        return Job(self.numbered.graph, self.index, fixed(events), board, sets)
-
     def _renumber(self, found: Deliveries) -> Routed:
         """From ids to the exchange's numbers, in ascending order within each event."""
         if self.numbered.same:
@@ -124,17 +120,17 @@ class SeedExchange:
         return Routed(found.offsets, numbers[np.lexsort((numbers, event))].astype(np.int32), found.counters)
 
 
-def _run(job: Job, algorithm: int, starts: Int32s) -> Deliveries:
+def _run(task: Task, algorithm: int, starts: Int32s) -> Deliveries:
     """As many events at a time as there is room for the results of."""
     from heliograph.kernels.seed_routing import route_events
 
     events = fixed(np.arange(len(starts)))
-    room = np.empty(max(len(job.graph.expressions), _RESULTS_AT_ONCE), np.int32)
+    room = np.empty(max(len(task.graph.expressions), _RESULTS_AT_ONCE), np.int32)
     offsets, counters = np.zeros(len(starts) + 1, np.int64), np.empty((len(starts), layout.COUNTERS), np.int64)
     parts, done = [room[:0]], 0
     while done < len(starts):
         part = Deliveries(np.zeros(len(starts) - done + 1, np.int64), room, counters[done:])
-        count = route_events(job, algorithm, events[done:], starts[done:], part)
+        count = route_events(task, algorithm, events[done:], starts[done:], part)
         parts.append(room[: part.offsets[count]].copy())
         offsets[done + 1 : done + count + 1] = offsets[done] + part.offsets[1 : count + 1]
         done += count

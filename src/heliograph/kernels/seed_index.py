@@ -15,12 +15,11 @@ import numpy as np
 
 from heliograph.kernels.bitmaps import first_bit
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.seed_layout import CALLS, HELD, RETURNED, TESTED, Job, Lists, SeedIndex, Set
+from heliograph.kernels.quick import accepted
+from heliograph.kernels.seed_layout import CALLS, HELD, RETURNED, TESTED, Lists, SeedIndex, Set, Task
 from heliograph.kernels.seed_sets import add
 from heliograph.kernels.targeting_layout import ALWAYS, LISTED, NUMBER, ODD, STRING, Cells, Int64s
-from heliograph.kernels.truth import holds
 
-FIRST_LANE = np.uint64(1)  # a board holds one event at a time: its numbers need no search
 _NONE, _63, _ALL = np.uint64(0), np.uint64(63), ~np.uint64(0)
 _KIND = np.uint8(0xFF ^ LISTED)
 
@@ -66,26 +65,26 @@ def _mark_stretch(index: SeedIndex, attribute: Any, number: Any, marked: Set) ->
 
 
 @kernel(inline=True)
-def next_entity(job: Job, least: Any, counts: Int64s) -> Any:
+def next_entity(task: Task, least: Any, counts: Int64s) -> Any:
     """getNextEntity(Q, n): the next valid node with an id not below n, or -1 (printed: 0, which is a node's id too)."""
     counts[CALLS] += 1
-    id = _next_candidate(job.lookup.always, job.sets.marked, np.int64(least))
+    id = _next_candidate(task.lookup.always, task.sets.marked, np.int64(least))
     while id >= 0:
-        if is_valid(job, id, counts):
+        if is_valid(task, id, counts):
             counts[RETURNED] += 1
             return id
-        id = _next_candidate(job.lookup.always, job.sets.marked, id + 1)
+        id = _next_candidate(task.lookup.always, task.sets.marked, id + 1)
     return id
 
 
 @kernel(inline=True)
-def is_valid(job: Job, id: Any, counts: Int64s) -> Any:
+def is_valid(task: Task, id: Any, counts: Int64s) -> Any:
     """match(Q, Ln)."""
-    expression = job.graph.expressions[id]
+    expression = task.graph.expressions[id]
     if expression == ALWAYS:
         return True
     counts[TESTED] += 1
-    if holds(job.events, job.board, expression, FIRST_LANE) == _NONE:
+    if accepted(task.job, expression, task.sets.lane[0]) == _NONE:
         return False
     counts[HELD] += 1
     return True

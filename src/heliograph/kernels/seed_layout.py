@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.kernels.board_layout import Board, Events
+from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
 DAG, DAG_SKIP, GENERAL, SCC_SKIP, INDEX_BFS, BFS = 0, 1, 2, 3, 4, 5
@@ -66,22 +66,25 @@ class SeedIndex(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The sets of one evaluation, empty between two, and room for a stack or a queue of ids."""
+    """The sets of one evaluation, empty between two, room for a stack or a queue of ids, and the event's lane.
+
+    64 events share a board: an event is evaluated by itself, but what is learnt from a board serves all of them.
+    """
 
     reachable: Set
     valid: Set
     result: Set
     marked: Set  # the candidates that the index has found for the event
     stack: Int32s
+    lane: Masks
 
 
-class Job(NamedTuple):
+class Task(NamedTuple):
     """What the algorithms see of an exchange and of the events."""
 
     graph: SeedGraph
     lookup: SeedIndex
-    events: Events
-    board: Board
+    job: Job
     sets: Sets
 
 
@@ -96,7 +99,7 @@ class Deliveries(NamedTuple):
 def make_sets(nodes: int) -> Sets:
     """Empty sets of ids below `nodes`."""
     reachable, valid, result, marked = (_make_set(nodes) for _ in range(4))
-    return Sets(reachable, valid, result, marked, np.empty(nodes + 1, np.int32))
+    return Sets(reachable, valid, result, marked, np.empty(nodes + 1, np.int32), np.zeros(1, np.uint64))
 
 
 def _make_set(nodes: int) -> Set:
