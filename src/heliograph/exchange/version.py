@@ -86,6 +86,11 @@ class Version:
         found[known[flags & PRESENT != 0]] = numbers[known[flags & PRESENT != 0]]
         return found
 
+    def name(self, number: int) -> str:
+        """The id of a node by its number."""
+        id: str = self.ledger.names.get(number)
+        return id
+
     def names(self, numbers: Int32s) -> Array:
         """The ids of nodes by their numbers."""
         return self.ledger.names.take(numbers)

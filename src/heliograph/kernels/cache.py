@@ -115,9 +115,9 @@ def warm() -> WarmReport:
     return WarmReport(cache_dir(), tuple(kernels), compiled, loaded, time.perf_counter_ns() - start)
 
 
-def is_warm() -> bool:
-    """Whether the largest kernels need not be compiled. Does not import Numba."""
-    return any(cache_dir().rglob("matching.verify-*.nbi"))
+def is_warm(name: str = "matching.verify") -> bool:
+    """Whether a kernel, one of the largest, need not be compiled. Does not import Numba."""
+    return any(cache_dir().rglob(f"{name}-*.nbi"))
 
 
 def status() -> Status:

@@ -18,7 +18,7 @@ from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.routing import expression_of
 from heliograph.kernels.routing_layout import Trail
-from heliograph.kernels.targeting_layout import ALWAYS
+from heliograph.kernels.targeting_layout import ALWAYS, NEVER
 from heliograph.kernels.targeting_types import GRAPH, NEW_INT32S, NEW_INT64S
 from heliograph.kernels.types import named
 
@@ -75,9 +75,9 @@ def is_willing(graph: Graph, job: Job, trail: Trail, node: Any) -> Any:
 
 @kernel(inline=True)
 def ask_alone(job: Job, trail: Trail, expression: Any) -> Any:
-    """Whether an expression accepts the one event on the board, counted; what accepts everything is not asked."""
-    if expression == ALWAYS:
-        return True
+    """Whether an expression accepts the one event on the board, counted; see `routing.ask`."""
+    if expression <= NEVER:
+        return expression == ALWAYS
     held = accepted(job, expression, _ONE) != _NONE
     trail.head[at.EVALUATED] += 1
     trail.head[at.HELD] += held

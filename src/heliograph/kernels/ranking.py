@@ -97,8 +97,8 @@ def _follow(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge
     elif not is_willing(graph, job, trail, target):
         return
     if ask_alone(job, trail, graph.edges[edge, of.EDGE_EXPRESSION]):
-        own = graph.edge_costs[edge] + graph.record_costs[record_of(graph, target)]
-        _push(ranks, target, label, edge, hops, ranks.costs[label] + own)
+        cost = ranks.costs[label] + graph.edge_costs[edge] + graph.record_costs[record_of(graph, target)]
+        _push(ranks, target, label, edge, hops, cost)
 
 
 @kernel()

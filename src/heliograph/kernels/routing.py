@@ -26,7 +26,7 @@ from heliograph.kernels.lanes import gather
 from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Walk
-from heliograph.kernels.targeting_layout import ALWAYS, Int32s, Int64s
+from heliograph.kernels.targeting_layout import ALWAYS, NEVER, Int32s, Int64s
 from heliograph.kernels.targeting_types import GRAPH, INT32S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
 from heliograph.kernels.types import NEW_INT32S, named
 
@@ -130,9 +130,9 @@ def _follow(graph: Graph, job: Job, edge: Any, lanes: Any, walk: Walk, tally: In
 
 @kernel(inline=True)
 def ask(job: Job, expression: Any, lanes: Any, tally: Int64s) -> Any:
-    """The lanes that an expression accepts, counted; what accepts everything is not asked."""
-    if expression == ALWAYS:
-        return lanes
+    """The lanes that an expression accepts, counted; what accepts everything or nothing is not asked."""
+    if expression <= NEVER:
+        return lanes if expression == ALWAYS else _NONE
     held = accepted(job, expression, lanes)
     tally[EVALUATED] += count_bits(lanes)
     tally[HELD] += count_bits(held)

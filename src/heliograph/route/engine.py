@@ -1,4 +1,4 @@
-"""The route engine: the exchange, its live changes, and the walk of each event.
+"""The route engine: the exchange, its live changes, and the way of each event.
 
 The laws: a publish sees one version of the exchange, whatever is added or removed meanwhile; the order of adding nodes
 and edges changes no result; adding and then removing restores every answer.
@@ -14,32 +14,40 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
+import numpy as np
 import pyarrow as pa
 
-from heliograph.baselines.exchange import Edge, Event, Exchange
-from heliograph.baselines.route_walk import Acceptance, Arrival, cheapest, fewest_hops
 from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError
+from heliograph.exchange.reading import Refusal, read_edges, read_nodes
+from heliograph.exchange.rows import Event
+from heliograph.exchange.store import Exchange
+from heliograph.exchange.version import Version
 from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
 from heliograph.route.events import Events, read_events
 from heliograph.route.explain import explain_route
 from heliograph.route.options import Choices, Options, check_match
-from heliograph.route.rows import Refusal, read_edges, read_nodes
-from heliograph.route.saving import load_graph, save_graph
+from heliograph.route.reaching import Reached
+from heliograph.route.reporting import with_paths, without_paths
+from heliograph.route.saving import load_exchange, save_exchange
+from heliograph.route.strategies import Batch, Strategy, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
-from heliograph.tables.cells import json_text
 from heliograph.tables.items import as_table, is_single
 
 
 class Route:
     """Routes events through an exchange of nodes and edges.
 
-    `match` compares label sets (superset, subset, intersects) in place of the nodes' targeting.
+    `match` compares label sets (superset, subset, intersects) in place of the nodes' targeting. `algorithm` is one of
+    `strategies.ALGORITHMS`; by default small jobs are walked in plain Python and large ones by the kernels.
     """
 
-    def __init__(self, nodes: Any = None, edges: Any = None, *, match: str | None = None) -> None:
+    def __init__(
+        self, nodes: Any = None, edges: Any = None, *, match: str | None = None, algorithm: str = "auto"
+    ) -> None:
         self.match = check_match(match)
-        self._graph = Exchange()
-        self._lock = threading.Lock()
+        self._strategy: Strategy = strategy(algorithm)
+        self._exchange = Exchange(self.match)
+        self._lock = threading.Lock()  # of the total
         self._total = Stats()
         self.rejected = Rejections()
         """What was refused of the nodes and edges given to the constructor."""
@@ -51,28 +59,26 @@ class Route:
 
     def add_nodes(self, items: Any) -> Receipt:
         """Adds nodes, or replaces those of the same id."""
-        started = time.perf_counter_ns()
-        read = read_nodes(items)
-        with self._changing(started) as graph:
-            graph.put_nodes(read.nodes)
-            graph.put_nodes(read.broken)
-        return _receipt(is_single(items), len(read.nodes), read.unread, read.refusals)
+        with self._changing() as exchange:
+            read = read_nodes(items, exchange.targeting, self.match)
+            exchange.put_nodes(read.rows)
+            exchange.put_nodes(read.broken)
+        return _receipt(is_single(items), len(read.rows), read.unread, read.refusals)
 
     def add_edges(self, items: Any) -> Receipt:
         """Adds edges, or replaces those of the same edge_id, or of the same ends where they have none."""
-        started = time.perf_counter_ns()
-        read = read_edges(items)
-        with self._changing(started) as graph:
-            graph.put_edges(read.edges)
-        return _receipt(is_single(items), len(read.edges), read.unread, read.refusals)
+        with self._changing() as exchange:
+            read = read_edges(items, exchange.targeting)
+            exchange.put_edges(read.rows)
+        return _receipt(is_single(items), len(read.rows), read.unread, read.refusals)
 
     def remove_nodes(self, ids: Any) -> Receipt:
         """Removes nodes by id, one or several, with all their edges."""
-        names = _names(ids)
-        with self._changing() as graph:
-            known = [id for id in dict.fromkeys(names) if id in graph.nodes]
-            graph.drop_nodes(known)
-        refusals = [_refusal(_no_node(id), id) for id in dict.fromkeys(names) if id not in set(known)]
+        names = list(dict.fromkeys(_names(ids)))
+        with self._changing() as exchange:
+            known = [id for id in names if exchange.current.number(id) >= 0]
+            exchange.drop_nodes(known)
+        refusals = [_refusal(_no_node(id), id) for id in names if id not in set(known)]
         return _receipt(isinstance(ids, str), len(known), [], refusals)
 
     def remove_edges(self, items: Any) -> Receipt:
@@ -82,10 +88,10 @@ class Route:
         rows = zip(*(read.table.column(name).to_pylist() for name in ("source", "target", "edge_id")), strict=True)
         refusals: list[Refusal] = []
         accepted = 0
-        with self._changing() as graph:
+        with self._changing() as exchange:
             for source, target, id in rows:
-                found = _find_edges(graph, source, target, id or None)
-                graph.drop_edges(found)
+                found = _find_edges(exchange, source, target, id or None)
+                exchange.drop_edges(found)
                 accepted += len(found)
                 if not found:
                     refusals.append(_no_edge(source, target, id or None))
@@ -95,26 +101,13 @@ class Route:
     unsubscribe = remove_nodes
 
     @contextmanager
-    def _changing(self, started: int | None = None) -> Iterator[Exchange]:
-        """The exchange to change: a copy of it if a publish is using the present version."""
-        began = time.perf_counter_ns() if started is None else started
+    def _changing(self) -> Iterator[Exchange]:
+        """The exchange, for whoever may change it now."""
+        began = time.perf_counter_ns()
+        with self._exchange.writing:
+            yield self._exchange
         with self._lock:
-            if self._graph.readers:
-                self._graph = self._graph.copy()
-            yield self._graph
             self._total += Stats(load_ns=time.perf_counter_ns() - began)
-
-    @contextmanager
-    def _version(self) -> Iterator[Exchange]:
-        """The present version, which no change touches until it is released."""
-        with self._lock:
-            graph = self._graph
-            graph.readers += 1
-        try:
-            yield graph
-        finally:
-            with self._lock:
-                graph.readers -= 1
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -123,39 +116,63 @@ class Route:
         chosen = Options(**options)
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
-        parsed = time.perf_counter_ns()
-        with self._version() as graph:
-            result = _route_all(graph, read, chosen, self.match)
+        with self._exchange.reading() as version:
+            batch, rejected = self._batch(version, read)
+            parsed = time.perf_counter_ns()
+            report = with_paths if chosen.alone else without_paths
+            made = report(self._strategy, batch, chosen)
         stats = Stats(
-            subscriptions=len(graph.nodes),
+            subscriptions=len(version),
             publications=len(read),
-            rejected=len(result.rejected),
+            rejected=len(rejected),
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        result = Notifications(result.items, result.rejected, result.stats + stats)
+        result = Notifications.of_columns(made.table, made.size, rejected, made.stats + stats)
         with self._lock:
             self._total += result.stats
         return result
+
+    def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
+        """The events, ready to start; those of unknown publishers are refused."""
+        batch = Batch(version, read, self._strategy.encodes)
+        unknown = [_unknown(read, row) for row in np.flatnonzero(batch.starts < 0).tolist()]
+        return batch, Rejections([*read.rejected, *unknown])
 
     def route(self, publisher: str, attributes: Any, **options: Unpack[Choices]) -> Notifications:
         """Which nodes one event reaches; its event_id is `event`."""
         return self.publish({"event_id": "event", "publisher": publisher, "attributes": attributes}, **options)
 
+    def stream(self, event: Any, *, subscribers_only: bool = False, hops: int | None = None) -> Iterator[Notification]:
+        """The nodes that one event reaches, as they are found: the first before the walk has ended.
+
+        Raises for a bad event. The exchange is seen as it is when the first one is taken.
+        """
+        options = Options(subscribers_only=subscribers_only, hops=hops)
+        read = read_events(event, self.match is not None)
+        with self._exchange.reading() as version:
+            batch = Batch(version, read, self._strategy.encodes)
+            id = self._one_event(version, read).id
+            for node in self._strategy.stream(batch, 0, options):
+                yield Notification(version.name(node), None, id, "route", "+")
+
     def explain(self, node_id: str, event: Any) -> Explanation:
         """The path by which an event reaches a node, or what stops it."""
-        with self._version() as graph:
-            return explain_route(graph, self._one_event(graph, event), node_id, self.match)
+        read = read_events(event, self.match is not None)
+        with self._exchange.reading() as version:
+            return explain_route(version, self._one_event(version, read), node_id, self.match)
 
-    def _one_event(self, graph: Exchange, item: Any) -> Event:
-        read = read_events(item, self.match is not None)
+    def _one_event(self, version: Version, read: Events) -> Event:
+        """The first event; raises what is wrong with it."""
         if read.errors:
             raise read.errors[0]
         if not len(read):
             rejected = read.rejected[0] if read.rejected else Rejected(None, None, "HG-640", "no event was given")
             raise TableError(rejected.code, rejected.message)
-        _check_publisher(graph, read.event(0))
-        return read.event(0)
+        event = read.event(0)
+        if version.number(event.publisher) < 0:
+            raise _unknown_publisher(event.id, event.publisher)
+        return event
 
     def what_if(self, changes: Any, events: Any) -> pa.Table:
         """Deliveries that the changes would add or take away: event_id, node_id, before, after.
@@ -171,82 +188,45 @@ class Route:
         """As `what_if`, with the refused changes and events beside the table."""
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
-        parsed = time.perf_counter_ns()
-        with self._version() as graph:
-            found = compare_versions(graph, changes, read, self.match)
+        with self._exchange.reading() as version:
+            parsed = time.perf_counter_ns()
+            found = compare_versions(version, changes, read, self.match, self._reach)
         spent = time.perf_counter_ns() - parsed
         return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
+
+    def _reach(self, version: Version, events: Events) -> Reached:
+        return self._strategy.reach(Batch(version, events, self._strategy.encodes), False)
 
     # --- measurements and storage -------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
         """The sum over all calls so far; `subscriptions` are the nodes now."""
-        with self._lock:
-            return self._total + Stats(subscriptions=len(self._graph.nodes))
+        with self._exchange.reading() as version, self._lock:
+            return self._total + Stats(subscriptions=len(version))
 
     def save(self, path: str | Path) -> None:
         """Saves the exchange; see `storage`."""
-        with self._version() as graph:
-            save_graph(path, graph, self.match)
+        with self._exchange.reading() as version:
+            save_exchange(path, version)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, *, algorithm: str = "auto") -> Self:
         """Opens a saved exchange."""
-        graph, match = load_graph(path)
-        engine = cls(match=match)
-        engine._graph = graph
+        exchange = load_exchange(path)
+        engine = cls(match=exchange.match, algorithm=algorithm)
+        engine._exchange = exchange
         return engine
 
 
-def _route_all(graph: Exchange, read: Events, options: Options, match: str | None) -> Notifications:
-    """Each event's notifications, one event after the other."""
-    items: list[Notification] = []
-    rejected = list(read.rejected)
-    counts = Stats()
-    for event in read:
-        try:
-            _check_publisher(graph, event)
-        except PublicationError as error:
-            rejected.append(Rejected.of(error, read.source, event.id))
-            continue
-        acceptance = Acceptance(event, match)
-        found = _found(graph, event, acceptance, options)
-        kept = found[: options.limit] if options.limit is not None else found
-        items += [_notification(event, arrival, options) for arrival in kept]
-        counts += _counts(acceptance, len(kept), len(found) - len(kept))
-    return Notifications(tuple(items), Rejections(rejected), counts)
+def _unknown(read: Events, row: int) -> Rejected:
+    id, publisher = read.ids[row].as_py(), read.publishers[row].as_py()
+    return Rejected.of(_unknown_publisher(id, publisher), read.source, id)
 
 
-def _found(graph: Exchange, event: Event, acceptance: Acceptance, options: Options) -> list[Arrival]:
-    """The results of one event in the order in which they are reported."""
-    walk = cheapest if options.rank else fewest_hops
-    arrivals = walk(graph, event.publisher, acceptance, options.hops).values()
-    wanted = [arrival for arrival in arrivals if not (options.subscribers_only and arrival.node.id in graph.out)]
-    if options.rank:
-        return sorted(wanted, key=lambda arrival: (arrival.cost, arrival.node.id))
-    return sorted(wanted, key=lambda arrival: graph.rank(arrival.node))
-
-
-def _notification(event: Event, arrival: Arrival, options: Options) -> Notification:
-    evidence = json_text({"path": arrival.path(), "cost": arrival.cost}) if options.evidence else None
-    return Notification(arrival.node.id, None, event.id, "route", "+", None, evidence)
-
-
-def _counts(acceptance: Acceptance, kept: int, cut: int) -> Stats:
-    return Stats(
-        notifications=kept,
-        candidates=acceptance.candidates,
-        verified=acceptance.verified,
-        truncated=cut,
-        complete=cut == 0,
-    )
-
-
-def _check_publisher(graph: Exchange, event: Event) -> None:
-    if event.publisher not in graph.nodes:
-        message = f"the publisher {event.publisher!r} is neither a node nor an end of an edge"
-        fix = "add it to the nodes, or check its name"
-        raise PublicationError("HG-643", message, place=Place(item=event.id), fix=fix)
+def _unknown_publisher(id: str, publisher: str) -> PublicationError:
+    message = f"the publisher {publisher!r} is neither a node nor an end of an edge"
+    fix = "add it to the nodes, or check its name"
+    return PublicationError("HG-643", message, place=Place(item=id), fix=fix)
 
 
 def _names(ids: Any) -> list[str]:
@@ -265,12 +245,16 @@ def _with_ids(items: Any) -> Any:
     return {"edge_id": items} if isinstance(items, str) else items
 
 
-def _find_edges(graph: Exchange, source: str | None, target: str | None, id: str | None) -> list[Edge]:
+def _find_edges(exchange: Exchange, source: str | None, target: str | None, id: str | None) -> list[int]:
     """The edges with this id, or with these ends, or with both where both are given."""
+    version = exchange.current
     if id is None:
-        return graph.between(source or "", target or "")
-    known = graph.by_id.get(id)
-    return [known] if known and source in (None, known.source) and target in (None, known.target) else []
+        return version.between_numbers(version.number(source or ""), version.number(target or ""))
+    number = exchange.edge_number(id)
+    if number < 0:
+        return []
+    edge = version.edge(number)
+    return [number] if source in (None, edge.source) and target in (None, edge.target) else []
 
 
 def _no_node(id: str) -> SubscriptionError:

@@ -39,6 +39,11 @@ class Options:
         """Whether results carry their path; ranking implies it."""
         return self.paths or self.rank is not None
 
+    @property
+    def alone(self) -> bool:
+        """Whether each event has to walk by itself: for its paths, or to count their edges."""
+        return self.evidence or self.hops is not None
+
 
 def check_match(match: Any) -> str | None:
     """The comparison of labels, by name."""

@@ -5,6 +5,7 @@ Events of one publisher with the same attributes are routed once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from heliograph.exchange.version import Version
 from heliograph.index.arrays import fixed, ragged
+from heliograph.kernels.exchange_layout import FLAGS, LISTED_NODE, PLACE
 from heliograph.kernels.routing_layout import Walk, make_walk
 from heliograph.kernels.targeting_layout import Cells, Int32s, Int64s
 from heliograph.route.events import Events
@@ -47,15 +49,47 @@ def _within(sizes: Int64s) -> Int64s:
     return counted
 
 
+def joined(parts: list[Reached]) -> Reached:
+    """Several batches as one."""
+    sizes = [np.diff(part.offsets) for part in parts]
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]))))
+    nodes = np.concatenate([np.zeros(0, np.int32), *(part.nodes for part in parts)])
+    return Reached(offsets, nodes, sum(part.candidates for part in parts), sum(part.verified for part in parts))
+
+
+def in_order(version: Version, nodes: Sequence[int] | Int32s) -> Int32s:
+    """Nodes in the order of reporting."""
+    numbers = np.asarray(nodes, np.int32)
+    return numbers[np.argsort(places_of(version, numbers), kind="stable")]
+
+
+def reported(version: Version, found: Reached, ends_only: bool) -> Reached:
+    """What was found in any order, in the order of reporting; with `ends_only` without nodes that edges leave."""
+    events, nodes = found.events(), found.nodes
+    order = np.lexsort((places_of(version, nodes), events))
+    if ends_only:
+        ends = {node: not version.out_numbers(node) for node in np.unique(nodes).tolist()}
+        order = order[[ends[node] for node in nodes[order].tolist()]]
+    sizes = np.bincount(events[order], minlength=len(found.offsets) - 1)
+    return found._replace(offsets=np.concatenate(([0], np.cumsum(sizes))), nodes=nodes[order])
+
+
+def places_of(version: Version, numbers: Int32s) -> Int64s:
+    """Where nodes stand in the order of reporting."""
+    records = version.graph.records[version.records_of(numbers)]
+    loose = records[:, FLAGS] & LISTED_NODE == 0
+    places: Int64s = records[:, PLACE] + loose * np.int64(version.graph.listed_count)
+    return places
+
+
 class Evaluator:
     """Routes batches through versions of an exchange. Any number of threads may route at once, each in its own room."""
 
     def __init__(self) -> None:
         self._rooms: list[tuple[Room, Walk]] = []
 
-    def reach(self, version: Version, events: Events, starts: Int32s, ends_only: bool) -> Reached:
+    def reach(self, version: Version, events: Events, cells: Cells, starts: Int32s, ends_only: bool) -> Reached:
         """Whom each event reaches from its start; nobody where that is -1."""
-        cells = events.encode(version.targeting.names)
         first, twin = _distinct(events, starts)
         if len(first) < len(starts):
             cells, starts = take_cells(cells, first), starts[first]
