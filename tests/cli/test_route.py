@@ -48,6 +48,13 @@ def test_an_id_may_come_again_on_a_pipe_but_not_in_files(run: Run, exchange: lis
     assert (found.refused[0]["source"], found.refused[0]["item"]) == ("2.csv", "e2")
 
 
+def test_algorithms_agree(run: Run, exchange: list[str]) -> None:
+    events = save(EVENTS, "v.csv")
+    assert run("route", *exchange, "--events", events, "--algorithm", "walk").pairs == REACHED
+    guessed = run("route", *exchange, "--events", events, "--algorithm", "guess")
+    assert (guessed.code, "scc-skip" in guessed.err) == (2, True)
+
+
 def test_subscribers_only(run: Run, exchange: list[str]) -> None:
     found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--subscribers-only")
     assert found.pairs == [("Adv", "e1"), ("Ad2", "e1"), ("Ad2", "e2")]

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.exchange import Event, Exchange, Node
-from heliograph.baselines.route_walk import Acceptance, cheapest, fewest_hops
 from heliograph.errors import PredicateError, PublicationError, SubscriptionError, TableError, UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA
 from heliograph.route import Route
-from heliograph.syntax.predicate_truth import Attributes
 from tests.route.exchanges import Case, event, exchanges, reached, values
 
 CHAIN = [("p", "a"), ("a", "b"), ("b", "c")]
@@ -317,14 +314,6 @@ def test_a_deep_exchange_needs_no_recursion() -> None:
     found = Route(edges=links).route("0", {}, rank="cost", limit=1)
     assert (found[0].proof["cost"], found.stats.truncated) == (1.0, 4_999)
     assert Route(edges=links).explain("5000", event("0", 1)).matched
-
-
-def test_the_walk_stands_alone() -> None:
-    """The plain walk serves as an oracle without the engine around it."""
-    graph = Exchange()
-    graph.put_nodes([Node("p"), Node("a")])
-    acceptance = Acceptance(Event("e", "p", Attributes({})))
-    assert fewest_hops(graph, "p", acceptance) == cheapest(graph, "p", acceptance) == {}
 
 
 # --- one bad item raises, several are reported ------------------------------------------------------------------

@@ -63,15 +63,37 @@ def test_what_never_holds_does_not_hold(form: Predicate, event: dict[str, Any]) 
         "NOT (TRUE OR a = 1)",
         "NOT NOT FALSE",
         "NOT (NULL AND NOT FALSE)",
+        "a = 1 AND b = 2 AND NOT (a = 1 AND b = 2)",
+        "a = 1 AND NOT (b = 2 OR a = 1)",
+        "a IS NULL AND a = 1",
+        "a IS NULL AND NOT a = 1",
+        "a IS NULL AND a.b IN (1, 2)",
+        "a IS NULL AND NOT a.b LIKE 'x%'",
+        "a IS NULL AND a.b IS NOT NULL",
+        "b < a AND a IS NULL",
+        "a AND a IS NULL",
     ],
 )
 def test_never_holds(text: str) -> None:
     assert never_holds(parse_predicate(text))
 
 
-@pytest.mark.parametrize("text", ["a = 1 AND a = 2", "a > 5 AND a < 3", "NOT a = 1", "a", "NOT (a = 1 AND b = 2)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1 AND a = 2",
+        "a > 5 AND a < 3",
+        "NOT a = 1",
+        "a",
+        "NOT (a = 1 AND b = 2)",
+        "a = 1 AND NOT (a = 1 AND b = 2)",
+        "a IS NULL AND NOT a = b",
+        "a.b IS NULL AND a = 1",
+        "a IS NULL AND (a = 1 OR b = 1)",
+    ],
+)
 def test_may_hold(text: str) -> None:
-    """On a list, two values can be met at once."""
+    """On a list, two values can be met at once; and a missing value is no element of a list."""
     assert not never_holds(parse_predicate(text))
 
 

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from heliograph.tables.reads import Read
 
 RESULTS = "Results"
+AlgorithmOption = Annotated[
+    str,
+    typer.Option(
+        "--algorithm",
+        metavar="A",
+        help="How to route, with the same answer: auto, lanes, walk, or one of the seed's dag, dag-skip, general, "
+        "scc-skip, index-bfs, bfs.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,7 @@ class RouteOptions:
             rich_help_panel=RESULTS,
         ),
     ] = None
+    algorithm: AlgorithmOption = "auto"
 
 
 @takes(RouteOptions)
@@ -115,7 +125,7 @@ def route_command(options: RouteOptions) -> int:
         return _what_if(options, options.what_if)
     chosen = options.results
     with Run(options.output) as run:
-        engine = load_route(options.exchange, read_exchange(options.exchange, run), run)
+        engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         batches = read_events(options.events, run)
         run.publish_all(
             "events",
@@ -149,12 +159,12 @@ def read_exchange(exchange: Exchange, run: Run) -> Tables:
         return Tables(nodes, run.whole("--edges", "edges", exchange.edges))
 
 
-def load_route(exchange: Exchange, tables: Tables, run: Run) -> Route:
+def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "auto") -> Route:
     """An engine over the exchange."""
     from heliograph.route import Route
 
     with run.loading():
-        engine = Route(match=exchange.match)
+        engine = Route(match=exchange.match, algorithm=algorithm)
         run.reject(engine.add_nodes(tables.nodes).rejected, tables.nodes.source)
         run.reject(engine.add_edges(tables.edges).rejected, tables.edges.source)
         run.subscribed(engine.stats().subscriptions)
@@ -165,7 +175,7 @@ def _what_if(options: RouteOptions, changes: str) -> int:
     from heliograph.cli.run import Run
 
     with Run(options.output, "what_if") as run:
-        engine = load_route(options.exchange, read_exchange(options.exchange, run), run)
+        engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         proposed = run.whole("--what-if", "changes", changes)
         events = run.whole("--events", "events", options.events)
         found = engine.compare(proposed, events)
