@@ -70,6 +70,10 @@ class Exchange:
         graph = self._graph(np.array(numbers, np.int32))
         return graph, targeting, targeting.compiled(targeting.snapshot())
 
+    def seed(self, order: str = "numbered") -> SeedExchange:
+        graph, _, compiled = self.compile()
+        return SeedExchange(graph, compiled, order)
+
     def case(self, seed: SeedExchange, event: int) -> Case:
         """What the plain twin works on: the graph under the seed's ids."""
         ids = seed.numbered.ids

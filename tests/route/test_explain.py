@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, PublicationError
 from heliograph.route import Route
-from tests.route.exchanges import NAMES, Case, event, exchanges, reached, values
+from tests.route.exchanges import NAMES, Case, event, exchanges, reached, valid_graph, values
 
 NODES = [("net", "topic = 'Sports' AND age > 30"), ("adv", "age < 60"), ("far", None)]
 EDGES: list[Any] = [
@@ -85,6 +87,105 @@ def test_labels() -> None:
     nodes = [{"node_id": "a", "labels": ["B", "A"]}]
     explanation = Route(nodes, [("pub", "a")], match="subset").explain("a", visit(labels=["C"]))
     assert explanation.failed == "node a: its labels {A, B} against the event's {C} fail subset"
+
+
+# --- the cut ----------------------------------------------------------------------------------------------------
+
+
+def test_the_cut_names_every_refusal() -> None:
+    nodes = [("net", "age > 30"), ("adv", "age < 20 OR age > 60")]
+    edges: list[Any] = [
+        ("pub", "net"),
+        ("pub", "mid"),
+        {"source": "mid", "target": "adv", "edge_id": "direct", "targeting": "device = 'tv'"},
+        {"source": "mid", "target": "adv", "edge_id": "other"},
+        ("adv", "far"),
+        ("net", "far"),
+        {"source": "mid", "target": "aside", "targeting": "FALSE"},
+    ]
+    explanation = Route(nodes, edges).explain("far", visit(age=25))
+    assert explanation.evidence == {
+        "cut": [
+            {"node": "net", "failed": "age > 30 (age is 25)", "after": ["pub"]},
+            {"node": "adv", "failed": "age < 20 (age is 25); and age > 60 (age is 25)", "after": ["pub", "mid"]},
+            {
+                "edge": ["mid", "adv", "direct"],
+                "failed": "device = 'tv' (device is \"mobile\")",
+                "after": ["pub", "mid"],
+            },
+        ]
+    }
+    assert explanation.failed == "node net: age > 30 (age is 25)"
+    assert explanation.summary.endswith("every other way is stopped by node adv")
+
+
+def test_a_long_cut_says_how_much_is_left_out() -> None:
+    nodes = [(f"n{number}", "FALSE") for number in range(150)]
+    edges = [("pub", name) for name, _ in nodes] + [(name, "goal") for name, _ in nodes]
+    evidence = Route(nodes, edges).explain("goal", visit()).evidence
+    assert (len(evidence["cut"]), evidence["more"]) == (100, 50)
+    assert evidence["cut"][99] == {"node": "n99", "failed": "FALSE holds for no event", "after": ["pub"]}
+
+
+def test_a_refused_row_is_in_the_cut() -> None:
+    explanation = Route([("a", "x ="), ("b",)], [("pub", "a"), ("a", "b")]).explain("b", visit())
+    assert explanation.evidence["cut"][0]["failed"] == "its row was rejected (HG-451), so it accepts nothing"
+
+
+def test_without_a_path_the_cut_is_empty() -> None:
+    explanation = Route(NODES, EDGES).explain("isle", visit())
+    assert explanation.evidence == {"cut": []}
+    assert Route(NODES, EDGES).explain("nobody", visit()).evidence is None
+
+
+def test_the_start_is_in_the_cut_only_of_itself() -> None:
+    engine = Route([("pub", "FALSE"), ("b", "FALSE")], [("pub", "a"), ("a", "pub"), ("a", "b")])
+    assert [member["node"] for member in engine.explain("b", visit()).evidence["cut"]] == ["b"]
+    assert engine.explain("pub", visit()).evidence["cut"] == [
+        {"node": "pub", "failed": "FALSE holds for no event", "after": ["pub", "a"]}
+    ]
+
+
+def opened(exchange: Case, cut: list[dict[str, Any]], members: bool) -> Route:
+    """The exchange with everything in the cut accepting, or everything that is not."""
+    nodes = {member["node"] for member in cut if "node" in member}
+    edges = {member["edge"][2] for member in cut if "edge" in member}
+    return Route(
+        [{**node, "targeting": None} if (node["node_id"] in nodes) is members else node for node in exchange.nodes],
+        [{**edge, "targeting": None} if (edge["edge_id"] in edges) is members else edge for edge in exchange.edges],
+    )
+
+
+@settings(max_examples=300)
+@given(exchanges, values, st.sampled_from(NAMES))
+def test_the_cut_is_one(case: Case, x: int | None, goal: str) -> None:
+    """What is outside of it never suffices; all of it together brings the event on, to where the goal can be reached."""
+    exchange = Case(case.nodes, [{**edge, "edge_id": f"e{number}"} for number, edge in enumerate(case.edges)])
+    one = event(exchange.edges[0]["source"], x)
+    engine = Route(exchange.nodes, exchange.edges)
+    explanation = engine.explain(goal, one)
+    graph = nx.DiGraph((edge["source"], edge["target"]) for edge in exchange.edges)
+    if explanation.matched or goal not in exchange.ends():
+        return
+    cut = explanation.evidence["cut"]
+    assert goal not in reached(opened(exchange, cut, members=False).publish(one))
+    new = set(reached(opened(exchange, cut, members=True).publish(one))) - set(reached(engine.publish(one)))
+    assert bool(cut) == any(goal in (name, *nx.descendants(graph, name)) for name in new)
+
+
+@given(exchanges, values, st.sampled_from(NAMES))
+def test_ways_to_the_cut_are_valid(case: Case, x: int | None, goal: str) -> None:
+    engine = Route(case.nodes, case.edges)
+    one = event(case.edges[0]["source"], x)
+    explanation = engine.explain(goal, one)
+    graph = valid_graph(case, one["publisher"], x)
+    for member in [] if explanation.matched or explanation.evidence is None else explanation.evidence["cut"]:
+        steps = ["start", *member["after"][1:]]
+        assert member["after"][0] == one["publisher"]
+        assert all(graph.has_edge(*step) for step in pairwise(steps))
+
+
+# --- bad questions ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

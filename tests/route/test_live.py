@@ -109,7 +109,7 @@ def test_removing_a_node_removes_its_edges() -> None:
 
 def test_a_version_in_use_is_not_changed() -> None:
     engine = Route([("a",)], [("p", "a")])
-    with engine._version() as old:
+    with engine._exchange.reading() as old:
         engine.remove_nodes("a")
         engine.add_edges(("p", "b"))
         assert list(old.nodes) == ["a", "p"]

@@ -24,6 +24,7 @@ from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks, P
 Bools = npt.NDArray[np.bool_]
 _NO_LIST, _WORDS, _RANGES, _PRESENT = 0, 1, 2, 3
 _OWN_WEIGHTS = np.array([np.inf, 0.0, 0.0, 1.0])  # of each kind, besides those of its words or ranges
+_PAIR_OPS = tuple(range(code.PAIR_EQ, code.PAIR_GE + 1))
 _RANGE_OPS = (code.NUMBER_EQ, code.NUMBER_GE, code.NUMBER_LE, code.NUMBER_BETWEEN, code.NUMBER_IN)
 
 
@@ -132,8 +133,9 @@ def _read_tests(programs: Programs) -> _Tests:
     kind = np.full(len(op), _PRESENT, np.int8)
     kind[np.isin(op, _RANGE_OPS) & ~negative] = _RANGES
     kind[np.isin(op, (code.WORD_EQ, code.WORD_IN)) & ~negative] = _WORDS
-    unlisted = np.isin(op, (code.AND, code.OR, code.WORDS_WITHIN, code.SLOW)) | ((op == code.IS_NULL) & ~negative)
-    kind[unlisted] = _NO_LIST
+    kind[np.isin(op, (code.AND, code.OR, code.WORDS_WITHIN, code.SLOW))] = _NO_LIST
+    kind[(op == code.IS_NULL) & ~negative] = _NO_LIST
+    kind[np.isin(op, _PAIR_OPS) & negative] = _NO_LIST  # an empty list makes it false without the other attribute
     return _Tests(op, negative, word >> code.ATTRIBUTE_SHIFT, operand, kind)
 
 

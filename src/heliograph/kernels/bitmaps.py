@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.cpython.unsafe import numbers as _numbers
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.targeting_layout import Masks
 
+trailing_zeros: Any = _numbers.trailing_zeros
 _ONE, _NONE, _ALL = np.uint64(1), np.uint64(0), ~np.uint64(0)
 _6, _63 = np.uint64(6), np.uint64(63)
 _PAIRS, _NIBBLES, _BYTES = (

@@ -72,7 +72,7 @@ class Walker:
         return Asked(deliveries, *_counts(trail))
 
     def cheapest(self, journey: Journey, limit: int | None = None) -> Asked:
-        """Every node reached, by a path of least cost, cheapest first; at least the first `limit` and all their ties."""
+        """Every node reached, by a cheapest path, cheapest first; at least the first `limit` and all their ties."""
         from heliograph.kernels.ranking import rank
 
         room, trail, job = self._begin(journey)

@@ -97,7 +97,7 @@ def notifications(
     columns = [
         version.names(nodes),
         pa.nulls(size, text),
-        events.ids.take(pa.array(rows)),
+        events.ids.take(rows),
         pa.repeat("route", size),
         pa.repeat("+", size),
         pa.nulls(size, pa.timestamp("us", tz="UTC")),

@@ -1,7 +1,7 @@
 """How events are routed: in plain Python while there is little to do, by the kernels as soon as they pay.
 
-A small job ends in milliseconds and loads no kernel. The law: all ways give the same answers in the same order; of paths
-that are as short, or as cheap, they may give different ones.
+A small job ends in milliseconds and loads no kernel. The law: all ways give the same answers in the same order; of
+paths that are as short, or as cheap, they may give different ones.
 """
 
 from __future__ import annotations

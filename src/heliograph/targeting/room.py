@@ -6,6 +6,8 @@ expressions at a time.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,5 +44,5 @@ class Room:
 
 
 def _fits(board: Board, compiled: Compiled, cells: Cells) -> bool:
-    parts = board.slots, board.rows, board.cells, board.words
+    parts: tuple[Any, ...] = board.slots, board.rows, board.cells, board.words
     return all(len(part) >= size for part, size in zip(parts, board_sizes(compiled.names, cells), strict=True))
