@@ -159,7 +159,7 @@ def opened(exchange: Case, cut: list[dict[str, Any]], members: bool) -> Route:
 @settings(max_examples=300)
 @given(exchanges, values, st.sampled_from(NAMES))
 def test_the_cut_is_one(case: Case, x: int | None, goal: str) -> None:
-    """What is outside of it never suffices; all of it together brings the event on, to where the goal can be reached."""
+    """What is outside of it never suffices; all of it together brings the event on, towards the goal."""
     exchange = Case(case.nodes, [{**edge, "edge_id": f"e{number}"} for number, edge in enumerate(case.edges)])
     one = event(exchange.edges[0]["source"], x)
     engine = Route(exchange.nodes, exchange.edges)

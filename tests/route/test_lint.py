@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from heliograph.exchange.rows import Edge, Node
+from heliograph.exchange.store import Exchange
 from heliograph.route import Route
 from heliograph.route.lint import lint_route
-from tests.route.exchanges import Case, event, exchanges, reached
+from heliograph.route.never import doubtful_expressions, never_accepts
+from heliograph.syntax.predicate_form import Predicate
+from heliograph.syntax.predicate_never import never_holds
+from heliograph.syntax.predicate_truth import Attributes, accepts
+from heliograph.syntax.predicates import parse_predicate
+from tests.route.exchanges import TARGETING, Case, event, exchanges, reached
+from tests.syntax.predicate_strategies import events, predicates
 
 
 def findings(nodes: Any, edges: Any) -> list[tuple[str, str, str | None]]:
@@ -71,3 +82,82 @@ def test_what_is_unreachable_is_never_reached(exchange: Case) -> None:
     events = [event(name, x, f"{name}{x}") for name in publishers for x in (1, 2, None)]
     delivered = set(reached(engine.publish(events)))
     assert not delivered & {row["subject_id"] for row in found if row["code"] == "HG-701"}
+
+
+@given(exchanges)
+def test_networkx_finds_the_same_unreachable_nodes(exchange: Case) -> None:
+    found = lint_route(exchange.nodes, exchange.edges).to_pylist()
+    closed = {node["node_id"] for node in exchange.nodes if not TARGETING[node["targeting"]]}
+    entered = {edge["target"] for edge in exchange.edges}
+    graph = nx.DiGraph()
+    graph.add_nodes_from(exchange.ends())
+    passable = [edge for edge in exchange.edges if TARGETING[edge["targeting"]] and edge["target"] not in closed]
+    graph.add_edges_from((edge["source"], edge["target"]) for edge in passable)
+    publishers = (exchange.ends() - entered) or exchange.ends()
+    from_publishers = {end for name in publishers for end in nx.descendants(graph, name)}
+    loops = {
+        name for name in publishers if any(name in nx.descendants(graph, end) or name == end for end in graph[name])
+    }
+    unreachable = entered - closed - from_publishers - loops
+    assert {row["subject_id"] for row in found if row["code"] == "HG-701"} == unreachable
+
+
+def test_edges_are_named_with_their_ids() -> None:
+    edges = [
+        {"source": "p", "target": "a", "edge_id": "first", "targeting": "x IS NULL AND x = 1"},
+        {"source": "a", "target": "a"},
+        {"source": "q", "target": "p", "targeting": "FALSE"},
+    ]
+    assert findings([("p",)], edges) == [
+        ("p → a (first)", "HG-702", "a"),
+        ("q → p", "HG-702", "p"),
+        ("p", "HG-701", "q"),
+        ("a", "HG-701", "p"),
+        ("p → a (first)", "HG-703", "a"),
+        ("a → a", "HG-703", "a"),
+        ("q → p", "HG-703", "q"),
+    ]
+
+
+@pytest.mark.parametrize("length", [10, 3_000])
+def test_chains_and_stars_are_followed(length: int) -> None:
+    """A long chain is walked node by node, a star as a whole; behind what never holds nothing is reached."""
+    chain = [(f"c{number}", f"c{number + 1}") for number in range(length)]
+    star = [("c0", f"s{number}") for number in range(length)] + [(f"s{number}", "end") for number in range(length)]
+    nodes = [{"node_id": name} for name in dict.fromkeys(end for edge in (*chain, *star) for end in edge)]
+    assert findings(nodes, [*chain, *star]) == []
+    closed = [{**node, "targeting": "FALSE"} if node["node_id"] == "c5" else node for node in nodes]
+    found = findings(closed, [*chain, *star])
+    assert [row for row in found if row[1] == "HG-702"] == [("c5", "HG-702", None)]
+    assert [row[0] for row in found if row[1] == "HG-701"] == [f"c{number}" for number in range(6, length + 1)]
+
+
+# --- expressions that never hold ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=300)
+@given(st.lists(predicates, min_size=1, max_size=4), st.lists(predicates, max_size=2), st.lists(events, max_size=6))
+def test_what_never_holds_is_found_in_the_code(
+    nodes: list[Predicate], edges: list[Predicate], asked: list[Any]
+) -> None:
+    """All that the forms tell, and nothing that holds for some event."""
+    exchange = Exchange()
+    exchange.put_nodes([Node(f"n{number}", form) for number, form in enumerate(nodes)])
+    exchange.put_edges([Edge("p", f"n{number}", None, form) for number, form in enumerate(edges)])
+    never = never_accepts(exchange.current)
+    for form in (*nodes, *edges):
+        number = exchange.targeting.add(form)
+        if never_holds(form):
+            assert never[number]
+        if any(accepts(form, Attributes(one)) for one in asked):
+            assert not never[number]
+
+
+def test_plain_targeting_is_not_parsed_again() -> None:
+    """Code that only AND and OR tests which something satisfies is never in doubt."""
+    exchange = Exchange()
+    texts = ["x = 1", "x > 5 AND x < 3", "(x = 1 AND y IN ('a', 'b')) OR z BETWEEN 1 AND 2", "NOT x = 1", "x LIKE 'a%'"]
+    doubted = ["x = 1 AND NOT x = 2", "x BETWEEN 2 AND 1", "x IS NULL", "x BETWEEN 'b' AND 'a'", "x ILIKE 'a'"]
+    numbers = [exchange.targeting.add(parse_predicate(text)) for text in (*texts, *doubted)]
+    doubtful = doubtful_expressions(exchange.targeting.snapshot())
+    assert doubtful[numbers].tolist() == [False] * len(texts) + [True] * len(doubted)

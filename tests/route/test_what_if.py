@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError
 from heliograph.route import Route
+from heliograph.tables.schemas import TABLES
 from tests.route.exchanges import NAMES, Case, event, exchanges, node_rows, reached
 
 NODES = [("a", "x = 1"), ("b",)]
@@ -59,6 +60,72 @@ def test_changes_apply_in_order() -> None:
     assert rows([*changes, {"kind": "node", "op": "-", "node_id": "c"}]) == []
 
 
+def test_events_come_in_order_and_what_is_lost_comes_first() -> None:
+    changes = [
+        {"kind": "node", "op": "-", "node_id": "b"},
+        {"kind": "node", "op": "=", "node_id": "a", "targeting": "x = 2"},
+        {"kind": "edge", "op": "+", "source": "p", "target": "new"},
+        {"kind": "node", "op": "+", "node_id": "newer"},
+        {"kind": "edge", "op": "+", "source": "new", "target": "newer"},
+    ]
+    assert rows(changes) == [
+        ("one", "a", True, False),
+        ("one", "b", True, False),
+        ("one", "newer", False, True),
+        ("one", "new", False, True),
+        ("two", "a", False, True),
+        ("two", "newer", False, True),
+        ("two", "new", False, True),
+    ]
+
+
+def test_a_publisher_of_one_version_only() -> None:
+    engine = Route(NODES, EDGES)
+    events = [event("a", 1, "one"), event("q", 1, "two")]
+    changes = [
+        {"kind": "node", "op": "-", "node_id": "a"},
+        {"kind": "edge", "op": "+", "source": "q", "target": "b"},
+    ]
+    compared = engine.compare(changes, events)
+    assert [tuple(row.values()) for row in compared.table.to_pylist()] == [
+        ("one", "b", True, False),
+        ("two", "b", False, True),
+    ]
+    assert not compared.rejected
+
+
+def test_nothing_to_compare() -> None:
+    compared = Route(NODES, EDGES).compare([], [])
+    assert (compared.table.num_rows, compared.table.schema) == (0, TABLES["what_if"].arrow)
+    assert (compared.stats.publications, compared.stats.subscriptions, len(compared.rejected)) == (0, 3, 0)
+
+
+def test_a_node_that_was_removed_and_came_back() -> None:
+    """It has another number then, and is the same node."""
+    engine = Route(NODES, EDGES)
+    engine.remove_nodes("a")
+    engine.add_nodes(("a", "x = 1"))
+    engine.add_edges([("p", "a"), ("a", "b")])
+    assert rows({"kind": "node", "op": "+", "node_id": "unrelated"}, engine) == []
+    assert rows({"kind": "edge", "op": "-", "source": "a", "target": "b"}, engine) == [("one", "b", True, False)]
+
+
+@pytest.mark.parametrize("algorithm", ["walk", "lanes", "general"])
+def test_every_algorithm_compares_alike(algorithm: str) -> None:
+    engine = Route(NODES, EDGES, algorithm=algorithm)
+    changes = [
+        {"kind": "node", "op": "=", "node_id": "a", "targeting": "x = 2 AND y IS NULL"},
+        {"kind": "edge", "op": "+", "source": "p", "target": "new", "targeting": "x = 1"},
+    ]
+    assert rows(changes, engine) == [
+        ("one", "a", True, False),
+        ("one", "b", True, False),
+        ("one", "new", False, True),
+        ("two", "a", False, True),
+        ("two", "b", False, True),
+    ]
+
+
 def test_the_engine_stays_as_it_was() -> None:
     engine = Route(NODES, EDGES)
     assert rows({"kind": "node", "op": "-", "node_id": "p"}, engine)
@@ -79,6 +146,9 @@ def test_labels_stay() -> None:
     one = {"event_id": "e", "publisher": "p", "attributes": {"labels": ["A"]}}
     table = engine.what_if({"kind": "node", "op": "=", "node_id": "a", "cost": 5}, one)
     assert table.num_rows == 0
+    new = [{"kind": "node", "op": "+", "node_id": "b"}, {"kind": "edge", "op": "+", "source": "p", "target": "b"}]
+    assert engine.what_if(new, one).num_rows == 0
+    assert engine.what_if(new, {**one, "attributes": {}})["node_id"].to_pylist() == ["b"]
 
 
 @pytest.mark.parametrize(
