@@ -54,7 +54,7 @@ class PredicateIndex:
     def __init__(self, items: Any = None) -> None:
         self._lock = threading.Lock()
         self._source, self._rows = Source(), RowStore()
-        self._version = self._rows.version(self._source.compiled())
+        self._version = self._rows.version(self._source.writing())
         self.rejected = Rejections()
         """What was refused of the items given to the constructor."""
         if items is not None:
@@ -98,7 +98,7 @@ class PredicateIndex:
     def _publish(self) -> None:
         if self._rows.dead > len(self._rows) + _WASTE:
             self._clean_up()
-        self._version = self._rows.version(self._source.compiled())
+        self._version = self._rows.version(self._source.writing())
 
     def _clean_up(self) -> None:
         """Starts afresh with what is there; calls that have begun keep what they hold."""
@@ -117,7 +117,7 @@ class PredicateIndex:
         """
         version, started = self._version, time.perf_counter_ns()
         texts, refused = read_texts(events)
-        encoded = encode(version.compiled.source.targeting.names, texts, place=_position)
+        encoded = encode(version.writing.source.targeting.names, texts, place=_position)
         parsed = time.perf_counter_ns()
         refused |= {row: Rejected.of(error) for row, error in encoded.errors.items()}
         found = _search(version, encoded, refused.keys())
@@ -141,7 +141,7 @@ class PredicateIndex:
         if row is None:
             raise _unknown(id)
         texts, refused = read_texts(event)
-        encoded = encode(version.compiled.source.targeting.names, texts, place=_position)
+        encoded = encode(version.writing.source.targeting.names, texts, place=_position)
         if len(texts) != 1 or refused:
             raise UsageError("HG-047", f"{len(texts)} events given to explain", fix="give one mapping of attributes")
         if encoded.errors:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from heliograph.kernels.predicate_index_layout import NEVER_DIED, Rows, Segment
 from heliograph.kernels.targeting_layout import Int32s
 from heliograph.targeting.growing import Growing
-from heliograph.targeting.index_source import Compiled
+from heliograph.targeting.index_source import Writing
 from heliograph.targeting.segments import build_segment, tail_segment
 
 TAIL = 1024  # rows asked one by one cost as much as rounding up some blocks; indexing fewer is not worth a segment
@@ -30,7 +30,7 @@ class Version(NamedTuple):
     """What one call sees. `ids` and `texts` may have grown since, behind what the rows refer to."""
 
     number: int
-    compiled: Compiled
+    writing: Writing
     rows: Rows
     segments: tuple[Segment, ...]
     ids: Sequence[str]  # of each place
@@ -106,22 +106,22 @@ class RowStore:
         rows = sorted(self._current.values(), key=places.__getitem__)
         return [self._ids[places[row]] for row in rows], [self._texts[row] for row in rows]
 
-    def version(self, compiled: Compiled) -> Version:
+    def version(self, writing: Writing) -> Version:
         """The next version: everything done since the last one, at once."""
         self._number += 1
         if len(self._texts) - self._indexed >= TAIL:
-            self._fold(compiled)
+            self._fold(writing)
         rows = self._rows()
         tail = [tail_segment(rows, self._indexed, self._counting)] if self._indexed < len(self._texts) else []
         segments = (*self._segments, *tail)
-        return Version(self._number, compiled, rows, segments, self._ids, self._texts, len(self._current))
+        return Version(self._number, writing, rows, segments, self._ids, self._texts, len(self._current))
 
     def _rows(self) -> Rows:
         died = self._died[: len(self._texts)]
         died.flags.writeable = False
         return Rows(self._expression.view(), self._place.view(), died)
 
-    def _fold(self, compiled: Compiled) -> None:
+    def _fold(self, writing: Writing) -> None:
         """The tail as a segment, together with the segments that are not much larger."""
         rows = self._rows()
         chosen = [np.arange(self._indexed, len(self._texts), dtype=np.int32)]
@@ -131,7 +131,7 @@ class RowStore:
             size += len(chosen[-1])
         together = np.sort(np.concatenate(chosen))
         alive = together[rows.died[together] > self._number]
-        self._segments.append(build_segment(compiled.programs, compiled.known, rows, alive))
+        self._segments.append(build_segment(writing.programs, writing.known, rows, alive))
         self._indexed = len(self._texts)
 
     def _make_room(self, size: int) -> None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.kernels.board_layout import LANES, Board, Events, make_board
+from heliograph.kernels.board_layout import LANES, Board
 from heliograph.kernels.predicate_index_layout import CANDIDATES, Scratch
-from heliograph.kernels.quick_layout import ASKED_ABOUT, LEARNT, Job
+from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.targeting_layout import Int32s, Int64s
 from heliograph.syntax.predicate_form import ACCEPT
 from heliograph.syntax.predicate_truth import Attributes, accepts
@@ -18,10 +18,8 @@ from heliograph.syntax.predicates import compile_predicates
 from heliograph.targeting.encoding import Encoded
 from heliograph.targeting.index_rows import Version
 from heliograph.targeting.index_source import Sizes
-from heliograph.targeting.quick import Snapshot
+from heliograph.targeting.room import NOTHING_SLOW
 
-_NOTHING_SLOW = np.zeros((0, 0), np.int8)
-_NOTHING_SLOW.flags.writeable = False
 _FEW_ROWS, _FEW_PAIRS = 200, 20_000
 
 
@@ -67,29 +65,26 @@ def _search_plainly(version: Version, encoded: Encoded, chosen: Int64s) -> Found
 
 
 def _search(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
-    compiled = version.compiled
-    quick = compiled.source.quick(compiled)
-    room = compiled.source.borrow(_sizes(version, quick))
-    room.scratch.counts[CANDIDATES] = 0
-    room.facts.head[LEARNT] = room.facts.head[ASKED_ABOUT] = 0  # of another board
-    events = Events(compiled.programs, encoded.cells, _slow(version, encoded, chosen))
-    job = Job(events, quick.quick, quick.order, room.facts, make_board(compiled.names, encoded.cells))
-    found = _examine(version, job, chosen, room.scratch)
-    compiled.source.give_back(room)
+    source = version.writing.source
+    borrowed = source.borrow(_sizes(version))
+    borrowed.scratch.counts[CANDIDATES] = 0
+    compiled = source.targeting.compiled(version.writing.programs)
+    job = borrowed.room.job(source.targeting, compiled, encoded.cells, _slow(version, encoded, chosen))
+    found = _examine(version, job, chosen, borrowed.scratch)
+    source.give_back(borrowed)
     return found
 
 
-def _sizes(version: Version, quick: Snapshot) -> Sizes:
+def _sizes(version: Version) -> Sizes:
     groups = max((len(segment.expressions) for segment in version.segments), default=0)
-    attributes = max(version.compiled.attributes, len(quick.order.ranges))
-    return Sizes(groups, len(version.compiled.names.word_attributes), len(version.ids), quick.facts, attributes)
+    return Sizes(groups, len(version.writing.names.word_attributes), len(version.ids))
 
 
 def _slow(version: Version, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.int8]:
     """What Python decides, for the chosen events."""
-    targeting, count = version.compiled.source.targeting, len(encoded.cells.offsets) - 1
+    targeting, count = version.writing.source.targeting, len(encoded.cells.offsets) - 1
     if not targeting.slow:
-        return _NOTHING_SLOW
+        return NOTHING_SLOW
     truths = targeting.slow_truth([encoded.tree(event) for event in chosen.tolist()])
     if len(chosen) == count:
         return truths
