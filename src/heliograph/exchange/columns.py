@@ -59,6 +59,7 @@ class Column:
         """The values of many numbers."""
         parts: list[Array] = []
         places: list[Int64s] = []
+        rest = np.ones(len(numbers), np.bool_)
         segments = np.searchsorted(np.array(self._starts, np.int64), numbers, "right") - 1
         for segment in np.unique(segments).tolist():
             here = np.flatnonzero(segments == segment)
@@ -67,7 +68,8 @@ class Column:
             if len(inside):
                 parts.append(self._arrays[segment].take(numbers[inside] - self._starts[segment]))
                 places.append(inside)
-        others = np.setdiff1d(np.arange(len(numbers)), np.concatenate(places)) if places else np.arange(len(numbers))
+                rest[inside] = False
+        others = np.flatnonzero(rest)
         if len(others) or not parts:
             parts.append(pa.array([self._later.get(number) for number in numbers[others].tolist()], self._type))
             places.append(others)
