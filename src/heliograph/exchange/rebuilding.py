@@ -17,6 +17,7 @@ from heliograph.exchange.numbering import number_nodes
 from heliograph.exchange.version import Version
 from heliograph.kernels.exchange_layout import (
     BORN,
+    COMPONENT_END,
     DIED,
     EDGE_DIED,
     EDGE_EXPRESSION,
@@ -60,6 +61,7 @@ class _Plan(NamedTuple):
     edges: Int32s  # their old numbers
     sources: Int32s
     targets: Int32s
+    component_ends: Int32s  # the last node of each one's component
 
 
 def rebuild(version: Version) -> Rebuilt:
@@ -84,12 +86,13 @@ def _plan(version: Version) -> _Plan:
     position = np.full(graph.node_count, -1, np.int32)
     position[reported] = np.arange(len(reported), dtype=np.int32)
     sources, targets = position[graph.sources[edges]], position[graph.edges[edges, TARGET]]
-    order = number_nodes(len(reported), sources, targets).order
+    components, order = number_nodes(len(reported), sources, targets)
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     nodes = reported[order]
     listed = version.listed_size()
-    return _Plan(nodes, version.records_of(nodes), order, listed, edges, number[sources], number[targets])
+    ends = (np.searchsorted(components[order], components[order], side="right") - 1).astype(np.int32)
+    return _Plan(nodes, version.records_of(nodes), order, listed, edges, number[sources], number[targets], ends)
 
 
 def _expressions(version: Version, plan: _Plan) -> tuple[Targeting, Int32s, Int32s]:
@@ -123,6 +126,7 @@ def _lay_nodes(ledger: Ledger, version: Version, plan: _Plan, expressions: Int32
     arrays.listed[: plan.listed], arrays.loose[: count - plan.listed] = reported[: plan.listed], reported[plan.listed :]
     arrays.nodes[:count, RECORD] = np.arange(count)
     arrays.nodes[:count, [OUT_MORE, IN_MORE]] = -1
+    arrays.nodes[:count, COMPONENT_END] = plan.component_ends
     ledger.names.extend(0, version.names(plan.nodes))
     ledger.ids.extend(version.names(plan.nodes), np.arange(count, dtype=np.int32))
 

@@ -17,8 +17,10 @@ NEVER_DIED = np.iinfo(np.int32).max  # also the BORN of an edge's place that is 
 
 # Columns of `nodes`. A node's edges are those from OUT_BEGIN to OUT_END, and those of the blocks that begin with
 # OUT_MORE (-1: none); likewise its entries, the numbers of the edges that lead to it (-1: a free place).
-RECORD, OUT_BEGIN, OUT_END, OUT_MORE, IN_BEGIN, IN_END, IN_MORE = 0, 1, 2, 3, 4, 5, 6
-NODE_COLUMNS = 8
+# COMPONENT_END is the last node of its strongly connected component, as it was numbered; below the node itself it says
+# nothing. Column 7 is the writer's own.
+RECORD, OUT_BEGIN, OUT_END, OUT_MORE, IN_BEGIN, IN_END, IN_MORE, COMPONENT_END = 0, 1, 2, 3, 4, 5, 6, 8
+NODE_COLUMNS = 9
 
 # Columns of `records`. PLACE is the place in the order of reporting, among the listed nodes or among the others.
 EXPRESSION, DIED, NEWER, FLAGS, PLACE = 0, 1, 2, 3, 4

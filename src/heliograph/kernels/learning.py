@@ -19,7 +19,7 @@ from heliograph.kernels.types import ROWS, named
 
 _NONE = np.uint64(0)
 _KIND = np.uint8(0x7F)
-QUICK: Any = named(Quick, INT64S, INT32S, FLOATS, INT32S, INT32S, INT32S, INT32S, ROWS, _INT32S)
+QUICK: Any = named(Quick, INT64S, INT32S, FLOATS, INT32S, INT32S, INT32S, INT32S, INT32S, ROWS, _INT32S)
 SORTED: Any = named(Sorted, INT32S, INT64S, INT32S, INT64S, int64)
 FACTS: Any = named(Facts, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_INT64S)
 
@@ -78,16 +78,14 @@ def _learn_bounds(quick: Quick, order: Sorted, facts: Facts, board: Board) -> No
         elif facts.dirty[attribute] != 0:
             facts.dirty[attribute] = 0
             for number in range(order.ranges[attribute], order.ranges[attribute + 1]):
-                first = quick.bound_facts[order.order[number]]
-                facts.known[first] = facts.known[first + 1] = facts.known[first + 2] = _NONE
+                _know(quick, facts, order.order[number], _NONE, _NONE)
     for bound in range(len(order.order), len(quick.bounds)):
         attribute = quick.bound_attributes[bound]
         row = board.slots[attribute] if attribute < len(board.slots) else np.int32(-1)
         if row >= 0:
             _learn_bound(quick, facts, board, bound, row)
         else:
-            first = quick.bound_facts[bound]
-            facts.known[first] = facts.known[first + 1] = facts.known[first + 2] = _NONE
+            _know(quick, facts, bound, _NONE, _NONE)
 
 
 @kernel()
@@ -102,10 +100,7 @@ def _pass(quick: Quick, order: Sorted, facts: Facts, board: Board, attribute: An
         after = place
         while after < last and board.keys[after] == value:
             after += 1
-        upto = board.marks[after + row]
-        first = quick.bound_facts[bound]
-        facts.known[first + of.BELOW], facts.known[first + of.UPTO] = below, upto
-        facts.known[first + of.EQUAL] = upto ^ below
+        _know(quick, facts, bound, below, board.marks[after + row])
 
 
 @kernel()
@@ -117,10 +112,15 @@ def _learn_bound(quick: Quick, facts: Facts, board: Board, bound: Any, row: Any)
     below = board.marks[place + row]
     while place < last and board.keys[place] == value:
         place += 1
-    upto = board.marks[place + row]
+    _know(quick, facts, bound, below, board.marks[place + row])
+
+
+@kernel(inline=True)
+def _know(quick: Quick, facts: Facts, bound: Any, below: Any, upto: Any) -> None:
     first = quick.bound_facts[bound]
     facts.known[first + of.BELOW], facts.known[first + of.UPTO] = below, upto
-    facts.known[first + of.EQUAL] = upto ^ below
+    if quick.equal_facts[bound] >= 0:
+        facts.known[quick.equal_facts[bound]] = upto ^ below
 
 
 @kernel()
@@ -136,5 +136,6 @@ def _learn_sets(events: Events, quick: Quick, order: Sorted, facts: Facts, board
     while place < len(quick.bound_sets):
         last = place + 2 + quick.bound_sets[place + 1]
         for member in range(place + 2, last):
-            _put(facts, quick.bound_sets[place], facts.known[quick.bound_facts[quick.bound_sets[member]] + of.EQUAL])
+            first = quick.bound_facts[quick.bound_sets[member]]
+            _put(facts, quick.bound_sets[place], facts.known[first + of.BELOW] ^ facts.known[first + of.UPTO])
         place = last

@@ -41,6 +41,7 @@ def accepted(job: Job, expression: Any, asked: Any) -> Any:
                 lanes &= facts.known[quick.code[place]] & ~facts.known[quick.code[place + 1]]
                 place += 2
             found |= lanes
+            place = end
         return found
     for group in range(groups):
         found = _NONE

@@ -18,7 +18,7 @@ from heliograph.kernels.board_layout import Board, Events
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
 NO_LANES, ALL_LANES, FIRST_FACT = 0, 1, 2  # facts that are always known
-BELOW, UPTO, EQUAL = 0, 1, 2  # the three facts of a bound
+BELOW, UPTO = 0, 1  # the two facts of a bound; that lanes equal it is one of its own, where it is asked
 KIND_FACTS = 8  # the facts of an attribute, in the order of the columns of `Board.kinds`
 
 OR_OF_ANDS, AND_OF_ORS = 0, 1
@@ -33,7 +33,8 @@ class Quick(NamedTuple):
     code: Int32s
     bounds: Floats  # the numbers that attributes are compared with, each attribute's own
     bound_attributes: Int32s
-    bound_facts: Int32s  # the first of the three facts of each bound
+    bound_facts: Int32s  # the first of the two facts of each bound
+    equal_facts: Int32s  # that lanes equal a bound, or -1
     word_facts: Int32s  # the fact of each word, or -1
     attribute_facts: Int32s  # the first fact of each attribute, or -1
     word_sets: Int32s  # rows: a place in `Programs.sets`, and the fact

@@ -3,9 +3,9 @@
 What it computes: for each lane the least set of nodes that holds every accepting target of an accepting edge from the
 lane's publisher or from a member of the set. Nodes that lanes have come to are taken in ascending order of their
 numbers, asked for all the new lanes at once, and left by their edges. Numbers follow the topological order of strongly
-connected components, so outside of a component every node is asked and left once for all lanes; an edge that leads
-down, within a component or because of a live change, only takes the walk back. So the numbering makes it fast and is
-never needed for the answer.
+connected components, so outside of a component every node is asked and left once for all lanes. A component is swept
+until nothing in it waits; an edge that leads further down, because of a live change, only takes the walk back. So the
+numbering makes it fast and is never needed for the answer.
 
 Results come in the order of reporting, event by event.
 """
@@ -34,6 +34,7 @@ _ONE, _NONE = np.uint64(1), np.uint64(0)
 WALK: Any = named(
     Walk, NEW_MASK_ROWS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_MASKS, NEW_INT64S
 )
+_FAR = np.int64(2**62)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
 EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, those that held; nodes asked; a cursor
 
@@ -74,14 +75,21 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
         if starts[lane] >= 0:
             walk.lanes[starts[lane], STARTING] |= _ONE << np.uint64(lane)
             put(walk.pending, walk.pending_summary, starts[lane])
-    node = following(walk.pending, walk.pending_summary, 0)
-    while node >= 0:
+    node, end = following(walk.pending, walk.pending_summary, 0), np.int64(-1)
+    tally[LOWEST] = _FAR
+    while True:
+        if node < 0 or node > end:  # the component is through, or waits for another sweep
+            if tally[LOWEST] < _FAR:
+                node = following(walk.pending, walk.pending_summary, tally[LOWEST])
+                tally[LOWEST] = _FAR
+            if node < 0:
+                return
+            end = max(node, np.int64(graph.nodes[node, of.COMPONENT_END]))
         drop(walk.pending, walk.pending_summary, node)
-        tally[LOWEST] = node + 1
         lanes = _enter(graph, job, node, walk, tally)
         if lanes != _NONE:
             _leave(graph, job, node, lanes, walk, tally)
-        node = following(walk.pending, walk.pending_summary, tally[LOWEST])
+        node = following(walk.pending, walk.pending_summary, node + 1)
 
 
 @kernel(inline=True)
@@ -103,14 +111,14 @@ def _leave(graph: Graph, job: Job, node: Any, lanes: Any, walk: Walk, tally: Int
     while True:
         for edge in range(first, last):
             if graph.edges[edge, of.BORN] <= graph.version < graph.edges[edge, of.EDGE_DIED]:
-                _follow(graph, job, edge, lanes, walk, tally)
+                _follow(graph, job, node, edge, lanes, walk, tally)
         if more < 0:
             return
         first, last, more = graph.blocks[more, of.BEGIN], graph.blocks[more, of.END], graph.blocks[more, of.MORE]
 
 
 @kernel(inline=True)
-def _follow(graph: Graph, job: Job, edge: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
+def _follow(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
     """Takes the lanes that an edge accepts to its target."""
     target = graph.edges[edge, of.TARGET]
     known = walk.lanes[target, COME]
@@ -125,7 +133,8 @@ def _follow(graph: Graph, job: Job, edge: Any, lanes: Any, walk: Walk, tally: In
         tally[TOUCHED] += 1
     walk.lanes[target, COME] = known | come
     put(walk.pending, walk.pending_summary, target)
-    tally[LOWEST] = min(tally[LOWEST], np.int64(target))
+    if target <= node:
+        tally[LOWEST] = min(tally[LOWEST], np.int64(target))
 
 
 @kernel(inline=True)

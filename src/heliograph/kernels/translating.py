@@ -32,6 +32,7 @@ _NEW_QUICK: Any = named(
     NEW_INT32S,
     NEW_INT32S,
     NEW_INT32S,
+    NEW_INT32S,
     _NEW_ROWS,
     NEW_INT32S,
 )
@@ -158,7 +159,7 @@ def _number(programs: Programs, op: Any, negative: Any, attribute: Any, operand:
         _emit(into, _bound(programs.numbers[operand + 1], attribute, into) + of.UPTO)
         _emit(into, facts + of.BELOW)
         return True
-    return _pair(into, negative == (op == code.NUMBER_EQ), facts + of.EQUAL, single)
+    return _pair(into, negative == (op == code.NUMBER_EQ), _equal(programs.numbers[operand], attribute, into), single)
 
 
 @kernel()
@@ -222,9 +223,18 @@ def _bound(number: Any, attribute: Any, into: Translation) -> Any:
         bound = into.sizes[of.BOUNDS]
         into.bound_slots[slot] = bound
         into.quick.bounds[bound], into.quick.bound_attributes[bound] = number, attribute
-        into.quick.bound_facts[bound] = _new_facts(into, 3)
+        into.quick.bound_facts[bound], into.quick.equal_facts[bound] = _new_facts(into, 2), -1
         into.sizes[of.BOUNDS] = bound + 1
     return np.int64(into.quick.bound_facts[into.bound_slots[slot]])
+
+
+@kernel()
+def _equal(number: Any, attribute: Any, into: Translation) -> Any:
+    """The fact that lanes equal a bound, which is there already."""
+    bound = into.bound_slots[_slot(number, attribute, into)]
+    if into.quick.equal_facts[bound] < 0:
+        into.quick.equal_facts[bound] = _new_facts(into, 1)
+    return np.int64(into.quick.equal_facts[bound])
 
 
 @kernel()

@@ -18,7 +18,7 @@ from heliograph.targeting.growing import fixed
 
 _LOOSE = 256  # so many later bounds or sets are always put up with
 
-_COLUMNS: tuple[Any, ...] = (np.int64, np.int32, np.float64, np.int32, np.int32, np.int32, np.int32, np.int32, np.int32)
+_COLUMNS: tuple[Any, ...] = (np.int64, np.int32, np.float64, *[np.int32] * 7)
 
 
 class Snapshot(NamedTuple):
@@ -66,6 +66,7 @@ class QuickCode:
             whole.bounds[:bounds],
             whole.bound_attributes[:bounds],
             whole.bound_facts[:bounds],
+            whole.equal_facts[:bounds].copy(),
             whole.word_facts.copy(),
             whole.attribute_facts.copy(),
             whole.word_sets[:word_sets],
@@ -82,11 +83,11 @@ class QuickCode:
         room = (
             len(programs.starts) - 1,
             int(self._sizes[of.WORDS]) + 3 * len(new) + 4 * (len(programs.starts) - 1 - first),
-            *(bounds, bounds, bounds, words, attributes),
+            *(bounds, bounds, bounds, bounds, words, attributes),
             int(self._sizes[of.WORD_SETS] + (ops == code.WORD_IN).sum()),
             int(self._sizes[of.BOUND_SETS] + listed.sum() + 2 * len(listed)),
         )
-        filled = (0, 0, 0, 0, 0, -1, -1, 0, 0)
+        filled = (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
         grown = (_grown(*parts) for parts in zip(self._arrays, room, filled, strict=True))
         self._arrays = Quick(*grown)
         self._set_facts = _grown(self._set_facts, len(programs.sets), -1)
