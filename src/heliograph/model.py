@@ -320,8 +320,9 @@ class Explanation:
     """Why a subscription matched a publication, or why not.
 
     `summary` is one sentence. `evidence` is what a notification would carry (bindings, a value, a path), when it
-    matched. `failed` names the first pattern edge, constraint, node or edge that failed; `held` the nearest that did
-    hold, in order. `index` tells what the engine's index did about the pair, where it has one.
+    matched; of a route that did not, the cut that blocks it. `failed` names the first pattern edge, constraint, node or
+    edge that failed; `held` the nearest that did hold, in order. `index` tells what the engine's index did about the
+    pair, where it has one.
     """
 
     verb: str
