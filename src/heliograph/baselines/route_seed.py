@@ -83,16 +83,14 @@ class SeedExchange:
     def __init__(self, graph: Graph, compiled: Compiled, order: str = ORDERS[0]) -> None:
         self.numbered: Numbered = fixed(number_nodes(graph, order))
         expressions, entered = self.numbered.graph.expressions, self.numbered.entered
+        self.cyclic = self.numbered.cyclic
+        self._same = self.numbered.same
         words = compiled.names.word_attributes
         self.index: SeedIndex = fixed(build_index(compiled.programs, words, expressions, entered))
 
     @classmethod
     def of_version(cls, version: Version, order: str = ORDERS[0]) -> SeedExchange:
         return cls(version.graph, version.targeting.compiled(version.programs), order)
-
-    @property
-    def cyclic(self) -> bool:
-        return self.numbered.cyclic
 
     def route(self, job: Job, starts: Int32s, algorithm: str) -> Routed:
         """Routes every event of a job from the node beside it; -1 routes it nowhere."""
@@ -113,7 +111,7 @@ class SeedExchange:
 
     def _renumber(self, found: Deliveries) -> Routed:
         """From ids to the exchange's numbers, in ascending order within each event."""
-        if self.numbered.same:
+        if self._same:
             return Routed(*found)
         numbers = self.numbered.numbers[found.ids]
         event = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets))
