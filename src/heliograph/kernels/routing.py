@@ -19,15 +19,14 @@ from numba import boolean
 
 from heliograph.kernels import exchange_layout as of
 from heliograph.kernels.bitmaps import count_bits, drop, first_bit, following, put
-from heliograph.kernels.board_layout import LANES
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.exchange_layout import Graph
 from heliograph.kernels.lanes import gather
 from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.quick_layout import Job
-from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Walk
+from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Batch, Walk
 from heliograph.kernels.targeting_layout import ALWAYS, NEVER, Int32s, Int64s
-from heliograph.kernels.targeting_types import GRAPH, INT32S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
+from heliograph.kernels.targeting_types import GRAPH, INT32S, INT64S, NEW_INT64S, NEW_MASK_ROWS, NEW_MASKS
 from heliograph.kernels.types import NEW_INT32S, named
 
 _ONE, _NONE = np.uint64(1), np.uint64(0)
@@ -36,22 +35,22 @@ WALK: Any = named(
 )
 _FAR = np.int64(2**62)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
+BATCH: Any = named(Batch, INT32S, INT64S)
 EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, those that held; nodes asked; a cursor
 
 
-@kernel((GRAPH, JOB, INT32S, WALK, boolean, NEW_INT64S, NEW_INT64S))
-def route(graph: Graph, job: Job, starts: Int32s, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s) -> Any:
+@kernel((GRAPH, JOB, BATCH, WALK, boolean, NEW_INT64S, NEW_INT64S))
+def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s) -> Any:
     """The nodes reached by each event, end to end; `offsets` gets where each event's begin.
 
-    `starts` are the publishers, -1 for an event that is not routed. With `ends_only` nodes with outgoing edges are left
-    out.
+    With `ends_only` nodes with outgoing edges are left out.
     """
     out = np.empty(1024, np.int32)
     size = 0
-    for first in range(0, len(starts), LANES):
-        last = min(first + LANES, len(starts))
+    for block in range(len(batch.cuts) - 1):
+        first, last = batch.cuts[block], batch.cuts[block + 1]
         gather(job.events.cells, np.arange(first, last), job.board)
-        _walk(graph, job, starts[first:last], walk, tally)
+        _walk(graph, job, batch.starts[first:last], walk, tally)
         found = _sort(graph, walk, ends_only, tally)
         total = _total(walk, found)
         if size + total >= len(out):
@@ -63,8 +62,8 @@ def route(graph: Graph, job: Job, starts: Int32s, walk: Walk, ends_only: Any, of
         else:
             _report(walk, found, out, offsets[first : last + 1], size)
         size += total
-        _clear(walk, tally)
-    offsets[len(starts)] = size
+        _clear(walk, batch.starts[first:last], tally)
+    offsets[len(batch.starts)] = size
     return out[:size]
 
 
@@ -77,6 +76,7 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
             put(walk.pending, walk.pending_summary, starts[lane])
     node, end = following(walk.pending, walk.pending_summary, 0), np.int64(-1)
     tally[LOWEST] = _FAR
+    waiting = ~_NONE  # lanes that have not started
     while True:
         if node < 0 or node > end:  # the component is through, or waits for another sweep
             if tally[LOWEST] < _FAR:
@@ -86,7 +86,9 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
                 return
             end = max(node, np.int64(graph.nodes[node, of.COMPONENT_END]))
         drop(walk.pending, walk.pending_summary, node)
-        lanes = _enter(graph, job, node, walk, tally)
+        starting = walk.lanes[node, STARTING]
+        lanes = _enter(graph, job, node, walk, tally) & ~starting | starting & waiting
+        waiting &= ~starting
         if lanes != _NONE:
             _leave(graph, job, node, lanes, walk, tally)
         node = following(walk.pending, walk.pending_summary, node + 1)
@@ -94,14 +96,12 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
 
 @kernel(inline=True)
 def _enter(graph: Graph, job: Job, node: Any, walk: Walk, tally: Int64s) -> Any:
-    """The lanes that go on from a node: those that start there, and those new ones that it accepts."""
+    """The new lanes that a node accepts."""
     lanes = walk.lanes[node, COME] & ~walk.lanes[node, ASKED]
     if lanes != _NONE:
         walk.lanes[node, ASKED] |= lanes
         lanes = ask(job, expression_of(graph, node), lanes, tally)
         walk.lanes[node, REACHED] |= lanes
-    lanes |= walk.lanes[node, STARTING]
-    walk.lanes[node, STARTING] = _NONE
     return lanes
 
 
@@ -238,7 +238,10 @@ def _report(walk: Walk, found: Any, out: Int32s, offsets: Int64s, size: Any) -> 
 
 
 @kernel()
-def _clear(walk: Walk, tally: Int64s) -> None:
+def _clear(walk: Walk, starts: Int32s, tally: Int64s) -> None:
+    for node in starts:
+        if node >= 0:
+            walk.lanes[node, STARTING] = _NONE
     for number in range(tally[TOUCHED]):
         node = walk.touched[number]
         walk.lanes[node, COME] = walk.lanes[node, ASKED] = walk.lanes[node, REACHED] = _NONE

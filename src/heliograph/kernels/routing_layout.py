@@ -6,11 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
+from heliograph.kernels.targeting_layout import Bytes, Floats, Int32s, Int64s, Masks
 
 # Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that
-# it accepted, and those that start there and have not left.
+# it accepted, and those that start there.
 COME, ASKED, REACHED, STARTING = 0, 1, 2, 3
+
+
+class Batch(NamedTuple):
+    """Events to route: the node that each starts from, or -1, and where the blocks of at most 64 of them begin and end."""
+
+    starts: Int32s
+    cuts: Int64s
 
 
 class Walk(NamedTuple):
@@ -59,15 +66,17 @@ class Ranks(NamedTuple):
     costs: Floats
     heap: Int32s  # labels to go on with
     found: Int32s  # the labels of results, cheapest first
+    edges: Bytes  # REFUSED or WILLING, of those that were asked; none where edges are not asked again
 
 
-def make_ranks(nodes: int, labels: int) -> Ranks:
+def make_ranks(nodes: int, edges: int, labels: int) -> Ranks:
     return Ranks(
         np.zeros(3, np.int64),
         np.empty((labels, 4), np.int32),
         np.empty(labels, np.float64),
         np.empty(labels, np.int32),
         np.empty(nodes + 1, np.int32),
+        np.zeros(edges, np.uint8),
     )
 
 

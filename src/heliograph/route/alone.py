@@ -5,7 +5,8 @@ The law: paths are those of `baselines.route_walk`, up to ties; a walk holds its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +27,11 @@ _CHUNKS = (1, 8, 64)  # how many results a stream gives at first; then ever more
 
 
 class Delivery(NamedTuple):
-    """A node that an event reached: the nodes of its path from the publisher on, and what it costs."""
+    """A node that an event reached, what its path costs, and how to get the nodes of that, the publisher first."""
 
     node: int
-    path: list[int]
     cost: float
+    path: Callable[[], list[int]]
 
 
 class Asked(NamedTuple):
@@ -66,10 +67,16 @@ class Walker:
 
         room, trail, job = self._begin(journey)
         advance(journey.version.graph, job, trail, np.iinfo(np.int64).max)
-        places = [place for place in range(1, int(trail.head[at.TAIL])) if _is_wanted(journey, int(trail.queue[place]))]
-        deliveries = [Delivery(int(trail.queue[place]), *_back(journey.version, trail, place)) for place in places]
+        queue, before = (part[: trail.head[at.TAIL]].tolist() for part in (trail.queue, trail.before))
+        costs = _costs(journey.version, trail, before)
+        deliveries = [
+            Delivery(node, costs[place], partial(_back, queue, before, place))
+            for place, node in enumerate(queue)
+            if place > 0 and _is_wanted(journey, node)
+        ]
+        counts = _counts(trail)
         self._rooms.append((room, trail))
-        return Asked(deliveries, *_counts(trail))
+        return Asked(deliveries, *counts)
 
     def cheapest(self, journey: Journey, limit: int | None = None) -> Asked:
         """Every node reached, by a cheapest path, cheapest first; at least the first `limit` and all their ties."""
@@ -77,18 +84,19 @@ class Walker:
 
         room, trail, job = self._begin(journey)
         graph, most = journey.version.graph, 1024
-        ranks = make_ranks(graph.node_count, most)
+        edges = 0 if journey.hops is None else len(graph.edges)
+        ranks = make_ranks(graph.node_count, edges, most)
         while not rank(graph, job, trail, ranks, -1 if limit is None else limit, journey.ends_only):
             most *= 4
-            ranks = make_ranks(graph.node_count, most)
+            ranks = make_ranks(graph.node_count, edges, most)
             _reset(trail, journey)
-        found = ranks.found[: ranks.sizes[at.FOUND]].tolist()
-        labels, costs = ranks.labels[: ranks.sizes[at.LABELS]], ranks.costs
-        deliveries = [
-            Delivery(int(labels[label, at.NODE]), _chain(labels, label), float(costs[label])) for label in found
-        ]
+        found = ranks.found[: ranks.sizes[at.FOUND]]
+        nodes, costs = ranks.labels[found, at.NODE].tolist(), ranks.costs[found].tolist()
+        paths = [partial(_chain, ranks.labels, label) for label in found.tolist()]
+        deliveries = [Delivery(*parts) for parts in zip(nodes, costs, paths, strict=True)]
+        counts = _counts(trail)
         self._rooms.append((room, trail))
-        return Asked(deliveries, *_counts(trail))
+        return Asked(deliveries, *counts)
 
     def stream(self, journey: Journey) -> Iterator[int]:
         """The nodes reached, as they are found."""
@@ -141,23 +149,23 @@ def _is_wanted(journey: Journey, node: int) -> bool:
     return not journey.ends_only or not journey.version.out_numbers(node)
 
 
-def _back(version: Version, trail: Trail, place: int) -> tuple[list[int], float]:
-    """The path to a place of the queue, and its cost, added up from the start on."""
+def _back(queue: list[int], before: list[int], place: int) -> list[int]:
+    """The path to a place of the queue."""
     path: list[int] = []
-    edges: list[int] = []
     while place >= 0:
-        path.append(int(trail.queue[place]))
-        edges.append(int(trail.by_edge[place]))
-        place = int(trail.before[place])
-    return path[::-1], _cost(version, edges[-2::-1])
+        path.append(queue[place])
+        place = before[place]
+    return path[::-1]
 
 
-def _cost(version: Version, edges: list[int]) -> float:
-    """What a path costs: its edges and the nodes that they lead to."""
-    graph, total = version.graph, 0.0
-    for edge, record in zip(edges, version.records_of(graph.edges[edges, TARGET]).tolist(), strict=True):
-        total = total + float(graph.edge_costs[edge]) + float(graph.record_costs[record])
-    return total
+def _costs(version: Version, trail: Trail, before: list[int]) -> list[float]:
+    """What the path to each place of the queue costs: its edges and the nodes that they lead to, from the start on."""
+    graph, edges = version.graph, trail.by_edge[1 : len(before)]
+    entered = graph.record_costs[version.records_of(graph.edges[edges, TARGET])].tolist()
+    costs = [0.0]
+    for previous, edge, node in zip(before[1:], graph.edge_costs[edges].tolist(), entered, strict=True):
+        costs.append(costs[previous] + edge + node)
+    return costs
 
 
 def _chain(labels: np.ndarray[tuple[int, int], np.dtype[np.int32]], label: int) -> list[int]:

@@ -135,7 +135,7 @@ class Route:
 
     def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
         """The events, ready to start; those of unknown publishers are refused."""
-        batch = Batch(version, read, self._strategy.encodes)
+        batch = Batch(version, read, self._strategy.encodes(version))
         unknown = [_unknown(read, row) for row in np.flatnonzero(batch.starts < 0).tolist()]
         return batch, Rejections([*read.rejected, *unknown])
 
@@ -151,7 +151,7 @@ class Route:
         options = Options(subscribers_only=subscribers_only, hops=hops)
         read = read_events(event, self.match is not None)
         with self._exchange.reading() as version:
-            batch = Batch(version, read, self._strategy.encodes)
+            batch = Batch(version, read, self._strategy.encodes(version))
             id = self._one_event(version, read).id
             for node in self._strategy.stream(batch, 0, options):
                 yield Notification(version.name(node), None, id, "route", "+")
@@ -195,7 +195,7 @@ class Route:
         return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
 
     def _reach(self, version: Version, events: Events) -> Reached:
-        return self._strategy.reach(Batch(version, events, self._strategy.encodes), False)
+        return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), False)
 
     # --- measurements and storage -------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from typing import Any, TypedDict
 
 from heliograph.errors import UsageError
 
+_MOST = 2**62  # a larger number means as much: no exchange has so many nodes
+
 
 class Choices(TypedDict, total=False):
     """The keyword options of `Route.publish` and `Route.route`."""
@@ -31,8 +33,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.rank not in (None, "cost"):
             raise UsageError("HG-065", f"results cannot be ranked by {self.rank!r}", fix="write cost")
-        _check_count("limit", self.limit)
-        _check_count("hops", self.hops)
+        for name in ("limit", "hops"):
+            object.__setattr__(self, name, _count(name, getattr(self, name)))
 
     @property
     def evidence(self) -> bool:
@@ -53,6 +55,9 @@ def check_match(match: Any) -> str | None:
     return match if match is None else str(match)
 
 
-def _check_count(name: str, value: Any) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+def _count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise UsageError("HG-063", f"{name} is {value!r}", fix="write a whole number from 0")
+    return min(value, _MOST)

@@ -12,13 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.exchange.version import Version
-from heliograph.index.arrays import fixed, ragged
-from heliograph.kernels.exchange_layout import FLAGS, LISTED_NODE, PLACE
-from heliograph.kernels.routing_layout import Walk, make_walk
+from heliograph.index.arrays import fixed
+from heliograph.kernels.board_layout import LANES
+from heliograph.kernels.exchange_layout import COMPONENT_END, FLAGS, LISTED_NODE, OUT_BEGIN, OUT_END, PLACE, TARGET
+from heliograph.kernels.routing_layout import Batch, Walk, make_walk
 from heliograph.kernels.targeting_layout import Cells, Int32s, Int64s
 from heliograph.route.events import Events
 from heliograph.targeting.cell_arrays import take_cells
 from heliograph.targeting.room import NOTHING_SLOW, Room
+
+_LARGE = 200_000  # nodes; in a smaller exchange most events meet anyway
+_EDGES = 4  # of a publisher, that are looked at to find out where its events get to
 
 
 class Reached(NamedTuple):
@@ -37,6 +41,13 @@ class Reached(NamedTuple):
         sizes = np.minimum(np.diff(self.offsets), limit)
         rows = np.repeat(self.offsets[:-1], sizes) + _within(sizes)
         return self._replace(offsets=np.concatenate(([0], np.cumsum(sizes))), nodes=self.nodes[rows])
+
+    def spread(self, twin: Int64s) -> Reached:
+        """For each event the nodes of the one that it is like."""
+        begins, ends = self.offsets[twin].tolist(), self.offsets[twin + 1].tolist()
+        parts = [self.nodes[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[twin])))
+        return self._replace(offsets=offsets, nodes=np.concatenate([self.nodes[:0], *parts]))
 
     def events(self) -> Int64s:
         """The event of each node."""
@@ -91,24 +102,24 @@ class Evaluator:
     def reach(self, version: Version, events: Events, cells: Cells, starts: Int32s, ends_only: bool) -> Reached:
         """Whom each event reaches from its start; nobody where that is -1."""
         first, twin = _distinct(events, starts)
-        if len(first) < len(starts):
+        cuts = _even(len(first))
+        if version.graph.node_count > _LARGE and len(first) > LANES:
+            first, twin, cuts = _neighbours(version, starts, first, twin)
+        if twin is not first:
             cells, starts = take_cells(cells, first), starts[first]
-        found = self._reach(version, cells, starts, slow_truth(version, events, first), ends_only)
-        if len(first) == len(twin):
-            return found
-        rows, offsets = ragged(found.offsets, twin)
-        return found._replace(offsets=offsets, nodes=found.nodes[rows])
+        slow = slow_truth(version, events, first)
+        found = self._reach(version, (cells, slow), Batch(starts, cuts), ends_only)
+        return found if twin is first else found.spread(twin)
 
     def _reach(
-        self, version: Version, cells: Cells, starts: Int32s, slow: npt.NDArray[np.int8], ends_only: bool
+        self, version: Version, asked: tuple[Cells, npt.NDArray[np.int8]], batch: Batch, ends_only: bool
     ) -> Reached:
         from heliograph.kernels.routing import EVALUATED, HELD, route
 
         room, walk = self._borrow(version)
-        compiled = version.targeting.compiled(version.programs)
-        job = room.job(version.targeting, compiled, cells, slow)
-        offsets, tally = np.zeros(len(starts) + 1, np.int64), np.zeros(4, np.int64)
-        nodes = route(version.graph, job, fixed(starts), walk, ends_only, offsets, tally)
+        job = room.job(version.targeting, version.targeting.compiled(version.programs), *asked)
+        offsets, tally = np.zeros(len(batch.starts) + 1, np.int64), np.zeros(4, np.int64)
+        nodes = route(version.graph, job, fixed(batch), walk, ends_only, offsets, tally)
         self._rooms.append((room, walk))
         return Reached(offsets, nodes, int(tally[EVALUATED]), int(tally[HELD]))
 
@@ -131,13 +142,53 @@ def slow_truth(version: Version, events: Events, rows: Int64s) -> npt.NDArray[np
 
 
 def _distinct(events: Events, starts: Int32s) -> tuple[Int64s, Int64s]:
-    """The rows of the first events of their kind, and for each event which of these it is like."""
-    texts = events.texts.dictionary_encode().indices.to_numpy().astype(np.int64)
+    """The rows of the first events of their kind, and for each event which of these it is like; if all differ, twice
+    the same.
+    """
+    texts = events.texts.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
     _, first, twin = np.unique(texts << 32 | (starts.astype(np.int64) + 1), return_index=True, return_inverse=True)
     if len(first) == len(starts):
         every = np.arange(len(starts))
         return every, every
     order = np.argsort(first)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return first[order].astype(np.int64), place[twin]
+    return first[order], _inverse(order)[twin]
+
+
+def _even(count: int) -> Int64s:
+    """Blocks of 64 events."""
+    return np.append(np.arange(0, count, LANES), count)
+
+
+def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """The same with events next to each other that begin in the same part of the exchange, so that they share more;
+    and blocks that end where such a part does, if they are half full.
+    """
+    region = _regions(version, starts[first])
+    order = np.argsort(region, kind="stable")
+    changes = np.flatnonzero(np.diff(region[order])) + 1
+    cuts = [0]
+    while cuts[-1] < len(order):
+        last = min(cuts[-1] + LANES, len(order))
+        place = int(np.searchsorted(changes, last, side="right")) - 1
+        early = int(changes[place]) if place >= 0 else 0
+        cuts.append(early if last < len(order) and early - cuts[-1] >= LANES // 2 else last)
+    return first[order], _inverse(order)[twin], np.array(cuts, np.int64)
+
+
+def _regions(version: Version, starts: Int32s) -> Int64s:
+    """Where events that start here get to first: the largest component that one of the first edges leads to."""
+    graph = version.graph
+    region, size = starts.astype(np.int64), np.full(len(starts), -1, np.int64)
+    for edge in range(_EDGES):
+        here = np.flatnonzero(graph.nodes[starts, OUT_BEGIN] + edge < graph.nodes[starts, OUT_END])
+        target = graph.edges[graph.nodes[starts[here], OUT_BEGIN] + edge, TARGET].astype(np.int64)
+        end = np.maximum(graph.nodes[target, COMPONENT_END], target)
+        larger = end - target > size[here]
+        region[here[larger]], size[here[larger]] = end[larger], (end - target)[larger]
+    return region
+
+
+def _inverse(order: Int64s) -> Int64s:
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.arange(len(order))
+    return inverse

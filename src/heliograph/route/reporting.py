@@ -76,8 +76,9 @@ def _sorted(version: Version, deliveries: list[Delivery], options: Options) -> l
 
 def _evidence(version: Version, deliveries: list[Delivery]) -> list[str]:
     """Each path by its ids, with its cost."""
-    lengths = np.cumsum([len(delivery.path) for delivery in deliveries][:-1])
-    steps = np.array([node for delivery in deliveries for node in delivery.path], np.int32)
+    walked = [delivery.path() for delivery in deliveries]
+    lengths = np.cumsum([len(path) for path in walked][:-1])
+    steps = np.array([node for path in walked for node in path], np.int32)
     paths = np.split(np.array(version.names(steps).to_pylist(), object), lengths)
     return (
         [

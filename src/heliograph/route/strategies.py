@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from heliograph.baselines.route_walk import Acceptance, Arrival, cheapest, fewest_hops
+from heliograph.baselines.route_walk import Acceptance, Arrival, arrivals, cheapest, fewest_hops
 from heliograph.errors import UsageError
 from heliograph.exchange.version import Version
 from heliograph.kernels.cache import is_warm
@@ -37,6 +37,7 @@ _KERNEL = "heliograph.kernels.routing"
 # How long the plain walk may take in an engine's life before the kernels are loaded, which takes about a second, or
 # compiled, which takes about a minute.
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
+FEW = 2_000  # nodes; for more of them, kernels that need no compiling are loaded at once
 
 SEEDS = ("dag", "dag-skip", "general", "scc-skip", "index-bfs", "bfs")
 ALGORITHMS = ("auto", "lanes", "walk", *SEEDS)
@@ -66,8 +67,7 @@ class Batch:
 class Strategy(Protocol):
     """A way to route. `encodes` tells that it will want the events encoded."""
 
-    @property
-    def encodes(self) -> bool: ...
+    def encodes(self, version: Version) -> bool: ...
 
     def reach(self, batch: Batch, ends_only: bool) -> Reached:
         """The nodes that each event reaches, in the order of reporting."""
@@ -82,7 +82,8 @@ class Strategy(Protocol):
 class Plain:
     """Walks over the exchange's nodes and edges in Python."""
 
-    encodes = False
+    def encodes(self, version: Version) -> bool:
+        return False
 
     def reach(self, batch: Batch, ends_only: bool) -> Reached:
         return joined([self.reach_one(batch, row, ends_only) for row in range(len(batch))])
@@ -98,28 +99,26 @@ class Plain:
             return Asked([], 0, 0)
         acceptance = Acceptance(version, batch.events.event(row), version.match)
         by = cheapest if options.rank else fewest_hops
-        arrivals = by(version, start, acceptance, options.hops).values()
-        wanted = [each for each in arrivals if not options.subscribers_only or not version.out_numbers(each.node)]
-        deliveries = [Delivery(arrival.node, _path(arrival), arrival.cost) for arrival in wanted]
+        found = _wanted(version, by(version, start, acceptance, options.hops).values(), options)
+        deliveries = [Delivery(arrival.node, arrival.cost, arrival.numbers) for arrival in found]
         return Asked(deliveries, acceptance.candidates, acceptance.verified)
 
     def stream(self, batch: Batch, row: int, options: Options) -> Iterator[int]:
-        return (delivery.node for delivery in self.walk(batch, row, options).deliveries)
+        version = batch.version
+        acceptance = Acceptance(version, batch.events.event(row), version.match)
+        found = arrivals(version, int(batch.starts[row]), acceptance, options.hops)
+        return (arrival.node for arrival in _wanted(version, found, options))
 
 
-def _path(arrival: Arrival) -> list[int]:
-    path: list[int] = []
-    here: Arrival | None = arrival
-    while here is not None:
-        path.append(here.node)
-        here = here.previous
-    return path[::-1]
+def _wanted(version: Version, found: Iterable[Arrival], options: Options) -> Iterator[Arrival]:
+    return (each for each in found if not options.subscribers_only or not version.out_numbers(each.node))
 
 
 class Lanes:
     """The kernels: batches 64 at a time, single events for their paths."""
 
-    encodes = True
+    def encodes(self, version: Version) -> bool:
+        return True
 
     def __init__(self) -> None:
         self._evaluator, self._walker = Evaluator(), Walker()
@@ -145,7 +144,8 @@ def _journey(batch: Batch, row: int, options: Options) -> Journey:
 class Seed:
     """One of the seed's algorithms, on structures built for one version; paths as `Lanes` finds them."""
 
-    encodes = True
+    def encodes(self, version: Version) -> bool:
+        return True
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -190,7 +190,7 @@ class Auto:
     def reach(self, batch: Batch, ends_only: bool) -> Reached:
         parts: list[Reached] = []
         for row in range(len(batch)):
-            if self._pays():
+            if self._pays(batch.version):
                 break
             began = time.perf_counter_ns()
             parts.append(self._plain.reach_one(batch, row, ends_only))
@@ -200,7 +200,7 @@ class Auto:
         return joined(parts)
 
     def walk(self, batch: Batch, row: int, options: Options) -> Asked:
-        if self._pays():
+        if self._pays(batch.version):
             return self._lanes.walk(batch, row, options)
         began = time.perf_counter_ns()
         asked = self._plain.walk(batch, row, options)
@@ -208,20 +208,25 @@ class Auto:
         return asked
 
     def stream(self, batch: Batch, row: int, options: Options) -> Iterator[int]:
-        return (self._lanes if self._pays() else self._plain).stream(batch, row, options)
+        return (self._lanes if self._pays(batch.version) else self._plain).stream(batch, row, options)
 
-    @property
-    def encodes(self) -> bool:
-        return self._pays()
+    def encodes(self, version: Version) -> bool:
+        return self._pays(version)
 
-    def _pays(self) -> bool:
+    def _pays(self, version: Version) -> bool:
         if _KERNEL in sys.modules:
             return True
-        if self._spent_ns < WARM_NS or (self._spent_ns < COLD_NS and not is_warm("routing.route")):
+        if self._spent_ns < WARM_NS and version.graph.node_count <= FEW:
             return False
-        if not is_warm("routing.route"):
+        if self._spent_ns < COLD_NS and not self._is_warm:
+            return False
+        if not self._is_warm:
             _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
         return True
+
+    @cached_property
+    def _is_warm(self) -> bool:
+        return is_warm("routing.route")
 
 
 def strategy(name: str) -> Strategy:
