@@ -184,3 +184,30 @@ def test_plain_python_gives_the_same(listed: list[str], given_events: list[dict[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index_search, "_is_small", lambda *_: True)
         check_index(index, pairs, given_events)
+
+
+def test_events_that_have_few_of_many_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some predicates require attributes, one of two sets of them, more than are looked at, or none."""
+    monkeypatch.setattr(index_rows, "TAIL", 100)
+    rng = np.random.default_rng(8)
+    pairs = [(str(number), _wide(rng.integers(0, 40, 6).tolist(), number)) for number in range(400)]
+    given_events = [
+        {f"a{name}": int(rng.integers(0, 3)) for name in rng.permutation(40)[:6].tolist()} for _ in range(100)
+    ]
+    index = PredicateIndex(pairs)
+    check_index(index, pairs, given_events)
+    assert index.match(given_events).stats.candidates < 400 * 100 // 2
+
+
+def _wide(names: list[int], number: int) -> str:
+    a, b, c, d, e, f = (f"a{name}" for name in names)
+    forms = (
+        f"{a} >= 1 AND {b} <= 1 OR {c} = 2 AND {d} <> 0",
+        f"{a} >= 0 AND ({b} = 1 OR {c} = 1)",
+        f"{a} >= 0 AND {b} >= 0 AND {c} >= 0 AND {d} >= 0 AND {e} >= 0",
+        f"{a} = 1 OR {b} IS NULL AND {c} = 2",
+        f"{a} IS NULL AND {b} IS NULL",
+        f"({a} = 1 OR {b} = 1) AND ({c} = 1 OR {d} = 1 OR {e} < 2) AND {f} >= 0",
+        f"NOT ({a} BETWEEN 1 AND 2) OR {b} IN (1, 2) AND {c} NOT IN (0)",
+    )
+    return forms[number % (len(forms) if number % 40 == 0 else 3)]

@@ -30,7 +30,6 @@ from heliograph.kernels.targeting_types import (
 from heliograph.kernels.types import named
 
 _OP = np.int32(0x7F)
-_NOTHING = -1  # the axis of a literal that no cell is needed for
 _WORDS = -2  # the axis of a literal on words
 _WORDS_FOR_ONE = 256  # a list of words this long takes so much room that it counts as always true
 AXES_TYPE: Any = named(Axes, INT64S, FLOATS)
@@ -70,7 +69,7 @@ def choose(programs: Programs, expressions: Int32s, axes: Axes, chances: Chances
             costs[(place - start) >> 1] = _cost(programs, axes, chances, place, start, costs)
         picked = _cheapest(programs, costs, start, start, finish)
         if picked < 0 or costs[(picked - start) >> 1] == np.inf:
-            count = _emit(out, count, _NOTHING, at.OPEN, 0, group)
+            count = _emit(out, count, at.NOTHING, at.OPEN, 0, group)
             continue
         stack[0], depth = picked, 1
         while depth > 0:
@@ -105,7 +104,7 @@ def _cost(programs: Programs, axes: Axes, chances: Chances, place: Any, start: A
             member = _next(programs, member)
         return total
     axis = axis_of(word)
-    if axis == _NOTHING:
+    if axis == at.NOTHING:
         return np.inf
     attribute = word >> np.int32(code.ATTRIBUTE_SHIFT)
     if axis == _WORDS:
@@ -172,7 +171,7 @@ def axis_of(word: Any) -> Any:
     op, negative = word & _OP, word & np.int32(code.NEGATIVE) != 0
     first = np.int64(word >> np.int32(code.ATTRIBUTE_SHIFT)) * at.AXES
     if op == code.SLOW or (op == code.IS_NULL and not negative) or (op >= code.PAIR_EQ and negative):
-        return np.int64(_NOTHING)
+        return np.int64(at.NOTHING)
     if negative:
         return first + at.PRESENCE
     if op == code.WORD_EQ or op == code.WORD_IN:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
+from numba import int16, int64
 
 from heliograph.kernels import board_layout
 from heliograph.kernels import predicate_index_layout as at
@@ -19,6 +19,7 @@ from heliograph.kernels.board_layout import Board, Events
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.predicate_access import AXES_TYPE, bucket, text_key
 from heliograph.kernels.predicate_index_layout import Rows, Scratch, Segment
+from heliograph.kernels.predicate_presence import is_sparse, lay_presence
 from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.targeting_layout import Int32s
@@ -30,23 +31,25 @@ from heliograph.kernels.targeting_types import (
     NEW_MASKS,
 )
 from heliograph.kernels.types import named
+from heliograph.kernels.types import rows as rows_of
 
 _ONE, _NONE = np.uint64(1), np.uint64(0)
 _6, _63 = np.uint64(6), np.uint64(63)
 _KIND = np.uint8(0x7F)
-_SHARE = 2  # a candidate costs a few times as much as a group among all
+# A candidate costs a few times as much as a group among all, and more than a look at what a group requires.
+_SHARE, _SPARSE_SHARE = 2, 16
 
-SEGMENT: Any = named(Segment, *(INT32S,) * 7, AXES_TYPE, INT64S, INT32_ROWS, INT32S, INT32S, INT32S)
+SEGMENT: Any = named(Segment, *(INT32S,) * 7, AXES_TYPE, INT64S, INT32_ROWS, *(INT32S,) * 3, rows_of(int16), INT32S)
 ROWS: Any = named(Rows, INT32S, INT32S, INT64S)
-SCRATCH: Any = named(Scratch, *(NEW_MASKS,) * 4, NEW_INT64S, NEW_MASKS, NEW_MASKS, NEW_INT64S, NEW_INT64S)
+SCRATCH: Any = named(Scratch, *(NEW_MASKS,) * 4, NEW_INT64S, *(NEW_MASKS,) * 3, NEW_INT64S, NEW_INT64S)
 
 
 @kernel((JOB, SEGMENT, ROWS, int64, SCRATCH))
 def examine(job: Job, segment: Segment, rows: Rows, version: Any, scratch: Scratch) -> None:
     """Adds the places of this segment that match to the results, lane by lane."""
-    everything = ~_NONE >> np.uint64(64 - job.board.head[board_layout.SIZE])
-    if not _seek(job.events, job.board, segment, everything, scratch):
-        _touch_all(scratch, len(segment.expressions), everything)
+    sparse = is_sparse(job.board, segment)
+    if not _seek(job.events, job.board, segment, sparse, scratch):
+        _touch_many(job.board, segment, sparse, scratch)
     for word in range((len(segment.expressions) + 63) >> 6):
         bits = scratch.touched[word]
         scratch.touched[word] = _NONE
@@ -64,20 +67,38 @@ def examine(job: Job, segment: Segment, rows: Rows, version: Any, scratch: Scrat
 
 
 @kernel(inline=True)
-def _touch_all(scratch: Scratch, groups: Any, mask: Any) -> None:
-    scratch.masks[:groups] = mask
-    scratch.touched[: groups >> 6] = ~_NONE
-    if groups & 63:
-        scratch.touched[groups >> 6] = ~_NONE >> np.uint64(64 - (groups & 63))
+def _touch_many(board: Board, segment: Segment, sparse: Any, scratch: Scratch) -> None:
+    """All groups, or those whose attributes some lane has."""
+    groups = len(segment.expressions)
+    if not sparse:
+        scratch.masks[:groups] = _everything(board)
+        scratch.touched[: groups >> 6] = ~_NONE
+        if groups & 63:
+            scratch.touched[groups >> 6] = ~_NONE >> np.uint64(64 - (groups & 63))
+        return
+    scratch.masks[:groups] = _NONE
+    scratch.touched[: (groups + 63) >> 6] = _NONE
+    lay_presence(board, scratch.present)
+    present, required = scratch.present, segment.required
+    for number in range(len(segment.required_groups)):
+        mask = present[required[number, 0]] & present[required[number, 1]]
+        mask &= present[required[number, 2]] & present[required[number, 3]]
+        if mask != _NONE:
+            _touch(scratch, segment.required_groups[number], mask)
 
 
 @kernel(inline=True)
-def _seek(events: Events, board: Board, segment: Segment, everything: Any, scratch: Scratch) -> Any:
+def _everything(board: Board) -> Any:
+    return ~_NONE >> np.uint64(64 - board.head[board_layout.SIZE])
+
+
+@kernel(inline=True)
+def _seek(events: Events, board: Board, segment: Segment, sparse: Any, scratch: Scratch) -> Any:
     """Finds the candidates; False where they are so many that asking all groups by quick code costs less.
 
     Quick code says nothing of lists and odd integers: with these the candidates are looked at however many they are.
     """
-    limit = np.int64(len(segment.expressions) // _SHARE)
+    limit = np.int64(len(segment.expressions) // (_SPARSE_SHARE if sparse else _SHARE))
     if board.head[board_layout.ALL_PLAIN] == 0:
         limit = np.int64(1) << 62
     scratch.counts[at.FOUND] = len(segment.open)
@@ -87,7 +108,7 @@ def _seek(events: Events, board: Board, segment: Segment, everything: Any, scrat
             return False
         _seek_intervals(events, board, segment, row, scratch)
     for group in segment.open:
-        _touch(scratch, group, everything)
+        _touch(scratch, group, _everything(board))
     return scratch.counts[at.FOUND] <= limit
 
 

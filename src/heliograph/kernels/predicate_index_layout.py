@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from heliograph.kernels.targeting_layout import Floats, Int32s, Int64s, Masks
 
 # The axes of attribute a are 3 a + one of these. On TEXTS lies the number that a string's first 8 bytes spell; on
@@ -22,6 +25,9 @@ AXES = 3
 KEY, LOW, HIGH, GROUP = 0, 1, 2, 3
 ACCESS_COLUMNS = 4
 WORD, OPEN = -1, -2
+NOTHING = -1  # the axis of a literal that no cell is needed for
+ALTERNATIVE = 4  # so many attributes of an alternative are looked at
+LARGEST_REQUIRED = (1 << 15) - 1  # beyond it an attribute is not looked at
 
 # Columns of `runs`: intervals of one axis that lie near each other, from BEGIN to END, and the hull of their buckets.
 BEGIN, END, LOWEST, HIGHEST = 0, 1, 2, 3
@@ -67,6 +73,8 @@ class Segment(NamedTuple):
     lows: Int32s
     highs: Int32s
     interval_groups: Int32s
+    required: npt.NDArray[np.int16]  # rows: the attributes, plus one, of each alternative, and zeros
+    required_groups: Int32s
 
 
 class Rows(NamedTuple):
@@ -90,5 +98,6 @@ class Scratch(NamedTuple):
     stamps: Int64s  # of each word: when it was looked up last
     results: Masks  # the lanes that each place matches
     reported: Masks  # a bit for each place
+    present: Masks  # the lanes that have each attribute, plus one
     lanes: Int64s  # how many results each lane has
     counts: Int64s

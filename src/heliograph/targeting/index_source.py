@@ -40,6 +40,7 @@ class Sizes(NamedTuple):
     groups: int
     words: int
     places: int
+    attributes: int
 
 
 class Borrowed(NamedTuple):
@@ -86,6 +87,7 @@ def _make_scratch(sizes: Sizes) -> Scratch:
         np.zeros(sizes.words + 1, np.int64),
         np.zeros(places * 64, np.uint64),
         np.zeros(places, np.uint64),
+        np.zeros(sizes.attributes + 2, np.uint64),
         np.zeros(LANES, np.int64),
         np.zeros(4, np.int64),
     )

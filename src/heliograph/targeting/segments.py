@@ -27,7 +27,8 @@ def build_segment(programs: Programs, known: Known, rows: Rows, chosen: Int32s) 
     members = chosen[np.argsort(group, kind="stable")]
     offsets = _offsets(np.bincount(group, minlength=len(expressions)))
     groups = fixed, _fixed(offsets, np.int32), _fixed(members, np.int32), _opens(access)
-    return Segment(*groups, *_words(access), *_intervals(access))
+    parts: list[Any] = [*groups, *_words(access), *_intervals(access), *_required(programs, fixed)]
+    return Segment(*parts)
 
 
 def _opens(access: Access) -> Int32s:
@@ -53,6 +54,16 @@ def _intervals(access: Access) -> tuple[Any, ...]:
     run_offsets, runs = _runs(sorted_, len(access.axes.offsets) - 1)
     columns = (_fixed(sorted_[:, column], np.int32) for column in (at.LOW, at.HIGH, at.GROUP))
     return access.axes, run_offsets, runs, *columns
+
+
+def _required(programs: Programs, expressions: Int32s) -> tuple[Any, Any]:
+    """The attributes that each expression requires."""
+    from heliograph.kernels.predicate_presence import require
+
+    columns = at.ALTERNATIVE + 1
+    found = np.empty((int(require(programs, expressions, np.empty((0, columns), np.int32))), columns), np.int32)
+    require(programs, expressions, found)
+    return _fixed(found[:, : at.ALTERNATIVE], np.int16), _fixed(found[:, at.ALTERNATIVE], np.int32)
 
 
 def _runs(entries: Ints, axes: int) -> tuple[Any, Int32s]:
@@ -88,6 +99,8 @@ def tail_segment(rows: Rows, begin: int, numbers: Int32s) -> Segment:
         _fixed(np.zeros((0, 4)), np.int32),
         none,
         none,
+        none,
+        _fixed(np.zeros((0, at.ALTERNATIVE)), np.int16),
         none,
     )
 
