@@ -14,7 +14,7 @@ COME, ASKED, REACHED, STARTING = 0, 1, 2, 3
 
 
 class Batch(NamedTuple):
-    """Events to route: the node that each starts from, or -1, and where the blocks of at most 64 of them begin and end."""
+    """Events to route: the node that each starts from, or -1, and where the blocks of at most 64 of them begin."""
 
     starts: Int32s
     cuts: Int64s
