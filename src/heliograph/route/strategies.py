@@ -58,6 +58,8 @@ class Batch:
 
     @cached_property
     def cells(self) -> Cells:
+        from heliograph.kernels import json_scanning as _  # who wants cells has kernels: encode by one, if it pays
+
         return self.events.encode(self.version.targeting.names)
 
     def __len__(self) -> int:
