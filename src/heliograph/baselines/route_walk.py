@@ -22,10 +22,11 @@ from heliograph.exchange.columns import strings
 from heliograph.exchange.rows import Event, Node
 from heliograph.exchange.version import Version
 from heliograph.kernels.exchange_layout import EDGE_EXPRESSION, EXPRESSION, TARGET
-from heliograph.kernels.targeting_layout import ALWAYS
+from heliograph.kernels.targeting_layout import ALWAYS, NEVER
 from heliograph.syntax.predicate_truth import accepts
 
 Labels = frozenset[str]
+_KNOWN = {ALWAYS: True, NEVER: False}  # what expressions answer without being asked
 
 # Ln is the node's label set, Q the event's ([B] section 2).
 MATCHES: dict[str, Callable[[Labels, Labels], bool]] = {
@@ -45,10 +46,10 @@ class Link(NamedTuple):
 
 
 class Met(NamedTuple):
-    """A node that was met; `open` tells that it accepts every event."""
+    """A node that was met; `known` tells whether it accepts every event or none, where it does."""
 
     node: Node
-    open: bool
+    known: bool | None
 
 
 class Ground:
@@ -89,13 +90,13 @@ def meet(version: Version, ground: Ground, number: int) -> Met:
     met = ground.met.get(number)
     if met is None:
         record = version.records_of(np.array([number], np.int32))[0]
-        expression = version.graph.records[record, EXPRESSION]
-        met = ground.met[number] = Met(version.node(number), bool(expression == ALWAYS))
+        expression = int(version.graph.records[record, EXPRESSION])
+        met = ground.met[number] = Met(version.node(number), _KNOWN.get(expression))
     return met
 
 
 class Acceptance:
-    """Whether nodes and edges accept one event; each is asked at most once, and what accepts every event is not."""
+    """Whether nodes and edges accept one event; each is asked at most once, and what accepts all or none is not."""
 
     def __init__(self, version: Version, event: Event, match: str | None = None) -> None:
         self._version = version
@@ -120,16 +121,17 @@ class Acceptance:
         return answer
 
     def _ask_node(self, number: int) -> bool:
-        node, is_open = meet(self._version, self._ground, number)
-        if node.refused:
-            return False
+        node, known = meet(self._version, self._ground, number)
+        if known is not None:
+            return known
         if self._compare is not None:
             return self._count(self._compare(node.labels, self._event.labels))
-        return is_open or self._count(accepts(node.targeting, self._event.attributes))
+        return self._count(accepts(node.targeting, self._event.attributes))
 
     def _ask_edge(self, number: int) -> bool:
-        if self._version.graph.edges[number, EDGE_EXPRESSION] == ALWAYS:
-            return True
+        known = _KNOWN.get(int(self._version.graph.edges[number, EDGE_EXPRESSION]))
+        if known is not None:
+            return known
         return self._count(accepts(self._version.edge(number).targeting, self._event.attributes))
 
     def _count(self, answer: bool) -> bool:
@@ -186,17 +188,22 @@ class _Walk(NamedTuple):
 
 def fewest_hops(version: Version, start: int, acceptance: Acceptance, hops: int | None = None) -> Arrivals:
     """Every node reached, each by a valid path of as few edges as possible, at most `hops`."""
+    return {arrival.node: arrival for arrival in arrivals(version, start, acceptance, hops)}
+
+
+def arrivals(version: Version, start: int, acceptance: Acceptance, hops: int | None = None) -> Iterator[Arrival]:
+    """The same, one after the other as they are found."""
     walk = _Walk(version, ground_of(version), acceptance, None)
-    reached: Arrivals = {}
+    reached: set[int] = set()
     frontier = deque([Arrival(start, None, 0.0, 0)])
     while frontier:
         here = frontier.popleft()
         if hops is not None and here.hops >= hops:
             break
         for arrival in walk.steps(here, reached):
-            reached[arrival.node] = arrival
+            reached.add(arrival.node)
             frontier.append(arrival)
-    return reached
+            yield arrival
 
 
 def cheapest(

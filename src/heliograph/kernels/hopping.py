@@ -45,8 +45,9 @@ def advance(graph: Graph, job: Job, trail: Trail, wanted: Any) -> Any:
         else:
             node = trail.queue[head[at.HEAD]]
             head[at.HEAD] += 1
-            head[at.EDGE], head[at.EDGE_END] = graph.nodes[node, of.OUT_BEGIN], graph.nodes[node, of.OUT_END]
-            head[at.BLOCK] = graph.nodes[node, of.OUT_MORE]
+            if head[at.HEAD] == 1 or node != trail.queue[0]:  # the start is left once, when it is reached again too
+                head[at.EDGE], head[at.EDGE_END] = graph.nodes[node, of.OUT_BEGIN], graph.nodes[node, of.OUT_END]
+                head[at.BLOCK] = graph.nodes[node, of.OUT_MORE]
     return True
 
 

@@ -84,6 +84,7 @@ def _learn_bounds(quick: Quick, order: Sorted, facts: Facts, board: Board) -> No
         row = board.slots[attribute] if attribute < len(board.slots) else np.int32(-1)
         if row >= 0:
             _learn_bound(quick, facts, board, bound, row)
+            facts.dirty[attribute] = 1  # it may be among the sorted ones by the time of the next board
         else:
             _know(quick, facts, bound, _NONE, _NONE)
 

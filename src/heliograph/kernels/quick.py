@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import int64, uint64
 
 from heliograph.kernels import board_layout as at
 from heliograph.kernels import quick_layout as of
@@ -72,3 +73,9 @@ def _has_learnt(job: Job) -> Any:
 @kernel()
 def _slowly(events: Events, board: Board, expression: Any, asked: Any) -> Any:
     return holds(events, board, expression, asked)
+
+
+@kernel((JOB, int64, uint64))
+def ask(job: Job, expression: Any, asked: Any) -> Any:
+    """`accepted`, for Python."""
+    return accepted(job, expression, asked)

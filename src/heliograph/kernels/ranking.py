@@ -2,7 +2,8 @@
 
 Paths are followed in order of cost, then of the number of their edges. A node's first path is its cheapest. Of its
 later ones only one with fewer edges than all before it can matter, and only because it may go on further where their
-number is limited. So the K cheapest results are known when K nodes are settled, and the paths that tie with the last.
+number is limited; nor can a path that came back to the start. So the K cheapest results are known when K nodes are
+settled, and the paths that tie with the last.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from heliograph.kernels.quick import JOB
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.routing import is_end, record_of
 from heliograph.kernels.routing_layout import Ranks, Trail
-from heliograph.kernels.targeting_types import GRAPH, NEW_FLOATS, NEW_INT32_ROWS, NEW_INT32S, NEW_INT64S
+from heliograph.kernels.targeting_types import GRAPH, NEW_BYTES, NEW_FLOATS, NEW_INT32_ROWS, NEW_INT32S, NEW_INT64S
 from heliograph.kernels.types import named
 
-RANKS: Any = named(Ranks, NEW_INT64S, NEW_INT32_ROWS, NEW_FLOATS, NEW_INT32S, NEW_INT32S)
+RANKS: Any = named(Ranks, NEW_INT64S, NEW_INT32_ROWS, NEW_FLOATS, NEW_INT32S, NEW_INT32S, NEW_BYTES)
 
 
 @kernel((GRAPH, JOB, TRAIL, RANKS, int64, boolean))
@@ -60,7 +61,7 @@ def _settle(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any
     node, hops = ranks.labels[label, at.NODE], ranks.labels[label, at.HOPS]
     entered = trail.head[at.MARK] + at.ENTERED
     if trail.seen[node] == entered:
-        if hops >= trail.hops[node]:
+        if trail.head[at.MOST_HOPS] == at.NO_LIMIT or hops >= trail.hops[node]:
             return False
     else:
         trail.seen[node] = entered
@@ -68,7 +69,7 @@ def _settle(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any
             ranks.found[ranks.sizes[at.FOUND]] = label
             ranks.sizes[at.FOUND] += 1
     trail.hops[node] = hops
-    return True
+    return node != trail.queue[0]
 
 
 @kernel()
@@ -96,9 +97,20 @@ def _follow(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge
             return
     elif not is_willing(graph, job, trail, target):
         return
-    if ask_alone(job, trail, graph.edges[edge, of.EDGE_EXPRESSION]):
+    if _passes(graph, job, trail, ranks, edge):
         cost = ranks.costs[label] + graph.edge_costs[edge] + graph.record_costs[record_of(graph, target)]
         _push(ranks, target, label, edge, hops, cost)
+
+
+@kernel(inline=True)
+def _passes(graph: Graph, job: Job, trail: Trail, ranks: Ranks, edge: Any) -> Any:
+    """Whether an edge accepts the event; where a node may be left several times, that is remembered."""
+    if len(ranks.edges) == 0:
+        return ask_alone(job, trail, graph.edges[edge, of.EDGE_EXPRESSION])
+    if ranks.edges[edge] == 0:
+        held = ask_alone(job, trail, graph.edges[edge, of.EDGE_EXPRESSION])
+        ranks.edges[edge] = at.WILLING if held else at.REFUSED
+    return ranks.edges[edge] == at.WILLING
 
 
 @kernel()
