@@ -31,7 +31,7 @@ from heliograph.kernels.types import named
 
 _OP = np.int32(0x7F)
 _WORDS = -2  # the axis of a literal on words
-_WORDS_FOR_ONE = 256  # a list of words this long takes so much room that it counts as always true
+_WORDS_FOR_ONE = 64  # a list of words this long takes so much room that it counts as always true
 AXES_TYPE: Any = named(Axes, INT64S, FLOATS)
 CHANCES: Any = named(Chances, FLOATS, FLOATS)
 ROOM: Any = named(Room, NEW_FLOATS, NEW_INT64S)

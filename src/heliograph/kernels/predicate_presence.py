@@ -83,7 +83,7 @@ def is_sparse(board: Board, segment: Segment) -> Any:
     total = np.int64(0)
     for row in range(board.head[board_layout.ROWS]):
         total += count_bits(board.kinds[row, board_layout.ANY])
-    return total * _SPARSE < attributes * board.head[board_layout.SIZE]
+    return len(segment.required_groups) > 0 and total * _SPARSE < attributes * board.head[board_layout.SIZE]
 
 
 @kernel(inline=True)

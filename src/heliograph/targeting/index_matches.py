@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from heliograph.kernels.targeting_layout import Int32s, Int64s
 from heliograph.model import Rejections, Stats
+from heliograph.targeting.index_rows import Ids
 
 
 class Matches(Sequence[tuple[str, ...]]):
@@ -23,9 +24,7 @@ class Matches(Sequence[tuple[str, ...]]):
     Event e matched the ids of the numbers from offsets[e] to offsets[e + 1].
     """
 
-    def __init__(
-        self, offsets: Int64s, numbers: Int32s, ids: Sequence[str], rejected: Rejections, stats: Stats
-    ) -> None:
+    def __init__(self, offsets: Int64s, numbers: Int32s, ids: Ids, rejected: Rejections, stats: Stats) -> None:
         self.offsets = offsets
         self.numbers = numbers
         self.rejected = rejected
@@ -45,8 +44,7 @@ class Matches(Sequence[tuple[str, ...]]):
         return [self._event(event) for event in wanted] if isinstance(wanted, range) else self._event(wanted)
 
     def _event(self, event: int) -> tuple[str, ...]:
-        ids = self._ids
-        return tuple([ids[number] for number in self.numbers[self.offsets[event] : self.offsets[event + 1]].tolist()])
+        return tuple(self._ids.texts(self.numbers[self.offsets[event] : self.offsets[event + 1]]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -58,5 +56,4 @@ class Matches(Sequence[tuple[str, ...]]):
     def table(self) -> pa.Table:
         """The columns event (its number, from 0) and id."""
         event = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        ids = pa.array(self._ids, pa.string()).take(self.numbers)
-        return pa.table({"event": pa.array(event, pa.int64()), "id": ids})
+        return pa.table({"event": pa.array(event, pa.int64()), "id": self._ids.at(self.numbers).cast(pa.string())})

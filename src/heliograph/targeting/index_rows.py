@@ -10,30 +10,60 @@ same size become one, so that each row is indexed again only a logarithm of time
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.kernels.predicate_index_layout import NEVER_DIED, Rows, Segment
-from heliograph.kernels.targeting_layout import Int32s
+from heliograph.kernels.targeting_layout import Bytes, Int32s, Int64s
 from heliograph.targeting.growing import Growing
 from heliograph.targeting.index_source import Writing
+from heliograph.targeting.pools import Pool
 from heliograph.targeting.segments import build_segment, tail_segment
 
 TAIL = 1024  # rows asked one by one cost as much as rounding up some blocks; indexing fewer is not worth a segment
 _RATIO = 4  # a segment is merged with the one before it unless that is so many times as large
 
 
+class Ids(NamedTuple):
+    """Ids by number as flat texts, and the number of the id at each place."""
+
+    named: Int32s
+    offsets: Int64s
+    data: Bytes
+
+    @property
+    def column(self) -> Any:
+        """The id of each number as an Arrow array, which takes no memory of its own."""
+        parts: tuple[Any, ...] = self.offsets, self.data
+        return pa.Array.from_buffers(pa.large_string(), len(self.offsets) - 1, [None, *map(pa.py_buffer, parts)])
+
+    def texts(self, places: Int32s) -> list[str]:
+        listed: list[str] = self.at(places).to_pylist()
+        return listed
+
+    def at(self, places: Int32s) -> Any:
+        """The ids at these places as an Arrow array."""
+        return self.column.take(pa.array(self.named[places]))
+
+    def number(self, id: str) -> int:
+        """The number of an id, or -1."""
+        return int(pc.index(self.column, pa.scalar(id, pa.large_string())).as_py())
+
+
 class Version(NamedTuple):
-    """What one call sees. `ids` and `texts` may have grown since, behind what the rows refer to."""
+    """What one call sees. `texts` may have grown since, behind what the rows refer to."""
 
     number: int
     writing: Writing
     rows: Rows
     segments: tuple[Segment, ...]
-    ids: Sequence[str]  # of each place
+    ids: Ids
     texts: Sequence[str | None]  # of each row
     live: int
 
@@ -45,12 +75,13 @@ class Version(NamedTuple):
     def listing(self) -> tuple[list[str], list[str | None]]:
         """The ids that are there and their texts, in order."""
         rows = self.live_rows()
-        return [self.ids[place] for place in self.rows.place[rows].tolist()], [self.texts[row] for row in rows.tolist()]
+        return self.ids.texts(self.rows.place[rows]), [self.texts[row] for row in rows.tolist()]
 
     def find(self, id: str) -> int | None:
         """The row of an id, or None. Looks at every one."""
-        places = self.rows.place
-        return next((row for row in self.live_rows().tolist() if self.ids[places[row]] == id), None)
+        found = np.flatnonzero(self.ids.named[self.rows.place] == self.ids.number(id))
+        alive = found[self.rows.died[found] > self.number]
+        return int(alive[0]) if len(alive) else None
 
 
 class RowStore:
@@ -59,52 +90,66 @@ class RowStore:
     def __init__(self) -> None:
         self._expression, self._place = Growing(np.int32), Growing(np.int32)
         self._died: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self._ids: list[str] = []
+        self._ids, self._named = Pool(np.uint8), Growing(np.int32)
         self._texts: list[str | None] = []
-        self._current: dict[str, int] = {}
+        self._current = array("i")  # the row of each id, or -1
+        self._live = 0
         self._segments: list[Segment] = []
         self._indexed = 0  # rows before this one lie in segments
         self._number = 0
         self._counting: Int32s = _counting(2 * TAIL)
 
     def __len__(self) -> int:
-        return len(self._current)
+        return self._live
 
     def __contains__(self, id: object) -> bool:
-        return id in self._current
+        return isinstance(id, str) and self._find(id) >= 0
 
     @property
     def dead(self) -> int:
-        return len(self._texts) - len(self._current)
+        return len(self._texts) - self._live
+
+    def _find(self, id: str) -> int:
+        """The row of an id, or -1."""
+        number = self._ids.find(id.encode())
+        return self._current[number] if number >= 0 else -1
 
     def put(self, added: Sequence[tuple[str, str | None, int]]) -> None:
         """Adds ids with their texts and expressions, in order; an id that is there already keeps its place."""
         first = len(self._texts)
         self._make_room(first + len(added))
-        places: list[int] = []
+        places, named, before = list[int](), list[int](), len(self._named)
         for row, (id, text, _) in enumerate(added, first):
             self._texts.append(text)
-            known = self._current.get(id)
-            if known is None:
-                places.append(len(self._ids))
-                self._ids.append(id)
+            number = self._ids.number(id.encode())
+            if number == len(self._current):
+                self._current.append(-1)
+            known = self._current[number]
+            if known < 0:
+                places.append(before + len(named))
+                named.append(number)
             else:
                 places.append(places[known - first] if known >= first else int(self._place.view()[known]))
                 self._died[known] = self._number + 1
-            self._current[id] = row
+            self._current[number] = row
+        self._live += len(named)
+        self._named.extend(named)
         self._expression.extend([expression for _, _, expression in added])
         self._place.extend(places)
 
     def drop(self, ids: Sequence[str]) -> None:
         """Ends the rows of these ids, which are there."""
         for id in ids:
-            self._died[self._current.pop(id)] = self._number + 1
+            number = self._ids.find(id.encode())
+            self._died[self._current[number]] = self._number + 1
+            self._current[number] = -1
+        self._live -= len(ids)
 
     def listing(self) -> tuple[list[str], list[str | None]]:
         """The ids that are there now and their texts, in order."""
-        places = self._place.view()
-        rows = sorted(self._current.values(), key=places.__getitem__)
-        return [self._ids[places[row]] for row in rows], [self._texts[row] for row in rows]
+        places, named = self._place.view(), self._named.view()
+        rows = sorted((row for row in self._current if row >= 0), key=places.__getitem__)
+        return [self._ids.content(named[places[row]]).decode() for row in rows], [self._texts[row] for row in rows]
 
     def version(self, writing: Writing) -> Version:
         """The next version: everything done since the last one, at once."""
@@ -114,7 +159,8 @@ class RowStore:
         rows = self._rows()
         tail = [tail_segment(rows, self._indexed, self._counting)] if self._indexed < len(self._texts) else []
         segments = (*self._segments, *tail)
-        return Version(self._number, writing, rows, segments, self._ids, self._texts, len(self._current))
+        ids = Ids(self._named.view(), self._ids.offsets(), self._ids.data())
+        return Version(self._number, writing, rows, segments, ids, self._texts, self._live)
 
     def _rows(self) -> Rows:
         died = self._died[: len(self._texts)]

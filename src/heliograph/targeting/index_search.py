@@ -77,7 +77,7 @@ def _search(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
 
 def _sizes(version: Version) -> Sizes:
     groups = max((len(segment.expressions) for segment in version.segments), default=0)
-    return Sizes(groups, len(version.writing.names.word_attributes), len(version.ids), version.writing.attributes)
+    return Sizes(groups, len(version.writing.names.word_attributes), len(version.ids.named), version.writing.attributes)
 
 
 def _slow(version: Version, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.int8]:

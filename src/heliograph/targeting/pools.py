@@ -38,14 +38,27 @@ class Pool:
 
     def number(self, content: bytes) -> int:
         """The number of the piece with this content, which is there from now on."""
-        hashed, mask = hash(content), len(self._slots) - 1
+        hashed = hash(content)
+        slot = self._slot(content, hashed)
+        found = self._slots[slot]
+        if found != _FREE:
+            return found
+        self._slots[slot] = len(self._hashes)
+        return self._append(content, hashed)
+
+    def find(self, content: bytes) -> int:
+        """The number of the piece with this content, or -1."""
+        return self._slots[self._slot(content, hash(content))]
+
+    def _slot(self, content: bytes, hashed: int) -> int:
+        """Where the number of a piece is, or would be."""
+        mask = len(self._slots) - 1
         slot = hashed & mask
         while (found := self._slots[slot]) != _FREE:
             if self._hashes[found] == hashed and self.content(found) == content:
-                return found
+                break
             slot = (slot + 1) & mask
-        self._slots[slot] = len(self._hashes)
-        return self._append(content, hashed)
+        return slot
 
     def place(self, content: bytes) -> int:
         """Where the piece with this content begins."""

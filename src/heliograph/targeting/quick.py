@@ -17,6 +17,7 @@ from heliograph.kernels.targeting_layout import Int32s, Int64s, Names, Programs
 from heliograph.targeting.growing import fixed
 
 _LOOSE = 256  # so many later bounds or sets are always put up with
+_BATCH = 2048  # expressions
 
 _COLUMNS: tuple[Any, ...] = (np.int64, np.int32, np.float64, *[np.int32] * 7)
 
@@ -41,12 +42,19 @@ class QuickCode:
     def snapshot(self, programs: Programs, names: Names, attributes: int) -> Snapshot:
         """Quick code for these programs, which hold at least all earlier ones."""
         if len(programs.starts) - 1 > self._sizes[of.EXPRESSIONS]:
-            from heliograph.kernels.translating import translate
-
-            self._make_room(programs, len(names.word_attributes), attributes)
-            translate(programs, self._translation())
+            self._translate(programs, len(names.word_attributes), attributes)
             self._keep_sorted(programs)
         return Snapshot(fixed(self._cut()), self._order, int(self._sizes[of.FACTS]))
+
+    def _translate(self, programs: Programs, words: int, attributes: int) -> None:
+        """Some expressions at a time: room for all that many could need would be several times what they do need."""
+        from heliograph.kernels.translating import translate
+
+        last = len(programs.starts) - 1
+        while (done := int(self._sizes[of.EXPRESSIONS])) < last:
+            part = programs._replace(starts=programs.starts[: min(last, done + _BATCH) + 1])
+            self._make_room(part, words, attributes)
+            translate(part, self._translation())
 
     @property
     def nbytes(self) -> int:
@@ -76,7 +84,7 @@ class QuickCode:
     def _make_room(self, programs: Programs, words: int, attributes: int) -> None:
         """For all that the new expressions can need: their tests, their groups, and the members of their sets."""
         first = int(self._sizes[of.EXPRESSIONS])
-        new = programs.code[programs.starts[first] :].reshape(-1, 2)
+        new = programs.code[programs.starts[first] : programs.starts[-1]].reshape(-1, 2)
         ops = new[:, 0] & 0x7F
         listed = programs.numbers[new[ops == code.NUMBER_IN, 1]]
         bounds = int(self._sizes[of.BOUNDS] + 2 * (ops <= code.NUMBER_IN).sum() + listed.sum())
@@ -111,7 +119,8 @@ def _grown(array: Any, size: int, filled: int) -> Any:
     """At least this long; twice as long at once, so that little by little costs no more."""
     if size <= len(array):
         return array
-    room = np.full((max(size, 2 * len(array)), *array.shape[1:]), filled, array.dtype)
+    shape = (max(size, 2 * len(array)), *array.shape[1:])
+    room = np.full(shape, filled, array.dtype) if filled else np.zeros(shape, array.dtype)  # not touched until used
     room[: len(array)] = array
     return room
 

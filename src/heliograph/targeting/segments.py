@@ -16,6 +16,8 @@ from heliograph.kernels.predicate_index_layout import Axes, Rows, Segment
 from heliograph.kernels.targeting_layout import Int32s, Programs
 from heliograph.targeting.access import Access, Known, choose_access
 
+_MANY_ATTRIBUTES = 32
+
 Ints = npt.NDArray[np.integer[Any]]
 
 
@@ -27,7 +29,7 @@ def build_segment(programs: Programs, known: Known, rows: Rows, chosen: Int32s) 
     members = chosen[np.argsort(group, kind="stable")]
     offsets = _offsets(np.bincount(group, minlength=len(expressions)))
     groups = fixed, _fixed(offsets, np.int32), _fixed(members, np.int32), _opens(access)
-    parts: list[Any] = [*groups, *_words(access), *_intervals(access), *_required(programs, fixed)]
+    parts: list[Any] = [*groups, *_words(access), *_intervals(access), *_required(programs, fixed, known)]
     return Segment(*parts)
 
 
@@ -56,11 +58,13 @@ def _intervals(access: Access) -> tuple[Any, ...]:
     return access.axes, run_offsets, runs, *columns
 
 
-def _required(programs: Programs, expressions: Int32s) -> tuple[Any, Any]:
-    """The attributes that each expression requires."""
+def _required(programs: Programs, expressions: Int32s, known: Known) -> tuple[Any, Any]:
+    """The attributes that each expression requires; nothing where there are so few that events may well have them."""
     from heliograph.kernels.predicate_presence import require
 
     columns = at.ALTERNATIVE + 1
+    if known.attributes < _MANY_ATTRIBUTES:
+        return _fixed(np.zeros((0, at.ALTERNATIVE)), np.int16), _fixed([], np.int32)
     found = np.empty((int(require(programs, expressions, np.empty((0, columns), np.int32))), columns), np.int32)
     require(programs, expressions, found)
     return _fixed(found[:, : at.ALTERNATIVE], np.int16), _fixed(found[:, at.ALTERNATIVE], np.int32)
