@@ -83,7 +83,7 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
                 node = following(walk.pending, walk.pending_summary, tally[LOWEST])
                 tally[LOWEST] = _FAR
             if node < 0:
-                return
+                break
             end = max(node, np.int64(graph.nodes[node, of.COMPONENT_END]))
         drop(walk.pending, walk.pending_summary, node)
         starting = walk.lanes[node, STARTING]
@@ -92,6 +92,8 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
         if lanes != _NONE:
             _leave(graph, job, node, lanes, walk, tally)
         node = following(walk.pending, walk.pending_summary, node + 1)
+    for number in range(tally[TOUCHED]):  # the nodes without edges, which nothing waited for
+        _enter(graph, job, walk.touched[number], walk, tally)
 
 
 @kernel(inline=True)
@@ -132,9 +134,10 @@ def _follow(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk
         walk.touched[tally[TOUCHED]] = target
         tally[TOUCHED] += 1
     walk.lanes[target, COME] = known | come
-    put(walk.pending, walk.pending_summary, target)
-    if target <= node:
-        tally[LOWEST] = min(tally[LOWEST], np.int64(target))
+    if graph.nodes[target, of.OUT_BEGIN] < graph.nodes[target, of.OUT_END] or graph.nodes[target, of.OUT_MORE] >= 0:
+        put(walk.pending, walk.pending_summary, target)
+        if target <= node:
+            tally[LOWEST] = min(tally[LOWEST], np.int64(target))
 
 
 @kernel(inline=True)
