@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from heliograph.filter import Filter
     from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
     from heliograph.route import Route
+    from heliograph.targeting.index import PredicateIndex
     from heliograph.terms import Term
     from heliograph.watch import Watch
 
@@ -40,6 +41,7 @@ __all__ = [
     "Notification",
     "Notifications",
     "PredicateError",
+    "PredicateIndex",
     "PublicationError",
     "Receipt",
     "Rejected",
@@ -62,6 +64,7 @@ _HOMES = {
     "heliograph.filter": ("Filter",),
     "heliograph.watch": ("Watch",),
     "heliograph.route": ("Route",),
+    "heliograph.targeting.index": ("PredicateIndex",),
     "heliograph.terms": ("Term",),
     "heliograph.model": (
         "Explanation",
