@@ -102,7 +102,7 @@ def _seek(events: Events, board: Board, segment: Segment, sparse: Any, scratch: 
     if board.head[board_layout.ALL_PLAIN] == 0:
         limit = np.int64(1) << 62
     scratch.counts[at.FOUND] = len(segment.open)
-    _seek_words(events, board, segment, scratch)
+    _seek_words(events, board, segment, limit, scratch)
     for row in range(board.head[board_layout.ROWS]):
         if scratch.counts[at.FOUND] > limit:
             return False
@@ -139,8 +139,8 @@ def _touch(scratch: Scratch, group: Any, mask: Any) -> None:
 
 
 @kernel(inline=True)
-def _seek_words(events: Events, board: Board, segment: Segment, scratch: Scratch) -> None:
-    """Each word on the board once, with all lanes that hold it."""
+def _seek_words(events: Events, board: Board, segment: Segment, limit: Any, scratch: Scratch) -> None:
+    """Each word on the board once, with all lanes that hold it, until there are too many candidates."""
     if len(segment.words) == 0:
         return
     cells = events.cells
@@ -157,6 +157,8 @@ def _seek_words(events: Events, board: Board, segment: Segment, scratch: Scratch
             place = _find(segment.words, word)
             if place < 0:
                 continue
+            if scratch.counts[at.FOUND] > limit:
+                return
             mask = board.words[word]
             scratch.counts[at.FOUND] += segment.word_offsets[place + 1] - segment.word_offsets[place]
             for entry in range(segment.word_offsets[place], segment.word_offsets[place + 1]):
