@@ -7,6 +7,7 @@ someone asks: the table is made once, when it is first wanted, and the objects a
 from __future__ import annotations
 
 import json
+import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -127,11 +128,15 @@ class Stats(Mapping[str, Any]):
 
     def __add__(self, other: Stats) -> Stats:
         """Counts and times add up; `subscriptions` is a level, the later call's; complete only if both are."""
-        summed = {key: self[key] + other[key] for key in STATS_KEYS if key not in ("subscriptions", "complete")}
-        return Stats(subscriptions=other.subscriptions, complete=self.complete and other.complete, **summed)
+        summed = Stats(*map(operator.add, _VALUES(self), _VALUES(other)))
+        complete = self.complete and other.complete
+        object.__setattr__(summed, "subscriptions", other.subscriptions)
+        object.__setattr__(summed, "complete", complete)
+        return summed
 
 
 STATS_KEYS = tuple(entry.name for entry in fields(Stats))
+_VALUES = operator.attrgetter(*STATS_KEYS)
 
 
 class Slow(NamedTuple):

@@ -19,11 +19,13 @@ from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.exchange.rows import NO_LABELS, Event
 from heliograph.kernels.targeting_layout import Cells, Int64s
 from heliograph.model import Rejected
+from heliograph.route.plain_event import PlainEvent, plain_event
 from heliograph.syntax.predicate_truth import Attributes
 from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
 from heliograph.targeting.attributes import Tree, read_labels
 from heliograph.targeting.cell_arrays import take_cells
+from heliograph.targeting.cell_rows import cells_of, encode_python
 from heliograph.targeting.encoding import Encoded, encode
 from heliograph.targeting.names import NameTable
 
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     Column = pa.Array[Any]
 else:
     Column = Any
+
+
+_NOTHING = as_table("events", [])
+_NO_CELLS = encode(NameTable(), pa.array([], pa.string()), compiled=False)
 
 
 class Settled(NamedTuple):
@@ -53,6 +59,16 @@ class Events:
         self._read = read
         self._with_labels = with_labels
         self._known: Settled | None = None
+        self._one: PlainEvent | None = None
+
+    @classmethod
+    def of_one(cls, event: PlainEvent) -> Events:
+        """The one event, which is good."""
+        events = cls(_NOTHING, False)
+        events._one = event
+        ids, publishers = pa.array([event.id]), pa.array([event.publisher])
+        events._known = Settled(np.zeros(1, np.int64), ids, publishers, [], [], _NO_CELLS)
+        return events
 
     @property
     def ids(self) -> Column:
@@ -91,10 +107,14 @@ class Events:
 
     def tree(self, row: int) -> Tree:
         """The decoded attributes of one event."""
+        if self._one is not None:
+            return self._one.tree
         return self._settled.encoded.tree(int(self._settled.rows[row]))
 
     def encode(self, names: NameTable, compiled: bool | None = None) -> Cells:
         """The cells of the events, of the attributes that `names` knows by now."""
+        if self._one is not None:
+            return cells_of([encode_python(names, self._one.tree)])
         encoded = self._encode(names, compiled)
         if self._known is None:
             self._known = _settle(self._read, encoded)
@@ -115,6 +135,9 @@ class Events:
 
 def read_events(items: Any, with_labels: bool) -> Events:
     """The events of a table or of Python items, in order; an id that comes twice is refused the second time."""
+    one = None if with_labels else plain_event(items)
+    if one is not None:
+        return Events.of_one(one)
     return Events(as_table("events", items), with_labels)
 
 

@@ -145,6 +145,9 @@ def _distinct(events: Events, starts: Int32s) -> tuple[Int64s, Int64s]:
     """The rows of the first events of their kind, and for each event which of these it is like; if all differ, twice
     the same.
     """
+    if len(starts) == 1:
+        only = np.zeros(1, np.int64)
+        return only, only
     texts = events.texts.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
     _, first, twin = np.unique(texts << 32 | (starts.astype(np.int64) + 1), return_index=True, return_inverse=True)
     if len(first) == len(starts):

@@ -54,16 +54,21 @@ class Batch:
         self.events = events
         if encoded:
             self.cells  # noqa: B018
-        self.starts: Int32s = version.numbers(events.publishers)
+        self.starts: Int32s = _starts(version, events)
 
     @cached_property
     def cells(self) -> Cells:
-        from heliograph.kernels import json_scanning as _  # who wants cells has kernels: encode by one, if it pays
 
         return self.events.encode(self.version.targeting.names)
 
     def __len__(self) -> int:
         return len(self.starts)
+
+
+def _starts(version: Version, events: Events) -> Int32s:
+    if len(events) != 1:
+        return version.numbers(events.publishers)
+    return np.array([version.number(events.publishers[0].as_py())], np.int32)
 
 
 class Strategy(Protocol):
