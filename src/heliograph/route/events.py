@@ -71,6 +71,11 @@ class Events:
         return events
 
     @property
+    def given(self) -> int:
+        """How many rows there were, good or not."""
+        return len(self._read.rows)
+
+    @property
     def ids(self) -> Column:
         return self._settled.ids
 

@@ -39,6 +39,8 @@ _KERNEL = "heliograph.kernels.routing"
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
 FEW = 2_000  # nodes; for more of them, kernels that need no compiling are loaded at once
 
+_SEVERAL = 4  # events that are worth a call of the kernel that encodes them
+
 SEEDS = ("dag", "dag-skip", "general", "scc-skip", "index-bfs", "bfs")
 ALGORITHMS = ("auto", "lanes", "walk", *SEEDS)
 
@@ -58,8 +60,7 @@ class Batch:
 
     @cached_property
     def cells(self) -> Cells:
-
-        return self.events.encode(self.version.targeting.names)
+        return self.events.encode(self.version.targeting.names, compiled=self.events.given >= _SEVERAL)
 
     def __len__(self) -> int:
         return len(self.starts)
