@@ -54,7 +54,8 @@ def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offs
         found = _sort(graph, walk, ends_only, tally)
         total = _total(walk, found)
         if size + total >= len(out):
-            grown = np.empty(max(2 * len(out), size + total + 1), np.int32)
+            likely = (size + total) * (len(batch.cuts) - 1) // (block + 1)
+            grown = np.empty(max(2 * len(out), size + total + 1, likely + likely // 8), np.int32)
             grown[:size] = out[:size]
             out = grown
         if total * _DENSE > found * (last - first):
