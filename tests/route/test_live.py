@@ -17,6 +17,8 @@ from heliograph.route import Route
 from heliograph.storage import read_folder, write_folder
 from tests.route.exchanges import NAMES, Case, edge_rows, event, exchanges, node_rows, reached, values
 
+pytestmark = pytest.mark.usefixtures("each_half")
+
 
 def answers(engine: Route) -> list[Any]:
     """All that can be seen of an exchange through its events."""
@@ -109,16 +111,20 @@ def test_removing_a_node_removes_its_edges() -> None:
 
 def test_a_version_in_use_is_not_changed() -> None:
     engine = Route([("a",)], [("p", "a")])
-    with engine._exchange.reading() as old:
+    exchange = engine._exchange
+    with exchange.reading() as old:
         engine.remove_nodes("a")
         engine.add_edges(("p", "b"))
-        assert list(old.nodes) == ["a", "p"]
+        assert [old.name(number) for number in old.node_numbers().tolist()] == ["a", "p"]
+        assert [edge.target for edge in old.edges()] == ["a"]
         assert reached(engine.route("p", {})) == ["b"]
-        with engine._version() as new:
+        with exchange.reading() as new:
             assert new is not old
+            assert [new.name(number) for number in new.node_numbers().tolist()] == ["p", "b"]
     engine.add_nodes(("c",))
-    with engine._version() as later:
-        assert later is new
+    with exchange.reading() as later:
+        assert later is not new
+        assert len(later) == 3
 
 
 def test_concurrent_publishes_see_one_version() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from heliograph.route import Route
 from tests.route.exchanges import NAMES, Case, event, exchanges, pairs, reached, valid_graph, values
 
+pytestmark = pytest.mark.usefixtures("each_half")
 starts = st.sampled_from(NAMES)
 
 
