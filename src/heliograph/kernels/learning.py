@@ -55,13 +55,13 @@ def _put(facts: Facts, fact: Any, lanes: Any) -> None:
 
 @kernel()
 def _learn_word(word: Any, quick: Quick, order: Sorted, facts: Facts, board: Board) -> None:
-    if word < 0 or word >= len(board.words):
+    """A word's own fact and those of the sets that hold it, once for all lanes that have it."""
+    if word < 0 or word >= len(board.words) or word >= len(quick.word_facts) or quick.word_facts[word] < 0:
         return
     lanes = board.words[word]
-    if word < len(quick.word_facts) and quick.word_facts[word] >= 0:
-        if facts.known[quick.word_facts[word]] != _NONE:
-            return
-        _put(facts, quick.word_facts[word], lanes)
+    if facts.known[quick.word_facts[word]] != _NONE:
+        return
+    _put(facts, quick.word_facts[word], lanes)
     if word < len(order.set_ranges) - 1:
         for place in range(order.set_ranges[word], order.set_ranges[word + 1]):
             _put(facts, order.set_facts[place], lanes)

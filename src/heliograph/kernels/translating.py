@@ -132,7 +132,7 @@ def _test(programs: Programs, word: Any, operand: Any, into: Translation) -> Any
     if op <= code.NUMBER_IN:
         return _number(programs, op, negative, attribute, operand, into)
     if op == code.WORD_EQ or op == code.WORD_IN:
-        holding = _word(operand, into) if op == code.WORD_EQ else _word_set(operand, into)
+        holding = _word(operand, into) if op == code.WORD_EQ else _word_set(programs, operand, into)
         return _pair(into, negative, holding, _of(attribute, at.ONE_STRING, into))
     if op == code.WORD_NE and not negative:
         return _pair(into, True, _word(operand, into), _of(attribute, at.ONE_STRING, into))
@@ -192,8 +192,11 @@ def _word(word: Any, into: Translation) -> Any:
 
 
 @kernel()
-def _word_set(operand: Any, into: Translation) -> Any:
+def _word_set(programs: Programs, operand: Any, into: Translation) -> Any:
+    """The fact of a set. Its words have facts too, by which is seen what was learnt about them already."""
     if into.set_facts[operand] < 0:
+        for place in range(operand + 1, operand + 1 + programs.sets[operand]):
+            _word(programs.sets[place], into)
         into.set_facts[operand] = _new_facts(into, 1)
         number = into.sizes[of.WORD_SETS]
         into.quick.word_sets[number, 0], into.quick.word_sets[number, 1] = operand, into.set_facts[operand]
