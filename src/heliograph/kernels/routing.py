@@ -31,7 +31,13 @@ from heliograph.kernels.types import NEW_INT32S, named
 
 _ONE, _NONE = np.uint64(1), np.uint64(0)
 WALK: Any = named(
-    Walk, NEW_MASK_ROWS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_MASKS, NEW_INT32S, NEW_INT32S, NEW_MASKS, NEW_INT64S
+    Walk,
+    NEW_MASK_ROWS,
+    *[NEW_MASKS] * 5,
+    NEW_INT32S,
+    NEW_INT32S,
+    NEW_MASKS,
+    NEW_INT64S,
 )
 _FAR = np.int64(2**62)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
@@ -51,7 +57,10 @@ def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offs
         first, last = batch.cuts[block], batch.cuts[block + 1]
         gather(job.events.cells, np.arange(first, last), job.board)
         _walk(graph, job, batch.starts[first:last], walk, tally)
-        found = _sort(graph, walk, ends_only, tally)
+        for node in batch.starts[first:last]:
+            if node >= 0:
+                walk.lanes[node, STARTING] = _NONE
+        found = _collect(graph, job, walk, ends_only, tally)
         total = _total(walk, found)
         if size + total >= len(out):
             likely = (size + total) * (len(batch.cuts) - 1) // (block + 1)
@@ -63,7 +72,6 @@ def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offs
         else:
             _report(walk, found, out, offsets[first : last + 1], size)
         size += total
-        _clear(walk, batch.starts[first:last], tally)
     offsets[len(batch.starts)] = size
     return out[:size]
 
@@ -93,8 +101,6 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
         if lanes != _NONE:
             _leave(graph, job, node, lanes, walk, tally)
         node = following(walk.pending, walk.pending_summary, node + 1)
-    for number in range(tally[TOUCHED]):  # the nodes without edges, which nothing waited for
-        _enter(graph, job, walk.touched[number], walk, tally)
 
 
 @kernel(inline=True)
@@ -180,21 +186,28 @@ def is_end(graph: Graph, node: Any) -> Any:
 
 
 @kernel()
-def _sort(graph: Graph, walk: Walk, ends_only: Any, tally: Int64s) -> Any:
-    """Lists the nodes reached in the order of reporting, each with its lanes; returns how many they are."""
+def _collect(graph: Graph, job: Job, walk: Walk, ends_only: Any, tally: Int64s) -> Any:
+    """Lists the nodes reached in the order of reporting, each with its lanes; returns how many they are.
+
+    Nodes without edges, which nothing waited for, are asked only now.
+    """
     for number in range(tally[TOUCHED]):
         node = walk.touched[number]
-        if walk.lanes[node, REACHED] != _NONE and not (ends_only and not is_end(graph, node)):
+        _enter(graph, job, node, walk, tally)
+        lanes = walk.lanes[node, REACHED]
+        walk.lanes[node, COME] = walk.lanes[node, ASKED] = walk.lanes[node, REACHED] = _NONE
+        if lanes != _NONE and not (ends_only and not is_end(graph, node)):
             record = record_of(graph, node)
             listed = graph.records[record, of.FLAGS] & np.int32(of.LISTED_NODE) != 0
-            shift = 0 if listed else graph.listed_count
-            put(walk.places, walk.places_summary, graph.records[record, of.PLACE] + shift)
+            place = np.int64(graph.records[record, of.PLACE]) + (0 if listed else graph.listed_count)
+            put(walk.places, walk.places_summary, place)
+            walk.place_lanes[place] = lanes
     found = 0
     place = following(walk.places, walk.places_summary, 0)
     while place >= 0:
         drop(walk.places, walk.places_summary, place)
         node = graph.listed[place] if place < graph.listed_count else graph.loose[place - graph.listed_count]
-        walk.found[found], walk.found_lanes[found] = node, walk.lanes[node, REACHED]
+        walk.found[found], walk.found_lanes[found] = node, walk.place_lanes[place]
         found += 1
         place = following(walk.places, walk.places_summary, place + 1)
     return found
@@ -239,13 +252,3 @@ def _report(walk: Walk, found: Any, out: Int32s, offsets: Int64s, size: Any) -> 
             out[walk.counts[lane]] = walk.found[number]
             walk.counts[lane] += 1
             lanes &= lanes - _ONE
-
-
-@kernel()
-def _clear(walk: Walk, starts: Int32s, tally: Int64s) -> None:
-    for node in starts:
-        if node >= 0:
-            walk.lanes[node, STARTING] = _NONE
-    for number in range(tally[TOUCHED]):
-        node = walk.touched[number]
-        walk.lanes[node, COME] = walk.lanes[node, ASKED] = walk.lanes[node, REACHED] = _NONE

@@ -28,6 +28,7 @@ class Walk(NamedTuple):
     pending_summary: Masks
     places: Masks  # what is reached, in the order of reporting
     places_summary: Masks
+    place_lanes: Masks  # of each place that is among them
     touched: Int32s  # the nodes that lanes came to
     found: Int32s  # the results of all lanes in the order of reporting
     found_lanes: Masks
@@ -93,6 +94,7 @@ def make_walk(nodes: int, places: int) -> Walk:
         np.zeros(words_for(words), np.uint64),
         np.zeros(order, np.uint64),
         np.zeros(words_for(order), np.uint64),
+        np.empty(places + 1, np.uint64),
         np.empty(nodes + 1, np.int32),
         np.empty(nodes + 1, np.int32),
         np.empty(nodes + 1, np.uint64),
