@@ -8,6 +8,7 @@ from heliograph import Filter
 from heliograph.filter import auto
 from heliograph.filter.auto import AutoMatcher, AutoVersion
 from heliograph.filter.pairwise import PairwiseVersion
+from heliograph.kernels.cache import announce
 
 DOCUMENT = ("d", [("a", "p", "5"), ("a", "q", "b")])
 
@@ -90,6 +91,8 @@ def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("heliograph.filter.auto.is_warm", lambda: False)
+    monkeypatch.setattr("heliograph.kernels.cache.is_warm", lambda name: False)
+    announce.cache_clear()
     engine = Filter()
     engine.subscribe(matching(0, 20))
     assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]

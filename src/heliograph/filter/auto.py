@@ -6,7 +6,6 @@ change is made between two calls of `publish` or at the beginning of one, so eve
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from heliograph.baselines.filter_naive import NaiveMatcher
 from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
-from heliograph.kernels.cache import is_warm
+from heliograph.kernels.cache import announce, is_warm
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
@@ -24,8 +23,6 @@ from heliograph.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from heliograph.filter.indexed import IndexedMatcher, IndexedVersion
     from heliograph.index.segment import Segment
-
-_LOG = logging.getLogger("heliograph")
 
 FEW = 2_000  # subscriptions up to which they are kept as they are, until there is something to do
 PAIRS = 4_000  # pairs looked at in one's life before the index is built: a fraction of a second
@@ -97,8 +94,7 @@ class AutoMatcher:
     def _change(self) -> IndexedMatcher:
         from heliograph.filter.indexed import IndexedMatcher
 
-        if not is_warm():
-            _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
+        announce("matching.verify")
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
         indexed.insert(list(self._alive.values()))
         self._indexed, self._plain = indexed, None

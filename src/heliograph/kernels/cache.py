@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 import os
 import pkgutil
 import secrets
@@ -26,6 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
+_LOG = logging.getLogger("heliograph")
 _HERE = Path(__file__).parent
 _FUNCTION = TypeVar("_FUNCTION", bound=Callable[..., Any])
 _KERNELS: dict[str, Declared] = {}
@@ -118,6 +120,13 @@ def warm() -> WarmReport:
 def is_warm(name: str = "matching.verify") -> bool:
     """Whether a kernel, one of the largest, need not be compiled. Does not import Numba."""
     return any(cache_dir().rglob(f"{name}-*.nbi"))
+
+
+@cache
+def announce(name: str) -> None:
+    """Says, once, that a large kernel has to be compiled first, if it has to. Does not import Numba."""
+    if not is_warm(name):
+        _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
 
 
 def status() -> Status:

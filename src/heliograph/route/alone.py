@@ -14,6 +14,7 @@ import numpy as np
 from heliograph.exchange.version import Version
 from heliograph.index.arrays import fixed
 from heliograph.kernels import routing_layout as at
+from heliograph.kernels.cache import announce
 from heliograph.kernels.exchange_layout import TARGET
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.routing_layout import Trail, make_ranks, make_trail
@@ -63,6 +64,7 @@ class Walker:
 
     def fewest_hops(self, journey: Journey) -> Asked:
         """Every node reached, by a path of as few edges as possible, in order of discovery."""
+        announce("hopping.advance")
         from heliograph.kernels.hopping import advance
 
         room, trail, job = self._begin(journey)
@@ -80,6 +82,7 @@ class Walker:
 
     def cheapest(self, journey: Journey, limit: int | None = None) -> Asked:
         """Every node reached, by a cheapest path, cheapest first; at least the first `limit` and all their ties."""
+        announce("ranking.rank")
         from heliograph.kernels.ranking import rank
 
         room, trail, job = self._begin(journey)
@@ -100,6 +103,7 @@ class Walker:
 
     def stream(self, journey: Journey) -> Iterator[int]:
         """The nodes reached, as they are found."""
+        announce("hopping.advance")
         from heliograph.kernels.hopping import advance
 
         room, trail, job = self._begin(journey)

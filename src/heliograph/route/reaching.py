@@ -14,6 +14,7 @@ import numpy.typing as npt
 from heliograph.exchange.version import Version
 from heliograph.index.arrays import fixed
 from heliograph.kernels.board_layout import LANES
+from heliograph.kernels.cache import announce
 from heliograph.kernels.exchange_layout import COMPONENT_END, FLAGS, LISTED_NODE, OUT_BEGIN, OUT_END, PLACE, TARGET
 from heliograph.kernels.routing_layout import Batch, Walk, make_walk
 from heliograph.kernels.targeting_layout import Cells, Int32s, Int64s
@@ -114,6 +115,7 @@ class Evaluator:
     def _reach(
         self, version: Version, asked: tuple[Cells, npt.NDArray[np.int8]], batch: Batch, ends_only: bool
     ) -> Reached:
+        announce("routing.route")
         from heliograph.kernels.routing import EVALUATED, HELD, route
 
         room, walk = self._borrow(version)

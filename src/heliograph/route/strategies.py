@@ -6,7 +6,6 @@ paths that are as short, or as cheap, they may give different ones.
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ import numpy as np
 from heliograph.baselines.route_walk import Acceptance, Arrival, arrivals, cheapest, fewest_hops
 from heliograph.errors import UsageError
 from heliograph.exchange.version import Version
-from heliograph.kernels.cache import is_warm
+from heliograph.kernels.cache import announce, is_warm
 from heliograph.kernels.seed_layout import EDGE_TESTED, HELD, TESTED
 from heliograph.kernels.targeting_layout import Cells, Int32s
 from heliograph.route.alone import Asked, Delivery, Journey, Walker
@@ -31,7 +30,6 @@ from heliograph.targeting.room import Room
 if TYPE_CHECKING:
     from heliograph.baselines.route_seed import SeedExchange
 
-_LOG = logging.getLogger("heliograph")
 _KERNEL = "heliograph.kernels.routing"
 
 # How long the plain walk may take in an engine's life before the kernels are loaded, which takes about a second, or
@@ -165,6 +163,7 @@ class Seed:
         slow = slow_truth(version, batch.events, known)
         compiled = version.targeting.compiled(version.programs)
         job = Room().job(version.targeting, compiled, take_cells(batch.cells, known), slow)
+        announce("seed_routing.route_events")
         routed = self._exchange(version).route(job, batch.starts[known], self._name)
         sizes = np.zeros(len(batch), np.int64)
         sizes[known] = np.diff(routed.offsets)
@@ -226,11 +225,7 @@ class Auto:
             return True
         if self._spent_ns < WARM_NS and version.graph.node_count <= FEW:
             return False
-        if self._spent_ns < COLD_NS and not self._is_warm:
-            return False
-        if not self._is_warm:
-            _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
-        return True
+        return self._spent_ns >= COLD_NS or self._is_warm
 
     @cached_property
     def _is_warm(self) -> bool:

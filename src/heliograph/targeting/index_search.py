@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.kernels.board_layout import LANES, Board
+from heliograph.kernels.cache import announce
 from heliograph.kernels.predicate_index_layout import CANDIDATES, Scratch
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.targeting_layout import Int32s, Int64s
@@ -95,6 +96,7 @@ def _slow(version: Version, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.
 
 
 def _examine(version: Version, job: Job, chosen: Int64s, scratch: Scratch) -> Found:
+    announce("predicate_index.examine")
     from heliograph.kernels.lanes import gather
     from heliograph.kernels.predicate_index import examine
 
