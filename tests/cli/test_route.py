@@ -107,6 +107,34 @@ def test_what_if(run: Run, exchange: list[str]) -> None:
     ]
 
 
+def test_what_if_of_subscribers(run: Run, exchange: list[str]) -> None:
+    changes = save([{"kind": "node", "op": "+", "node_id": "Net", "targeting": "age > 10"}], "c.csv")
+    found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--what-if", changes, "--subscribers-only")
+    assert (found.code, [row["node_id"] for row in found.rows]) == (0, ["Adv"])
+
+
+def test_what_if_with_a_named_edge_and_labels(run: Run, exchange: list[str]) -> None:
+    change = {"kind": "edge", "op": "+", "source": "Pub", "target": "New", "edge_id": "fresh", "labels": None}
+    found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--what-if", save([change], "c.ndjson"))
+    assert [(row["event_id"], row["node_id"]) for row in found.rows] == [("e1", "New"), ("e2", "New")]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--rank", "cost"], "--rank"),
+        (["--limit", "0"], "--limit"),
+        (["--hops", "0", "--paths"], "--hops, --paths"),
+    ],
+)
+def test_what_if_compares_whole_answers(run: Run, exchange: list[str], options: list[str], told: str) -> None:
+    changes = save([{"kind": "node", "op": "-", "node_id": "Net"}], "c.csv")
+    found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--what-if", changes, *options)
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(f"HG-037: --what-if with {told}: ")
+    assert f"leave out {told}; --subscribers-only may stay" in found.err
+
+
 def test_a_bad_change_is_rejected(run: Run, exchange: list[str]) -> None:
     changes = save([{"kind": "node", "op": "-", "node_id": "Ghost"}], "c.csv")
     found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--what-if", changes, "--out", "w.csv")

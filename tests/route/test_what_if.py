@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError
 from heliograph.route import Route
 from heliograph.tables.schemas import TABLES
-from tests.route.exchanges import NAMES, Case, event, exchanges, node_rows, reached
+from tests.route.exchanges import COSTS, NAMES, Case, event, exchanges, reached, targetings
 
 NODES = [("a", "x = 1"), ("b",)]
 EDGES = [("p", "a"), ("a", "b"), ("a", "b", "second")]
@@ -179,18 +179,150 @@ def test_a_bad_change(change: dict[str, Any], code: str) -> None:
     assert compared.table.to_pylist() == [{"event_id": "one", "node_id": "b", "before": True, "after": False}]
 
 
-@given(exchanges, st.lists(node_rows, max_size=3), st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
-def test_what_if_is_what_then_happens(exchange: Case, nodes: list[Any], gone: list[str]) -> None:
-    engine = Route(exchange.nodes, exchange.edges)
-    changes = [{"kind": "node", "op": "+", **node} for node in nodes]
-    changes += [{"kind": "node", "op": "-", "node_id": name} for name in gone]
-    events = [event(name, x, f"{name}{x}") for name in sorted(exchange.ends()) for x in (1, 2, None)]
-    before = {(item.publication_id, item.subscription_id) for item in engine.publish(events)}
-    foretold = engine.compare(changes, events).table.to_pylist()
-    for node in nodes:
-        engine.add_nodes(node)
-    for name in gone:
-        engine.remove_nodes([name])
-    after = {(item.publication_id, item.subscription_id) for item in engine.publish(events)}
+# --- named edges and labels -------------------------------------------------------------------------------------
+
+
+PARALLEL = [
+    {"source": "p", "target": "b", "edge_id": "one", "targeting": "x = 1"},
+    {"source": "p", "target": "b", "edge_id": "two", "targeting": "x = 2"},
+    {"source": "p", "target": "a", "targeting": "FALSE"},
+]
+LOST_TO_ONE, LOST_TO_TWO = ("one", "b", True, False), ("two", "b", True, False)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"op": "-", "edge_id": "one"}, [LOST_TO_ONE]),
+        ({"op": "-", "edge_id": "two", "source": "p", "target": "b"}, [LOST_TO_TWO]),
+        ({"op": "-", "source": "p", "target": "b"}, [LOST_TO_ONE, LOST_TO_TWO]),
+        ({"op": "-", "source": "p", "target": "b", "edge_id": ""}, [LOST_TO_ONE, LOST_TO_TWO]),
+        ({"op": "=", "edge_id": "two", "targeting": "FALSE"}, [LOST_TO_TWO]),
+        ({"op": "=", "edge_id": "two", "source": "p", "target": "b", "targeting": "FALSE"}, [LOST_TO_TWO]),
+        (
+            {"op": "=", "edge_id": "two", "target": "c"},
+            [("one", "c", False, True), LOST_TO_TWO, ("two", "c", False, True)],
+        ),
+        ({"op": "=", "source": "p", "target": "b", "targeting": "x = 1"}, [LOST_TO_TWO]),
+        ({"op": "+", "edge_id": "two", "source": "p", "target": "b", "targeting": "FALSE"}, [LOST_TO_TWO]),
+        ({"op": "+", "edge_id": "three", "source": "p", "target": "b", "targeting": "FALSE"}, []),
+        ({"op": "+", "source": "p", "target": "b", "targeting": "FALSE"}, []),
+    ],
+)
+def test_a_named_edge(change: dict[str, Any], expected: list[tuple[str, str, bool, bool]]) -> None:
+    assert rows({"kind": "edge", **change}, Route(NODES, PARALLEL)) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"op": "-", "edge_id": "none"}, "the edge (none), which"),
+        ({"op": "=", "edge_id": "none", "source": "p", "target": "b"}, "the edge (none), which"),
+        ({"op": "-", "edge_id": "one", "source": "p", "target": "a"}, "the edge p → a (one), which"),
+        ({"op": "-", "source": "b", "target": "p"}, "the edge b → p, which"),
+    ],
+)
+def test_a_named_edge_that_is_not_there(change: dict[str, Any], told: str) -> None:
+    compared = Route(NODES, PARALLEL).compare({"kind": "edge", **change}, EVENTS)
+    assert [(item.code, told in item.message) for item in compared.rejected] == [("HG-661", True)]
+    assert compared.table.num_rows == 0
+
+
+def test_labels_that_are_given_replace() -> None:
+    engine = Route([{"node_id": "a", "labels": ["A"]}], [("p", "a")], match="superset")
+    one = {"event_id": "e", "publisher": "p", "attributes": {"labels": ["A"]}}
+    change = {"kind": "node", "op": "=", "node_id": "a"}
+    assert engine.what_if({**change, "labels": ["B"]}, one)["after"].to_pylist() == [False]
+    assert engine.what_if({**change, "labels": []}, one)["after"].to_pylist() == [False]
+    assert engine.what_if({**change, "labels": ["A", "B"]}, one).num_rows == 0
+    new = [
+        {"kind": "node", "op": "+", "node_id": "b", "labels": ["A"]},
+        {"kind": "edge", "op": "+", "source": "a", "target": "b"},
+    ]
+    assert engine.what_if(new, one)["node_id"].to_pylist() == ["b"]
+
+
+def test_a_change_as_a_tuple() -> None:
+    short = ("edge", "+", None, "p", "b", "x = 2", 1.0)
+    assert rows([short]) == rows([(*short, "late", None)]) == [("two", "b", False, True)]
+
+
+def test_subscribers_only() -> None:
+    """Of each version its own: a node that gets its first edge is none any more."""
+    engine = Route(NODES, EDGES)
+    changes = [{"kind": "edge", "op": "+", "source": "b", "target": "c"}]
+    table = engine.what_if(changes, EVENTS[:1], subscribers_only=True)
+    assert [tuple(row.values()) for row in table.to_pylist()] == [("one", "b", True, False), ("one", "c", False, True)]
+    assert rows(changes) == [("one", "c", False, True)]
+
+
+# --- what is foretold happens -----------------------------------------------------------------------------------
+
+edge_ids = st.sampled_from([None, None, "e0", "e1", "e2"])
+labels = st.none() | st.lists(st.sampled_from("AB"), unique=True, max_size=2)
+definitions = {"targeting": targetings, "cost": st.sampled_from(COSTS)}
+names = st.sampled_from(NAMES)
+ops = st.sampled_from("+-=")
+changes_of_nodes = st.fixed_dictionaries(
+    {"kind": st.just("node"), "op": ops, "node_id": names, "labels": labels, **definitions}
+)
+changes_of_edges = st.fixed_dictionaries(
+    {"kind": st.just("edge"), "op": ops, "source": names, "target": names, "edge_id": edge_ids, **definitions}
+)
+
+
+def make(engine: Route, change: dict[str, Any]) -> None:
+    """Makes a change for real, by the engine's own methods; what is not there is left alone."""
+    row = {name: value for name, value in change.items() if name not in ("kind", "op")}
+    if change["kind"] == "node":
+        make_node(engine, change["op"], row)
+    else:
+        make_edge(engine, change["op"], row)
+
+
+def make_node(engine: Route, op: str, row: dict[str, Any]) -> None:
+    with engine._exchange.reading() as version:
+        number = version.number(row["node_id"])
+        labels = sorted(version.node(number).labels) if number >= 0 else []
+    if op == "-":
+        engine.remove_nodes([row["node_id"]])
+    elif op == "+" or number >= 0:
+        engine.add_nodes({**row, "labels": labels if row["labels"] is None else row["labels"]})
+
+
+def make_edge(engine: Route, op: str, row: dict[str, Any]) -> None:
+    wanted = {"edge_id": row["edge_id"]}
+    if op == "-" or not row["edge_id"]:
+        wanted |= {"source": row["source"], "target": row["target"]}
+    if op == "+" or (engine.remove_edges([wanted]).accepted and op == "="):
+        engine.add_edges(row)
+
+
+@pytest.mark.parametrize("match", [None, "superset"])
+@settings(max_examples=150)
+@given(exchanges, st.lists(changes_of_nodes | changes_of_edges, max_size=6), st.booleans(), st.data())
+def test_what_if_is_what_then_happens(
+    match: str | None, exchange: Case, changes: list[dict[str, Any]], only: bool, data: st.DataObject
+) -> None:
+    ids = data.draw(st.permutations([None] * len(exchange.edges) + ["e0", "e1"]))
+    edges = [{**edge, "edge_id": id} for edge, id in zip(exchange.edges, ids, strict=False)]
+    engine = Route([{**node, "labels": data.draw(labels)} for node in exchange.nodes], edges, match=match)
+    events = [labelled(name, x) for name in NAMES for x in (1, 2, None)]
+    before = deliveries(engine, events, only)
+    foretold = engine.compare(changes, events, subscribers_only=only).table.to_pylist()
+    assert deliveries(engine, events, only) == before
+    for change in changes:
+        make(engine, change)
+    after = deliveries(engine, events, only)
     assert {(row["event_id"], row["node_id"]) for row in foretold if row["before"]} == before - after
     assert {(row["event_id"], row["node_id"]) for row in foretold if row["after"]} == after - before
+    assert len(foretold) == len(before ^ after)
+
+
+def labelled(publisher: str, x: int | None) -> dict[str, Any]:
+    attributes = {"x": x, "labels": [] if x is None else ["A", "B"][:x]}
+    return {"event_id": f"{publisher}{x}", "publisher": publisher, "attributes": attributes}
+
+
+def deliveries(engine: Route, events: list[dict[str, Any]], only: bool) -> set[tuple[str | None, str]]:
+    return {(item.publication_id, item.subscription_id) for item in engine.publish(events, subscribers_only=only)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from heliograph.cli.options import Output, takes
+from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
     from heliograph.cli.run import Run
@@ -20,7 +21,7 @@ AlgorithmOption = Annotated[
     typer.Option(
         "--algorithm",
         metavar="A",
-        help="How to route, with the same answer: auto, lanes, walk, or one of the seed's dag, dag-skip, general, "
+        help="How to route, with the same answer: auto, lanes, walk, or one of the paper's dag, dag-skip, general, "
         "scc-skip, index-bfs, bfs.",
     ),
 ]
@@ -102,8 +103,9 @@ class RouteOptions:
         typer.Option(
             "--what-if",
             metavar="CHANGES",
-            help="Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost): write the deliveries "
-            "that these changes would add or take away (event_id, node_id, before, after).",
+            help="Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost; optional edge_id, "
+            "labels): write the deliveries that these changes would add or take away (event_id, node_id, before, "
+            "after).",
             rich_help_panel=RESULTS,
         ),
     ] = None
@@ -174,12 +176,22 @@ def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "a
 def _what_if(options: RouteOptions, changes: str) -> int:
     from heliograph.cli.run import Run
 
+    _check_comparable(options.results)
     with Run(options.output, "what_if") as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         proposed = run.whole("--what-if", "changes", changes)
         events = run.whole("--events", "events", options.events)
-        found = engine.compare(proposed, events)
+        found = engine.compare(proposed, events, subscribers_only=options.results.subscribers_only)
         run.stats += found.stats
         run.reject(found.rejected)
         run.write(found.table)
     return run.exit_code
+
+
+def _check_comparable(chosen: Results) -> None:
+    """Refuses what a comparison of deliveries cannot show: neither order nor paths, and no answer that is cut."""
+    given = {"rank": chosen.rank, "limit": chosen.limit, "hops": chosen.hops, "paths": chosen.paths or None}
+    refused = [f"--{name}" for name, value in given.items() if value is not None]
+    if refused:
+        message = f"--what-if with {', '.join(refused)}: it compares whole answers, without order and paths"
+        raise UsageError("HG-037", message, fix=f"leave out {', '.join(refused)}; --subscribers-only may stay")

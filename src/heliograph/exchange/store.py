@@ -155,6 +155,17 @@ class Exchange:
         """The number of the edge that has an edge_id in the latest version, or -1."""
         return edge_changes.find_edge(self._ledger, id)
 
+    def find_edges(self, source: str | None, target: str | None, id: str | None) -> list[int]:
+        """The edges of the latest version with this id, or these ends, or both where both are given."""
+        version = self._current
+        if id is None:
+            return version.between_numbers(version.number(source or ""), version.number(target or ""))
+        number = self.edge_number(id)
+        if number < 0:
+            return []
+        edge = version.edge(number)
+        return [number] if source in (None, edge.source) and target in (None, edge.target) else []
+
     def _change(self, change: Callable[[Ledger, int], Any]) -> Any:
         """Makes the next version."""
         result = change(self._ledger, self._version + 1)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -90,7 +91,7 @@ class Route:
         accepted = 0
         with self._changing() as exchange:
             for source, target, id in rows:
-                found = _find_edges(exchange, source, target, id or None)
+                found = exchange.find_edges(source, target, id or None)
                 exchange.drop_edges(found)
                 accepted += len(found)
                 if not found:
@@ -174,28 +175,28 @@ class Route:
             raise _unknown_publisher(event.id, event.publisher)
         return event
 
-    def what_if(self, changes: Any, events: Any) -> pa.Table:
+    def what_if(self, changes: Any, events: Any, *, subscribers_only: bool = False) -> pa.Table:
         """Deliveries that the changes would add or take away: event_id, node_id, before, after.
 
         Raises for a bad change or event; `compare` reports them.
         """
-        result = self.compare(changes, events)
+        result = self.compare(changes, events, subscribers_only=subscribers_only)
         if result.errors:
             raise result.errors[0]
         return result.table
 
-    def compare(self, changes: Any, events: Any) -> WhatIf:
+    def compare(self, changes: Any, events: Any, *, subscribers_only: bool = False) -> WhatIf:
         """As `what_if`, with the refused changes and events beside the table."""
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
         with self._exchange.reading() as version:
             parsed = time.perf_counter_ns()
-            found = compare_versions(version, changes, read, self.match, self._reach)
+            found = compare_versions(version, changes, read, self.match, partial(self._reach, subscribers_only))
         spent = time.perf_counter_ns() - parsed
         return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
 
-    def _reach(self, version: Version, events: Events) -> Reached:
-        return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), False)
+    def _reach(self, ends_only: bool, version: Version, events: Events) -> Reached:
+        return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), ends_only)
 
     # --- measurements and storage -------------------------------------------------------------------------------
 
@@ -243,18 +244,6 @@ def _with_ids(items: Any) -> Any:
     if isinstance(items, list | set | frozenset):
         return [{"edge_id": item} if isinstance(item, str) else item for item in items]
     return {"edge_id": items} if isinstance(items, str) else items
-
-
-def _find_edges(exchange: Exchange, source: str | None, target: str | None, id: str | None) -> list[int]:
-    """The edges with this id, or with these ends, or with both where both are given."""
-    version = exchange.current
-    if id is None:
-        return version.between_numbers(version.number(source or ""), version.number(target or ""))
-    number = exchange.edge_number(id)
-    if number < 0:
-        return []
-    edge = version.edge(number)
-    return [number] if source in (None, edge.source) and target in (None, edge.target) else []
 
 
 def _no_node(id: str) -> SubscriptionError:

@@ -1,8 +1,11 @@
 """What if: the deliveries that a change of nodes or edges would add or take away.
 
 A change is a row of kind (node, edge), op and the new definition. `+` adds, and replaces as adding does; `=` replaces
-what must be there already (an edge: every edge between the two nodes); `-` removes. The row is the whole definition, so
-a null targeting accepts everything; only a node's labels, which the table has no column for, stay as they were.
+what must be there already; `-` removes. An edge is the one that has its edge_id or, without one, every edge between the
+two nodes. The row is the whole definition, so a null targeting accepts everything; only a node's labels, where it names
+none, and the ends of a named edge that `=` replaces, where they are not given, stay as they were.
+
+The law: what is foretold is what happens once the changes are made for real.
 
 The changes are made in a copy of the version, so that both can be routed by the same evaluator. Nodes have other
 numbers in the copy, so its results are translated to the version's before they are compared.
@@ -50,6 +53,8 @@ class Change(NamedTuple):
     target: str | None
     targeting: str | None
     cost: float | None
+    edge_id: str | None = None
+    labels: list[str] | None = None
 
 
 class _Problems(NamedTuple):
@@ -175,7 +180,9 @@ def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Pl
         exchange.drop_nodes([str(change.node_id)])
         return
     row = {"node_id": change.node_id, "targeting": change.targeting, "cost": change.cost}
-    labels = sorted(exchange.current.node(number).labels) if number >= 0 else []
+    labels = change.labels
+    if labels is None:
+        labels = sorted(exchange.current.node(number).labels) if number >= 0 else []
     read = read_nodes([{**row, "labels": labels}], exchange.targeting, match)
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
@@ -183,18 +190,29 @@ def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Pl
 
 
 def _apply_edge(exchange: Exchange, change: Change, place: Place) -> None:
-    version = exchange.current
-    known = version.between_numbers(version.number(change.source or ""), version.number(change.target or ""))
-    if not known and change.op != "+":
-        raise _unknown(f"edge {change.source} → {change.target}", place)
-    row = {"source": change.source, "target": change.target, "targeting": change.targeting, "cost": change.cost}
+    known = [] if change.op == "+" else _known_edges(exchange, change, place)
+    if change.op == "-":
+        exchange.drop_edges(known)
+        return
+    row = {name: getattr(change, name) for name in ("source", "target", "edge_id", "targeting", "cost")}
+    if known:
+        edge = exchange.current.edge(known[0])
+        row.update(source=change.source or edge.source, target=change.target or edge.target)
     read = read_edges([row], exchange.targeting)
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
-    if change.op in ("-", "="):
-        exchange.drop_edges(known)
-    if change.op in ("+", "="):
-        exchange.put_edges(read.rows)
+    exchange.drop_edges(known)
+    exchange.put_edges(read.rows)
+
+
+def _known_edges(exchange: Exchange, change: Change, place: Place) -> list[int]:
+    """The edges that go: the named one, whose ends `=` may change, or all between two nodes."""
+    ends = (None, None) if change.op == "=" and change.edge_id else (change.source, change.target)
+    known = exchange.find_edges(*ends, change.edge_id or None)
+    if not known:
+        name = f"{change.source} → {change.target}" if any(ends) or not change.edge_id else ""
+        raise _unknown(" ".join(filter(None, ("edge", name, change.edge_id and f"({change.edge_id})"))), place)
+    return known
 
 
 def _placed(error: HeliographError, place: Place) -> HeliographError:

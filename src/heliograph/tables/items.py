@@ -37,6 +37,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "nodes": (("node_id",), ("node_id", "targeting"), ("node_id", "targeting", "cost")),
     "edges": _EDGES,
     "removals": _EDGES,
+    "changes": (("kind", "op", "node_id", "source", "target", "targeting", "cost"),),
 }
 # Updates that begin with a number have it as their seq.
 _SEQ_FORMS = tuple(("seq", *form) for form in _FORMS["updates"])

@@ -138,6 +138,7 @@ _SUBSCRIPTION, _SUBJECT, _OBJECT = Column("subscription_id"), Column("subject", 
 _PROPERTY = Column("property", Kind.PROPERTY)
 _AT = _optional("at", Kind.TIME)
 _TARGETING, _COST = _optional("targeting"), _optional("cost", Kind.NUMBER)
+_LABELS = _optional("labels", Kind.LABELS)
 
 _COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "subscriptions": (_SUBSCRIPTION, _optional("subscriber"), Column("query"), _optional("options", Kind.JSON)),
@@ -162,7 +163,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _AT,
     ),
     "events": (Column("event_id"), Column("publisher"), Column("attributes", Kind.JSON)),
-    "nodes": (Column("node_id"), _TARGETING, _COST, _optional("labels", Kind.LABELS)),
+    "nodes": (Column("node_id"), _TARGETING, _COST, _LABELS),
     "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
     "removals": (_optional("source"), _optional("target"), _optional("edge_id"), _TARGETING, _COST),  # of edges
     "predicates": (Column("id"), Column("predicate")),  # of an index without a graph
@@ -186,6 +187,8 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _optional("target"),
         _TARGETING,
         _COST,
+        _optional("edge_id"),
+        _LABELS,
     ),
     "what_if": (  # … and comes out
         Column("event_id"),
