@@ -6,15 +6,17 @@ cannot be reached, and ends of edges that are no listed nodes; see `worlds`.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import UsageError
-from heliograph.route import Route
+from heliograph.route import Route, reaching
 from heliograph.route.strategies import ALGORITHMS, SEEDS
 from tests.route.worlds import (
     SHAPES,
@@ -78,6 +80,28 @@ def test_a_batch_is_its_events_one_by_one(world: World, seed: int) -> None:
     events, engine = world.batch(70, seed), world.engine()
     one_by_one = [pair for row in events for pair in told(answer(engine, "lanes", [row]))[0]]
     assert told(answer(engine, "lanes", events))[0] == one_by_one
+
+
+@settings(max_examples=50)
+@given(worlds(), seeds, st.sampled_from(["walk", "lanes"]))
+def test_one_event_is_a_table_of_one(world: World, seed: int, way: str) -> None:
+    """However it is given: as a dictionary, as one of a list, with its attributes as text or as values."""
+    engine = world.engine()
+    for row in world.batch(5, seed):
+        valued = {**row, "attributes": json.loads(row["attributes"])}
+        expected = told(answer(engine, way, pa.Table.from_pylist([row])))
+        assert [told(answer(engine, way, given)) for given in (row, [row], valued, [valued])] == [expected] * 4
+
+
+@settings(max_examples=50)
+@given(worlds(), seeds)
+def test_events_that_begin_in_one_part_walk_together(world: World, seed: int) -> None:
+    """As in large exchanges; the order of answers is that of the events."""
+    events, engine = world.batch(200, seed), world.engine()
+    expected = told(answer(engine, "lanes", events))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reaching, "_LARGE", 0)
+        assert told(answer(engine, "lanes", events)) == expected
 
 
 @settings(max_examples=50)

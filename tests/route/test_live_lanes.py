@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -177,6 +178,26 @@ def test_an_exchange_of_some_hundred_nodes() -> None:
                 held.release()
                 held = Held(engine, events)
         held.release()
+
+
+@settings(max_examples=25)
+@given(st.data(), st.sampled_from([None, None, "superset", "subset", "intersects"]))
+def test_a_save_brings_every_answer_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, match: str | None
+) -> None:
+    """After changes too, and what is loaded goes on changing."""
+    world = data.draw(worlds(match=match, most=8))
+    engine, path = world.engine("lanes"), tmp_path_factory.mktemp("save") / "exchange"
+    events = world.batch(70, seed=data.draw(st.integers(0, 99)))
+    for kind, what in data.draw(st.lists(changes(world), max_size=3)):
+        change(engine, kind, what)
+    engine.save(path)
+    loaded = Route.load(path, algorithm="lanes")
+    assert told(loaded.publish(events)) == told(engine.publish(events))
+    for kind, what in data.draw(st.lists(changes(world), max_size=2)):
+        for each in (engine, loaded):
+            change(each, kind, what)
+        assert told(loaded.publish(events)) == told(engine.publish(events))
 
 
 def test_changes_far_beyond_what_there_was() -> None:
