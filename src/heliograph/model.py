@@ -320,6 +320,9 @@ class Notifications(Sequence[Notification]):
         return Notifications, (self.items, self.rejected, self.stats, self.slow)
 
 
+_REASONS = 20  # members of a cut that are printed
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a subscription matched a publication, or why not.
@@ -343,9 +346,25 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.summary]
         lines += [f"  held    {step}" for step in self.held]
-        lines += [f"  failed  {self.failed}"] if self.failed else []
+        lines += [f"  failed  {reason}" for reason in self._reasons()]
         lines += [f"  index   {step}" for step in self.index]
         return "\n".join(lines)
+
+    def _reasons(self) -> list[str]:
+        """What failed; of a cut, whose first member that is, the other members too, a line each up to a limit."""
+        if not self.failed:
+            return []
+        found = self.evidence if isinstance(self.evidence, dict) else {}
+        cut = found.get("cut", [])
+        hidden = len(cut[_REASONS:]) + found.get("more", 0)
+        return [self.failed, *map(_spell_member, cut[1:_REASONS]), *([f"and {hidden} more"] if hidden else [])]
+
+
+def _spell_member(member: dict[str, Any]) -> str:
+    if "node" in member:
+        return f"node {member['node']}: {member['failed']}"
+    source, target, id = member["edge"]
+    return f"edge {source} → {target}{f' ({id})' if id is not None else ''}: {member['failed']}"
 
 
 @dataclass(frozen=True, slots=True)

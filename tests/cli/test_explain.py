@@ -151,6 +151,16 @@ def test_route_why_and_why_not(run: Run, routing: list[str]) -> None:
     assert "age > 30" in why_not.out
 
 
+def test_route_tells_all_that_stops(run: Run, routing: list[str]) -> None:
+    edges = [{"source": "Pub", "target": "Adv", "targeting": f"age = {number}"} for number in range(2)]
+    where = routing.index("--edges") + 1
+    asked = [*routing[:where], save(edges, "closed.csv"), *routing[where + 1 :], "--subscription", "Adv"]
+    found = run(*asked, "--publication", "e1")
+    failed = [line for line in found.out.splitlines() if line.startswith("  failed")]
+    assert failed == [f"  failed  edge Pub → Adv: age = {number} (age is 35)" for number in range(2)]
+    assert len(json.loads(run(*asked, "--publication", "e1", "--json").out)["evidence"]["cut"]) == 2
+
+
 def test_route_unknown_names(run: Run, routing: list[str]) -> None:
     node = run(*routing, "--subscription", "Adx", "--publication", "e1")
     assert (node.code, "no node 'Adx'" in node.err, "'Adv'" in node.err) == (2, True, True)

@@ -119,6 +119,44 @@ def test_the_cut_names_every_refusal() -> None:
     assert explanation.summary.endswith("every other way is stopped by node adv")
 
 
+def test_an_edge_and_the_node_behind_it_both_refuse() -> None:
+    """To open one of them would change nothing."""
+    explanation = Route(NODES, EDGES).explain("far", visit(age=70, device="tv"))
+    node, edge = "node adv: age < 60 (age is 70)", "edge net → adv: device IN ('mobile', 'tablet') (device is \"tv\")"
+    assert explanation.failed == node
+    assert explanation.summary == f"far is not reached by v: {node}, and {edge}"
+    assert str(explanation).splitlines()[-2:] == [f"  failed  {node}", f"  failed  {edge}"]
+
+
+def test_who_can_be_entered_by_an_open_edge_needs_no_other() -> None:
+    closed = {"source": "pub", "target": "a", "targeting": "FALSE"}
+    assert Route([("a", "FALSE")], [closed, ("pub", "a")]).explain("a", visit()).summary == (
+        "a is not reached by v: node a: FALSE holds for no event"
+    )
+    nodes = [("b", "FALSE"), ("a", "FALSE")]
+    edges = [("pub", "b"), {**closed, "target": "a", "edge_id": "x"}, ("a", "goal"), ("b", "goal")]
+    assert Route(nodes, edges).explain("goal", visit()).summary == (
+        "goal is not reached by v: node b: FALSE holds for no event; "
+        "every other way is stopped by node a and edge pub → a (x)"
+    )
+
+
+def test_the_text_lists_the_cut() -> None:
+    nodes = [(f"n{number}", "x = 1") for number in range(150)]
+    edges: list[Any] = [("pub", name) for name, _ in nodes] + [(name, "goal") for name, _ in nodes]
+    edges.append({"source": "pub", "target": "goal", "edge_id": "short", "targeting": "x = 2"})
+    explanation = Route(nodes, edges).explain("goal", visit())
+    lines = [line for line in str(explanation).splitlines() if line.startswith("  failed")]
+    assert lines[0] == f"  failed  {explanation.failed}" == "  failed  edge pub → goal (short): x = 2 (x is missing)"
+    assert lines[1:20] == [f"  failed  node n{number}: x = 1 (x is missing)" for number in range(19)]
+    assert lines[20:] == ["  failed  and 131 more"]
+
+
+def test_kinds_that_never_compare() -> None:
+    explanation = Route([("a", "age > '30'")], [("pub", "a")]).explain("a", visit())
+    assert explanation.failed == "node a: age > '30' (age is 35, a number against a string)"
+
+
 def test_a_long_cut_says_how_much_is_left_out() -> None:
     nodes = [(f"n{number}", "FALSE") for number in range(150)]
     edges = [("pub", name) for name, _ in nodes] + [(name, "goal") for name, _ in nodes]

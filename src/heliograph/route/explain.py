@@ -6,8 +6,10 @@ laws, for changes of targeting: while every member of the cut refuses, the node 
 once all members accept, more is reached than before, and among it something from which the node could be reached, or
 the node itself. An empty cut says that no path leads there.
 
-The member nearest to the node is named as what failed, with the valid path up to it as what held. Only nodes from which
-the node asked about could be reached are walked over, since no others lie on a path to it.
+The member nearest to the node is named as what failed, with the valid path up to it as what held. Where two are as
+near, the one that refuses alone comes first; where an edge and the node behind it both refuse, both are named, because
+to open one of them changes nothing. Only nodes from which the node asked about could be reached are walked over, since
+no others lie on a path to it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Block(NamedTuple):
     before: Arrival
     edge: int
     node: int
-    refused: bool  # by the node, and perhaps by the edge; else by the edge
+    by_node: bool  # whether the node refuses
+    by_edge: bool  # whether the edge does; one of the two does
 
 
 class _Asked(NamedTuple):
@@ -55,7 +58,7 @@ def explain_route(version: Version, event: Event, node_id: str, match: str | Non
     arrivals = cheapest(version, start, asked.acceptance, within=left)
     if goal in arrivals:
         return _delivered(version, event, arrivals[goal])
-    blocks = sorted(_blocks(asked, start, arrivals, left), key=lambda block: block.remaining)
+    blocks = sorted(_blocks(asked, start, arrivals, left), key=lambda block: (block.remaining, _refuse_both(block)))
     if not blocks:
         summary = f"no path of the exchange leads from {event.publisher} to {node_id}"
         return _answer(event, node_id, summary, {"cut": []}, held=(event.publisher,))
@@ -70,10 +73,10 @@ def _delivered(version: Version, event: Event, arrival: Arrival) -> Explanation:
 
 
 def _blocked(asked: _Asked, node_id: str, blocks: list[Block]) -> Explanation:
-    names = list(dict.fromkeys(_name(asked.version, block) for block in blocks))
-    failed = f"{names[0]}: {_reason(asked, blocks[0])}"
-    summary = f"{node_id} is not reached by {asked.event.id}: {failed}"
-    if others := names[1:]:
+    nearest = [_told(asked, blocks[0], is_node) for is_node in _refusing(blocks[0])]
+    failed = nearest[0]
+    summary = f"{node_id} is not reached by {asked.event.id}: {', and '.join(nearest)}"
+    if others := _names(asked.version, blocks)[1:]:
         shown = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
         summary += f"; every other way is stopped by {shown}"
     held = _steps(asked.version, blocks[0].before)
@@ -110,8 +113,8 @@ def _blocks(asked: _Asked, start: int, arrivals: Arrivals, left: dict[int, int])
     for here in reached:
         for link in links_of(asked.version, ground, here.node):
             if link.target in left and link.target not in known:
-                refused = not asked.acceptance.node(link.target)
-                yield Block(left[link.target], here, link.edge, link.target, refused)
+                by_node, by_edge = not asked.acceptance.node(link.target), not asked.acceptance.edge(link.edge)
+                yield Block(left[link.target], here, link.edge, link.target, by_node, by_edge)
 
 
 def _distances(version: Version, goal: int) -> dict[int, int]:
@@ -133,28 +136,48 @@ def _cut(asked: _Asked, blocks: list[Block]) -> dict[str, Any]:
     """The members of the cut, the nearest first, each with the shortest way up to it."""
     members: dict[tuple[bool, int], Block] = {}
     for block in blocks:
-        if block.refused:
-            members.setdefault((True, block.node), block)
-        if not asked.acceptance.edge(block.edge):
-            members.setdefault((False, block.edge), block)
+        for is_node in _refusing(block):
+            members.setdefault((is_node, block.node if is_node else block.edge), block)
     shown = [_member(asked, block, is_node) for (is_node, _), block in list(members.items())[:_SHOWN]]
     return {"cut": shown} if len(shown) == len(members) else {"cut": shown, "more": len(members) - len(shown)}
 
 
 def _member(asked: _Asked, block: Block, is_node: bool) -> dict[str, Any]:
-    after = block.before.path(asked.version)
+    reason, after = _reason(asked, block, is_node), block.before.path(asked.version)
     if is_node:
-        return {"node": asked.version.node(block.node).id, "failed": _node_reason(asked, block), "after": after}
+        return {"node": asked.version.node(block.node).id, "failed": reason, "after": after}
     edge = asked.version.edge(block.edge)
-    return {"edge": [edge.source, edge.target, edge.id], "failed": _edge_reason(asked, block), "after": after}
+    return {"edge": [edge.source, edge.target, edge.id], "failed": reason, "after": after}
 
 
-def _name(version: Version, block: Block) -> str:
-    return f"node {version.node(block.node).id}" if block.refused else f"edge {version.edge(block.edge)}"
+def _refuse_both(block: Block) -> bool:
+    return block.by_node and block.by_edge
 
 
-def _reason(asked: _Asked, block: Block) -> str:
-    return _node_reason(asked, block) if block.refused else _edge_reason(asked, block)
+def _refusing(block: Block) -> list[bool]:
+    """Who refuses, the node (True) before the edge (False)."""
+    return [True] * block.by_node + [False] * block.by_edge
+
+
+def _names(version: Version, blocks: list[Block]) -> list[str]:
+    """What has to open on each way: a node, an edge, or both. Who can be entered by an open edge needs no other."""
+    alone = {block.node for block in blocks if block.by_node and not block.by_edge}
+    needed = (block for block in blocks if not (block.by_edge and block.node in alone))
+    return list(
+        dict.fromkeys(" and ".join(_name(version, block, each) for each in _refusing(block)) for block in needed)
+    )
+
+
+def _name(version: Version, block: Block, is_node: bool) -> str:
+    return f"node {version.node(block.node).id}" if is_node else f"edge {version.edge(block.edge)}"
+
+
+def _told(asked: _Asked, block: Block, is_node: bool) -> str:
+    return f"{_name(asked.version, block, is_node)}: {_reason(asked, block, is_node)}"
+
+
+def _reason(asked: _Asked, block: Block, is_node: bool) -> str:
+    return _node_reason(asked, block) if is_node else _edge_reason(asked, block)
 
 
 def _edge_reason(asked: _Asked, block: Block) -> str:
