@@ -48,6 +48,17 @@ def test_an_id_may_come_again_on_a_pipe_but_not_in_files(run: Run, exchange: lis
     assert (found.refused[0]["source"], found.refused[0]["item"]) == ("2.csv", "e2")
 
 
+def test_a_misspelt_column_is_told(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    """It opens every node: the answer is what the table says, and a warning what it may have been to say."""
+    nodes = [{"node_id": node["node_id"], "targetting": node["targeting"]} for node in NODES]
+    exchange = ["--nodes", save(nodes, "n.csv"), "--edges", save(EDGES, "e.csv")]
+    found = run("route", *exchange, "--events", save(EVENTS, "v.csv"))
+    assert (found.code, len(found.rows)) == (0, 6)
+    assert [record.getMessage() for record in caplog.records] == [
+        "nodes (n.csv): no column 'targeting', but 'targetting', which is ignored: is that a slip?"
+    ]
+
+
 def test_algorithms_agree(run: Run, exchange: list[str]) -> None:
     events = save(EVENTS, "v.csv")
     assert run("route", *exchange, "--events", events, "--algorithm", "walk").pairs == REACHED

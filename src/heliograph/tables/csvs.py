@@ -43,6 +43,7 @@ def read_csv(schema: TableSchema, source: Source) -> Iterator[Raw]:
     first = next(blocks, b"")
     header, length = _header(first, source.name)
     schema.check(header, Place(source.name))
+    schema.hint(header, Place(source.name))
     wanted = {name: header.index(name) for name in schema.names if name in header}
     reading = _Reading(source.name, len(header), wanted, line=1 + len(first[:length].splitlines()))
     yield from _blocks(reading, chain([first[length:]], blocks))

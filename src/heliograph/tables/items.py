@@ -120,6 +120,7 @@ def _records(frame: Any) -> list[dict[str, Any]]:
 
 def _from_arrow(schema: TableSchema, table: pa.Table) -> Read:
     schema.check(table.column_names, Place())
+    schema.hint(table.column_names, Place())
     wanted = table.select([name for name in schema.names if name in table.column_names])
     reads = list(_batches(schema, wanted))
     if not reads:
@@ -149,6 +150,8 @@ def _from_items(schema: TableSchema, items: Iterable[Any]) -> Read:
         else:
             rows += made
             numbers += [number] * len(made)
+    if schema.optional:
+        schema.hint(map(str, set().union(*rows)), Place())
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
     return finish(schema, Raw(None, columns, np.array(numbers, dtype=np.int64), refused))
 

@@ -7,6 +7,7 @@ line. The law: both give the same rows. A line that is no object, or lacks a req
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
@@ -40,8 +41,16 @@ def read_ndjson(schema: TableSchema, source: Source) -> Iterator[Raw]:
     """The rows of a file or a pipe, block by block."""
     at = _Position()
     for block in read_blocks(source):
+        if at.row == 1:
+            _hint(schema, source.name, block)
         raw, at = _read_block(schema, source.name, block, at)
         yield raw
+
+
+def _hint(schema: TableSchema, source: str, block: bytes) -> None:
+    """Warn of misspelt columns, judged by the first row."""
+    with suppress(TableError):
+        schema.hint(_row(schema, block.lstrip().split(b"\n", 1)[0]), Place(source))
 
 
 def _read_block(schema: TableSchema, source: str, block: bytes, at: _Position) -> tuple[Raw, _Position]:

@@ -34,6 +34,7 @@ def read_parquet(schema: TableSchema, source: Source) -> Iterator[Raw]:
         raise _unreadable(source, "no Parquet file", error) from error
     with file:
         schema.check(present, Place(source.name))
+        schema.hint(present, Place(source.name))
         wanted = [name for name in schema.names if name in present]
         row = 1
         for group in range(file.num_row_groups):

@@ -7,15 +7,18 @@ NDJSON, on a pipe and in Python.
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from heliograph.errors import Place, TableError, UsageError
+
+_LOG = logging.getLogger("heliograph")
 
 
 class Kind(Enum):
@@ -79,6 +82,10 @@ class TableSchema:
         return tuple(column.name for column in self.columns if column.required and not column.sparse)
 
     @cached_property
+    def optional(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if not column.required)
+
+    @cached_property
     def key(self) -> str | None:
         """The column that identifies a row to its author, if the table begins with one."""
         return self.names[0] if self.names[0] == "id" or self.names[0].endswith("_id") else None
@@ -97,6 +104,20 @@ class TableSchema:
         missing = [column.name for column in self.columns if column.required and column.name not in names]
         if missing:
             raise TableError("HG-202", self._lacks(missing, names), place=place, fix=self._fix(missing, names))
+
+    def hint(self, present: Iterable[str], place: Place) -> None:
+        """Warn of each unknown column that is most likely a misspelt optional one, which nobody would miss.
+
+        Unknown columns are allowed, and a table without targeting accepts everything: a slip would open every node.
+        """
+        names = set(present)
+        absent = tuple(name for name in self.optional if name not in names)
+        for name in sorted(names.difference(self.names)) if absent else ():
+            if near := _misspelt(name, absent):
+                where = f"{self.name} ({place.source})" if place.source else self.name
+                _LOG.warning(
+                    "%s: no column %r, but %s, which is ignored: is that a slip?", where, near, _quoted([name])
+                )
 
     def lacking(self, name: str, present: Iterable[str], place: Place) -> TableError:
         """The error for one row that does not name a required column."""
@@ -119,6 +140,15 @@ class TableSchema:
 
 def _quoted(names: Iterable[str]) -> str:
     return ", ".join(repr(name if len(name) <= 60 else name[:60] + "…") for name in names)
+
+
+@lru_cache(1024)
+def _misspelt(name: str, absent: tuple[str, ...]) -> str | None:
+    """The column that a name was to be. Of one with so few letters that chance makes neighbours, only the case."""
+    for near in difflib.get_close_matches(name.lower(), absent, 1, 0.8):
+        if len(near) > 3 or near == name.lower():
+            return near
+    return None
 
 
 def table_schema(name: str) -> TableSchema:
