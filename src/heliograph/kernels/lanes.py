@@ -22,6 +22,12 @@ _KIND = np.uint8(0x7F)
 @kernel((CELLS, INT64S, BOARD))
 def gather(cells: Cells, chosen: Int64s, board: Board) -> None:
     """Lays the chosen events out, each in the lane of its place in `chosen`."""
+    lay_out(cells, chosen, board)
+
+
+@kernel()
+def lay_out(cells: Cells, chosen: Int64s, board: Board) -> None:
+    """`gather`, as a part of other kernels."""
     board.head[at.STAMP] += 1
     board.head[at.SIZE] = len(chosen)
     board.head[at.ALL_PLAIN] = 1

@@ -21,7 +21,7 @@ from heliograph.kernels import exchange_layout as of
 from heliograph.kernels.bitmaps import count_bits, drop, first_bit, following, put
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.exchange_layout import Graph
-from heliograph.kernels.lanes import gather
+from heliograph.kernels.lanes import lay_out
 from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.quick_layout import Job
 from heliograph.kernels.routing_layout import ASKED, COME, REACHED, STARTING, Batch, Walk
@@ -55,7 +55,7 @@ def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offs
     size = 0
     for block in range(len(batch.cuts) - 1):
         first, last = batch.cuts[block], batch.cuts[block + 1]
-        gather(job.events.cells, np.arange(first, last), job.board)
+        lay_out(job.events.cells, np.arange(first, last), job.board)
         _walk(graph, job, batch.starts[first:last], walk, tally)
         for node in batch.starts[first:last]:
             if node >= 0:

@@ -14,7 +14,7 @@ from numba import int64
 from heliograph.kernels import seed_layout as at
 from heliograph.kernels.board_layout import LANES
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.lanes import gather
+from heliograph.kernels.lanes import lay_out
 from heliograph.kernels.quick import JOB, accepted
 from heliograph.kernels.seed_index import is_valid, mark, next_entity
 from heliograph.kernels.seed_layout import Deliveries, SeedGraph, Set, Sets, Task
@@ -51,7 +51,7 @@ def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out
         counts[:] = 0
         counts[at.FIRST] = -1
         if place % LANES == 0:
-            gather(task.job.events.cells, events[place : place + LANES], task.job.board)
+            lay_out(task.job.events.cells, events[place : place + LANES], task.job.board)
         task.sets.lane[0] = _ONE << np.uint64(place % LANES)
         if starts[place] >= 0:
             if algorithm != at.BFS:
