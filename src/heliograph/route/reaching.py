@@ -132,7 +132,7 @@ class Evaluator:
         except IndexError:
             room, walk = Room(), make_walk(0, 0)
         nodes, places = version.graph.node_count, version.place_count
-        if len(walk.touched) <= nodes or len(walk.places) * 64 <= places:
+        if len(walk.touched) <= nodes or len(walk.place_lanes) <= places:
             walk = make_walk(nodes + nodes // 4, places + places // 4)
         return room, walk
 
