@@ -24,7 +24,7 @@ from pyarrow import parquet
 
 from benchmarks.filter_workloads import Tables, check
 from benchmarks.resident import ROOT, resident
-from benchmarks.route_workloads import Size, loaded
+from benchmarks.route_workloads import Size, load_kernels, loaded
 from heliograph.workloads.route import generate_route
 
 FULL = Size()
@@ -86,6 +86,7 @@ def text_bytes(nodes: pa.Table) -> int:
 
 def main(folder: str, scale: str) -> None:
     """Prints the seconds and the bytes."""
+    load_kernels()
     warm = generate_route(0, scale=float(scale))
     check(loaded(warm).publish(warm["events"]), warm["expected"])
     del warm

@@ -151,3 +151,10 @@ def test_a_bad_change_is_rejected(run: Run, exchange: list[str]) -> None:
     found = run("route", *exchange, "--events", save(EVENTS, "v.csv"), "--what-if", changes, "--out", "w.csv")
     assert (found.code, found.refused[0]["source"]) == (3, "c.csv")
     assert Path("w.csv").read_text().startswith('"event_id","node_id","before","after"')
+
+
+def test_a_cut_answer_is_told(run: Run, exchange: list[str]) -> None:
+    asked = ["route", *exchange, "--events", save(EVENTS, "v.csv")]
+    assert "a limit cut the answer" in run(*asked, "--limit", "1", "--rejected", "rejected.csv").err
+    assert "a limit cut the answer" not in run(*asked, "--limit", "1").err
+    assert "a limit cut the answer" not in run(*asked, "--rejected", "others.csv").err

@@ -353,3 +353,11 @@ def test_evidence_is_json() -> None:
     name = 'qu"ote\n\u2028é'
     (found,) = Route(edges=[("p", name)]).route("p", {}, paths=True)
     assert json.loads(found.evidence or "") == {"path": ["p", name], "cost": 1.0}
+
+
+def test_one_event_is_one_event() -> None:
+    engine = Route(edges=[("p", "a")])
+    several = [event("p", 1, "first"), event("p", 2, "second")]
+    for ask in (lambda: engine.explain("a", several), lambda: list(engine.stream(several))):
+        with pytest.raises(UsageError, match="2 events where one is asked for"):
+            ask()

@@ -84,9 +84,16 @@ class Run:
         """A failed run leaves no output behind, but what was rejected stays: it says why."""
         self._refusals.__exit__(None, None, None)
         self._out.__exit__(kind, error, trace)
+        if kind is None and not self.stats.complete:
+            self._tell_cut()
         if kind is None and self._stats_path is not None:
             stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
             _write_stats(self._stats_path, stats, self._slow)
+
+    def _tell_cut(self) -> None:
+        """Says that a limit or a guard cut something, unless that would stand among refused items on a pipe."""
+        if sys.stderr.isatty() or not isinstance(self._refusals, StreamWriter):
+            print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
 
     # --- going in -----------------------------------------------------------------------------------------------
 

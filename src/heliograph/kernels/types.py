@@ -9,6 +9,7 @@ from numba import float64, int16, int32, int64, types, uint8, uint32, uint64
 from heliograph.kernels import filter_layout as layout
 
 _NAMED: Any = types.NamedTuple
+_UNIFORM: Any = types.NamedUniTuple
 
 
 def array(dtype: Any, *, writable: bool = False) -> Any:
@@ -20,6 +21,9 @@ def rows(dtype: Any, *, writable: bool = False) -> Any:
 
 
 def named(kind: type, *parts: Any) -> Any:
+    """As Numba types it: a NamedTuple whose parts are all of one type is a kind of its own."""
+    if len(set(parts)) == 1:
+        return _UNIFORM(parts[0], len(parts), kind)
     return _NAMED(parts, kind)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import pyarrow as pa
 
-from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError
+from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError, UsageError
 from heliograph.exchange.reading import Refusal, read_edges, read_nodes
 from heliograph.exchange.rows import Event
 from heliograph.exchange.store import Exchange
@@ -170,6 +170,9 @@ class Route:
         if not len(read):
             rejected = read.rejected[0] if read.rejected else Rejected(None, None, "HG-640", "no event was given")
             raise TableError(rejected.code, rejected.message)
+        if len(read) > 1:
+            message = f"{len(read)} events where one is asked for"
+            raise UsageError("HG-067", message, fix="give one, or publish them all")
         event = read.event(0)
         if version.number(event.publisher) < 0:
             raise _unknown_publisher(event.id, event.publisher)
