@@ -17,7 +17,7 @@ from heliograph.workloads.route_targeting import draw_events, draw_targeting, sp
 def generate_route(
     seed: int, *, scale: float = 1.0, copies: int = 1, events: int = 100, selectivity: float = 0.25
 ) -> dict[str, pa.Table]:
-    """The tables nodes, edges, events and expected. At scale 1 the exchange has the seed's 71,097 nodes.
+    """The tables nodes, edges, events and expected. At scale 1 the exchange has the paper's 71,097 nodes.
 
     `copies` puts so many exchanges side by side, each with edges and targeting of its own and connected to no other: 15
     at scale 1 have 1,066,455 nodes. `selectivity` is the share of events that a network or advertiser accepts; 1 means
