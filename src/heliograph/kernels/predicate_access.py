@@ -201,7 +201,9 @@ def _tests_truth(word: Any) -> Any:
 def _interval(programs: Programs, word: Any, operand: Any, number: Any) -> Any:
     """The smallest and the largest value, on its axis, with which a literal can hold."""
     op = word & _OP
-    if word & np.int32(code.NEGATIVE) != 0 or op == code.NUMBER_NE or op > code.TRUTH or op == code.WORDS_WITHIN:
+    if word & np.int32(code.NEGATIVE) != 0 or op == code.NUMBER_NE or op > code.TRUTH:
+        return -np.inf, np.inf
+    if op == code.WORD_NE or op == code.WORDS_WITHIN:
         return -np.inf, np.inf
     if op == code.TRUTH:
         return (1.0, 1.0) if operand == 1 else (2.0, 2.0)
