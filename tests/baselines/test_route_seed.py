@@ -77,7 +77,7 @@ starts = st.lists(st.integers(0, 6), min_size=EVENTS, max_size=EVENTS)
 
 
 @given(exchanges(), starts, st.sampled_from(ORDERS))
-@settings(max_examples=150)
+@settings(max_examples=70)
 def test_all_algorithms_agree_with_networkx_and_work_as_their_twins(
     exchange: Exchange, starts: list[int], order: str
 ) -> None:
@@ -239,7 +239,7 @@ def is_text(form: Predicate) -> bool:
 
 
 @given(st.lists(forms.filter(is_text), min_size=1, max_size=8), st.lists(drawn_events, min_size=1, max_size=4))
-@settings(max_examples=150)
+@settings(max_examples=70)
 def test_the_index_finds_every_node_that_accepts(drawn: list[Predicate], given: list[dict[str, Any]]) -> None:
     """Whatever the expressions are made of, and whatever an event holds: lists, odd integers, nothing."""
     found = star([to_sql(form) for form in drawn], given)

@@ -55,14 +55,14 @@ def check(count: int, pairs: Pairs, found: Numbering) -> None:
         assert [depth[node] for node in ordered] == sorted(depth.values())
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(graphs)
 def test_the_plain_twin(graph: tuple[int, Pairs]) -> None:
     count, pairs = graph
     check(count, pairs, number_nodes(count, *ends(pairs)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(graphs)
 def test_the_kernel_gives_what_the_twin_gives(graph: tuple[int, Pairs]) -> None:
     count, pairs = graph

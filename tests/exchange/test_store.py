@@ -19,7 +19,7 @@ from heliograph.exchange.tables import exchange_of, tables_of
 from tests.exchange.worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(st.lists(changes, max_size=12), st.sampled_from([None, "superset"]))
 def test_after_every_change_the_twin_shows_the_same(steps: list[tuple[str, Any]], match: str | None) -> None:
     world = World(match)
@@ -29,7 +29,7 @@ def test_after_every_change_the_twin_shows_the_same(steps: list[tuple[str, Any]]
         check_inside(world.store.current)
 
 
-@settings(max_examples=150)
+@settings(max_examples=70)
 @given(st.lists(st.tuples(changes, st.booleans(), st.booleans()), max_size=14))
 def test_versions_that_are_held_never_change(steps: list[tuple[tuple[str, Any], bool, bool]]) -> None:
     world = World()

@@ -66,7 +66,7 @@ def _naive_code(text: str | None, with_labels: bool) -> str | None:
     return "HG-644" if with_labels and tree.get("labels") == 5 else None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(_ROWS, st.booleans(), st.booleans(), st.booleans())
 def test_rows_are_accepted_and_refused_one_by_one(
     rows: Rows, with_labels: bool, compiled: bool, encoded_first: bool

@@ -194,7 +194,7 @@ def opened(exchange: Case, cut: list[dict[str, Any]], members: bool) -> Route:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(exchanges, values, st.sampled_from(NAMES))
 def test_the_cut_is_one(case: Case, x: int | None, goal: str) -> None:
     """What is outside of it never suffices; all of it together brings the event on, towards the goal."""

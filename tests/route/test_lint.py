@@ -135,7 +135,7 @@ def test_chains_and_stars_are_followed(length: int) -> None:
 # --- expressions that never hold ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(st.lists(predicates, min_size=1, max_size=4), st.lists(predicates, max_size=2), st.lists(events, max_size=6))
 def test_what_never_holds_is_found_in_the_code(
     nodes: list[Predicate], edges: list[Predicate], asked: list[Any]

@@ -299,7 +299,7 @@ def make_edge(engine: Route, op: str, row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("match", [None, "superset"])
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(exchanges, st.lists(changes_of_nodes | changes_of_edges, max_size=6), st.booleans(), st.data())
 def test_what_if_is_what_then_happens(
     match: str | None, exchange: Case, changes: list[dict[str, Any]], only: bool, data: st.DataObject
