@@ -6,7 +6,7 @@ import json
 
 import networkx as nx
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.kernels import routing_layout as at
@@ -31,6 +31,7 @@ def whole(ready: Ready, hops: int = at.NO_LIMIT) -> Trail:
     return trail
 
 
+@settings(max_examples=50)
 @given(worlds(), st.lists(st.integers(1, 4), min_size=1, max_size=6))
 def test_a_walk_that_is_taken_up_again_goes_on(world: World, pieces: list[int]) -> None:
     ready = make_ready(world, publishers(world)[:1])
@@ -45,6 +46,7 @@ def test_a_walk_that_is_taken_up_again_goes_on(world: World, pieces: list[int]) 
     assert trail.head[at.EVALUATED] == at_once.head[at.EVALUATED]
 
 
+@settings(max_examples=50)
 @given(worlds(), st.one_of(st.just(at.NO_LIMIT), st.integers(0, 5)))
 def test_each_node_is_reached_by_as_few_edges_as_possible(world: World, hops: int) -> None:
     row = publishers(world)[0]

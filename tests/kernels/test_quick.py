@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.kernels import board_layout as at
@@ -63,6 +63,7 @@ def add_all(targeting: Targeting, several: list[Predicate]) -> Expressions:
 many_forms = st.lists(every.forms, min_size=1, max_size=5)
 
 
+@settings(max_examples=50)
 @given(many_forms, st.lists(every.events, min_size=1, max_size=9), st.integers(0, ALL))
 def test_any_forms_and_events(several: list[Predicate], trees: Trees, asked: int) -> None:
     targeting = Targeting()
@@ -70,6 +71,7 @@ def test_any_forms_and_events(several: list[Predicate], trees: Trees, asked: int
     check_all(make_job(targeting, trees), trees, expressions, asked)
 
 
+@settings(max_examples=50)
 @given(many_forms, st.lists(plain_events, min_size=1, max_size=LANES))
 def test_boards_without_lists_and_odd_integers(several: list[Predicate], trees: Trees) -> None:
     """Where facts are learnt."""
@@ -80,6 +82,7 @@ def test_boards_without_lists_and_odd_integers(several: list[Predicate], trees: 
     check_all(job, trees, expressions)
 
 
+@settings(max_examples=50)
 @given(many_forms, st.lists(st.lists(plain_events | every.events, min_size=1, max_size=6), min_size=2, max_size=5))
 def test_boards_one_after_the_other(several: list[Predicate], boards: list[Trees]) -> None:
     """What was learnt of one board is forgotten with it."""

@@ -6,7 +6,7 @@ import json
 
 import networkx as nx
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heliograph.kernels import routing_layout as at
@@ -33,6 +33,7 @@ def results(ready: Ready, ranks: Ranks | None) -> list[tuple[float, str]]:
     return list(zip(ranks.costs[found].tolist(), names, strict=True))
 
 
+@settings(max_examples=50)
 @given(worlds())
 def test_costs_ascend_and_are_those_of_dijkstra(world: World) -> None:
     row = publishers(world)[0]
@@ -47,6 +48,7 @@ def test_costs_ascend_and_are_those_of_dijkstra(world: World) -> None:
     assert len(found) == len(expected)
 
 
+@settings(max_examples=50)
 @given(worlds(), st.one_of(st.just(at.NO_LIMIT), st.integers(0, 5)))
 def test_a_label_is_a_path(world: World, hops: int) -> None:
     ready = make_ready(world, publishers(world)[:1])
@@ -63,6 +65,7 @@ def test_a_label_is_a_path(world: World, hops: int) -> None:
         assert ranks.costs[label] == ranks.costs[before] + graph.edge_costs[edge] + graph.record_costs[record]
 
 
+@settings(max_examples=50)
 @given(worlds(), st.integers(0, 6))
 def test_a_limit_is_enough_for_all_ties(world: World, limit: int) -> None:
     ready = make_ready(world, publishers(world)[:1])
@@ -72,6 +75,7 @@ def test_a_limit_is_enough_for_all_ties(world: World, limit: int) -> None:
     assert some == every[: len(some)]
 
 
+@settings(max_examples=50)
 @given(worlds(), st.data())
 def test_room_is_enough_or_missed(world: World, data: st.DataObject) -> None:
     ready = make_ready(world, publishers(world)[:1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.index.arrays import fixed
@@ -33,6 +33,7 @@ def check_empty(room: Walk) -> None:
     assert not room.places_summary.any()
 
 
+@settings(max_examples=50)
 @given(worlds(), st.lists(st.integers(1, 64), min_size=1, max_size=5))
 def test_blocks_of_any_sizes(world: World, sizes: list[int]) -> None:
     cuts = [0, *np.cumsum(sizes).tolist()]

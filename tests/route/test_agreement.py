@@ -28,7 +28,6 @@ from tests.route.worlds import (
     check_reach,
     event,
     told,
-    ways_of,
     worlds,
 )
 
@@ -149,16 +148,14 @@ def test_a_chain_of_100_000_nodes() -> None:
     engine = world.engine()
     events = [event("0", {"x": 1}, "all"), event("0", {"x": 2}, "part"), event("99999", {}, "last")]
     sizes = {"all": 100_000, "part": 60_000, "last": 1}
-    for way in ways_of(world):
+    for way in WAYS:
         found = answer(engine, way, events).table
         assert Counter(found.column("publication_id").to_pylist()) == sizes, way
         assert found.column("subscription_id")[0].as_py() == "99999", way
-    for way in ("walk", "lanes"):
-        ranked = answer(engine, way, events[:2], rank="cost", limit=3)
-        assert [item.proof["cost"] for item in ranked] == [1.0, 2.0, 3.0] * 2
-        near = answer(engine, way, events[:1], hops=99_999, subscribers_only=True)
-        assert told(near)[0] == []
-        assert told(answer(engine, way, events[:1], subscribers_only=True))[0] == [("all", "100000")]
+    ranked = answer(engine, "lanes", events[:2], rank="cost", limit=3)
+    assert [item.proof["cost"] for item in ranked] == [1.0, 2.0, 3.0] * 2
+    assert told(answer(engine, "lanes", events[:1], hops=99_999, subscribers_only=True))[0] == []
+    assert told(answer(engine, "lanes", events[:1], subscribers_only=True))[0] == [("all", "100000")]
 
 
 @pytest.mark.parametrize("way", ["dag", "dag-skip"])

@@ -33,6 +33,7 @@ def sets(engine: Route) -> set[tuple[str, str | None]]:
     return {(item.subscription_id, item.publication_id) for item in engine.publish(events)}
 
 
+@settings(max_examples=50)  # in each half
 @given(exchanges, st.randoms(use_true_random=False))
 def test_the_order_of_adding_changes_no_result(exchange: Case, chance: random.Random) -> None:
     whole = Route(exchange.nodes, exchange.edges)
@@ -46,6 +47,7 @@ def test_the_order_of_adding_changes_no_result(exchange: Case, chance: random.Ra
     assert sets(piecemeal) == sets(whole)
 
 
+@settings(max_examples=50)  # in each half
 @given(exchanges, st.lists(node_rows, max_size=3), st.lists(edge_rows, max_size=5))
 def test_adding_and_removing_restores(exchange: Case, nodes: list[Any], edges: list[Any]) -> None:
     engine = Route(exchange.nodes, exchange.edges)
@@ -63,6 +65,7 @@ def test_adding_and_removing_restores(exchange: Case, nodes: list[Any], edges: l
     assert engine.stats().subscriptions == len(known)
 
 
+@settings(max_examples=50)  # in each half
 @given(exchanges, st.lists(node_rows, min_size=1, max_size=4, unique_by=lambda node: node["node_id"]))
 def test_adding_a_node_again_replaces_it(exchange: Case, nodes: list[Any]) -> None:
     engine = Route(exchange.nodes, exchange.edges)

@@ -10,7 +10,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.kernels import routing_layout
@@ -40,6 +40,7 @@ def check_path(world: World, row: dict[str, Any], item: Notification, graph: Any
     assert cost == pytest.approx(sum(graph.edges[step]["weight"] for step in steps))
 
 
+@settings(max_examples=60)
 @given(worlds(), seeds, ways)
 def test_costs_are_those_of_dijkstra(world: World, seed: int, way: str) -> None:
     events = known_events(world, seed)
@@ -56,6 +57,7 @@ def test_costs_are_those_of_dijkstra(world: World, seed: int, way: str) -> None:
             check_path(world, row, item, graph)
 
 
+@settings(max_examples=60)
 @given(worlds(), seeds, ways, st.integers(0, 8), st.booleans(), st.one_of(st.none(), st.integers(0, 5)))
 def test_a_limit_keeps_the_first(
     world: World, seed: int, way: str, limit: int, ends_only: bool, hops: int | None
@@ -72,6 +74,7 @@ def test_a_limit_keeps_the_first(
     assert sum(map(bool, lost)) <= cut.stats.truncated <= sum(lost)
 
 
+@settings(max_examples=60)
 @given(worlds(), seeds, st.integers(0, 6))
 @example(World([], [{"source": "a", "target": "a", "targeting": None, "cost": 0.0}], [{}]), 0, 3)
 def test_both_ways_rank_alike_within_hops(world: World, seed: int, hops: int) -> None:

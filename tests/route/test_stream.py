@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.baselines import route_walk
@@ -26,6 +26,7 @@ def stream(engine: Route, way: str, one: dict[str, Any], **options: Any) -> list
     return [item.subscription_id for item in engine.stream(one, **options)]
 
 
+@settings(max_examples=60)
 @given(worlds(), st.integers(0, 2**32), st.booleans(), st.one_of(st.none(), st.integers(0, 4)))
 def test_a_stream_gives_what_publish_gives(world: World, seed: int, ends_only: bool, hops: int | None) -> None:
     engine = world.engine()

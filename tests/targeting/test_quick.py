@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.kernels import board_layout as at
@@ -47,6 +47,7 @@ def ample_board(names: Names, cells: Cells) -> Board:
     return made._replace(**rows, **long)
 
 
+@settings(max_examples=50)
 @given(growth, st.sampled_from([0, 1, 3, 256]))
 def test_a_store_that_grows_between_boards(steps: list[tuple[list[Predicate], Trees]], loose: int) -> None:
     """One room with room for all: nothing is made anew, however the bounds and sets are sorted in between."""
@@ -66,6 +67,7 @@ def test_a_store_that_grows_between_boards(steps: list[tuple[list[Predicate], Tr
         assert boards[0].head[at.STAMP] == len(steps)
 
 
+@settings(max_examples=50)
 @given(growth)
 def test_a_snapshot_stays_as_it_was(steps: list[tuple[list[Predicate], Trees]]) -> None:
     targeting = Targeting()
