@@ -1,0 +1,86 @@
+"""When `auto` walks in plain Python and when by the kernels; where it changes over, nothing is seen of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.route import Route, strategies
+from heliograph.route.events import read_events
+from heliograph.route.options import Options
+from heliograph.route.strategies import COLD_NS, FEW, WARM_NS, Auto, Batch
+from tests.route.worlds import World, answer, told, worlds
+
+
+@pytest.mark.parametrize(
+    ("spent_ns", "nodes", "warm", "pays"),
+    [
+        (0, 10, True, False),
+        (0, FEW + 1, True, True),
+        (0, FEW + 1, False, False),
+        (WARM_NS, 10, True, True),
+        (WARM_NS, 10, False, False),
+        (COLD_NS, 10, False, True),
+    ],
+)
+def test_kernels_are_loaded_when_they_pay(
+    monkeypatch: pytest.MonkeyPatch, spent_ns: int, nodes: int, warm: bool, pays: bool
+) -> None:
+    monkeypatch.setattr(strategies, "_KERNEL", "a module that nobody has loaded")
+    monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
+    auto = Auto()
+    auto._spent_ns = spent_ns
+    engine = Route([(str(number),) for number in range(nodes)])
+    with engine._exchange.reading() as version:
+        assert auto.encodes(version) == pays
+        monkeypatch.setattr(strategies, "_KERNEL", "sys")
+        assert auto.encodes(version)
+
+
+def test_a_small_job_loads_no_kernel() -> None:
+    code = """
+import sys
+from heliograph.route import Route
+engine = Route([("a", "x = 1")], [("p", "a"), ("a", "b")])
+event = {"event_id": "e", "publisher": "p", "attributes": {"x": 1}}
+assert [item.subscription_id for item in engine.publish([event], rank="cost")] == ["a", "b"]
+assert [item.subscription_id for item in engine.publish([event])] == ["a", "b"]
+assert [item.subscription_id for item in engine.stream(event)] == ["a", "b"]
+assert engine.explain("b", event).matched
+print("numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@settings(max_examples=50)
+@given(worlds(), st.integers(0, 2**32), st.integers(0, 12), st.booleans())
+def test_a_batch_may_change_over_in_its_middle(world: World, seed: int, after: int, ranked: bool) -> None:
+    engine, events = world.engine(), world.batch(10, seed)
+    rank = "cost" if ranked else None
+    expected = told(answer(engine, "walk", events, rank=rank))
+    auto, asked = Auto(), iter(range(100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Auto, "_pays", lambda self, version: next(asked) >= after)
+        engine._strategy = auto
+        assert told(engine.publish(events, rank=rank)) == expected
+    assert (auto._spent_ns > 0) == (after > 1)  # the first time it is asked whether to encode
+
+
+def test_time_is_counted_by_the_walk_only() -> None:
+    engine, auto = Route([("a", "x = 1")], [("p", "a")]), Auto()
+    event = {"event_id": "e", "publisher": "p", "attributes": {"x": 1}}
+    with engine._exchange.reading() as version, pytest.MonkeyPatch.context() as patch:
+        batch = Batch(version, read_events([event], False), False)
+        patch.setattr(Auto, "_pays", lambda self, version: True)
+        assert list(auto.stream(batch, 0, Options())) == [version.number("a")]
+        assert auto.walk(batch, 0, Options()).verified == 1
+        assert auto._spent_ns == 0
+        patch.setattr(Auto, "_pays", lambda self, version: False)
+        assert list(auto.stream(batch, 0, Options())) == [version.number("a")]
+        assert auto.walk(batch, 0, Options()).verified == 1
+        assert auto._spent_ns > 0
