@@ -108,6 +108,17 @@ def test_edges_that_cost_nothing(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_the_last_found_of_many_ties_may_come_first(way: str) -> None:
+    """A limit keeps the smallest ids of those at one cost, and those are the last on a path that costs nothing."""
+    names = [f"n{99 - node}" for node in range(40)]
+    engine = Route(edges=[{"source": a, "target": b, "cost": 0.0} for a, b in pairwise(names)])
+    for limit in (1, 2, 5, 38, 39):
+        found = answer(engine, way, [event(names[0], {})], rank="cost", limit=limit)
+        assert [item.subscription_id for item in found] == names[:0:-1][:limit]
+        assert found.complete == (limit == 39)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_costs_as_large_as_they_may_be(way: str) -> None:
     edges = [{"source": f"n{node}", "target": f"n{node + 1}", "cost": 1e300} for node in range(2000)]
     engine = Route([(f"n{node}", None, 1e300) for node in range(2001)], edges)
