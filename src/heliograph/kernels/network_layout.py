@@ -1,0 +1,150 @@
+"""The arrays of the query network that kernels and their callers share. Does not import Numba.
+
+A query's pattern falls apart into *components*, connected by variables: constants do not connect, because what is
+known about one side of a constant says nothing of the other. The variables of a component are slots. Where its edges
+form trees, each tree hangs from the rest by one edge and is folded into *messages*: what vertex x hears through that
+edge from the vertices y at its other end, namely whether (or how often) the tree can be completed there. What remains
+is the *core*, one slot if the component is a tree, and is joined from the changed edge.
+
+Many queries share everything but constants. So the constants next to a variable are lifted out: equal structures are
+one *group*, a message says for up to 64 choices of constants (tags) at once which of them can be completed, as a mask,
+and each choice that somebody asks for is a component row of the group. Counts, modulo 2^64, have no tags: there the
+constants belong to the structure.
+
+The laws. A mask message is the OR over y of the AND of what y hears in turn; a count is the sum of products. Every
+message is stored, so one change after the other is applied to it, and each is seen by those above with everything else
+as it stands at that moment: then what is gained and lost adds up to the difference between before and after.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.evolution_layout import Floats, Int8s, Int32s, Int64s
+
+Masks: TypeAlias = "npt.NDArray[np.uint64]"
+
+NONE = -1
+
+# --- kinds ------------------------------------------------------------------------------------------------------
+
+MASK, COUNT, ROWS = range(3)  # of messages and groups; ROWS lists solutions
+ANY_NODE, IS_NODE, AMONG_NODE, SELF_NODE = -1, -2, -3, -4  # at the lower end of a message, in place of a node: any
+# vertex; the constant REF; one of the lifted constants of anchor set REF; the same vertex again
+PART_HEARS, PART_TEST, PART_TESTS = range(3)  # of parts: a message, one test, a bank of tests with a tag each
+SITE_MESSAGE, SITE_CORE, SITE_DRIVER = range(3)  # of sites
+USER_NODE, USER_GROUP = range(2)  # of users
+
+# --- columns ----------------------------------------------------------------------------------------------------
+
+# of messages: KEY is that of the run of x in which y stands; TOP is 1 where only groups hear it
+M_KEY, M_NODE, M_REF, M_LEVEL, M_KIND, M_NEXT, M_USERS, M_FRESH = range(8)
+MESSAGE_COLUMNS = 8  # M_NEXT: the next message on the same node; M_FRESH: 1 while it is still to be populated
+N_FIRST, N_PARTS, N_MESSAGES = range(3)  # of nodes
+NODE_COLUMNS = 3
+P_KIND, P_REF, P_MAP, P_SLOT = range(4)  # of parts; P_MAP: SAME, FLAT or where its map begins
+PART_COLUMNS = 4
+SAME, FLAT = -1, -2  # tags of the part are those of the node; the part has no tags
+U_KIND, U_REF, U_PART, U_NEXT = range(4)  # of users
+USER_COLUMNS = 4
+S_KIND, S_REF, S_PLACE, S_NEXT, S_PREVIOUS, S_LEVEL, S_HEAD = range(7)  # of sites; S_PLACE: the core edge
+SITE_COLUMNS = 7
+H_VERTEX, H_KEY, H_FIRST, H_LAST = range(4)  # of heads of sites, by (vertex or -1, key or -1)
+HEAD_COLUMNS = 4
+G_KIND, G_SLOTS, G_FIRST_PART, G_PARTS, G_FIRST_EDGE, G_EDGES, G_STARTS, G_DRIVER_SLOT, G_DRIVER_KEY = range(9)
+G_CONSTANTS, G_FIRST_CONSTANT, G_WHOLE = range(9, 12)
+GROUP_COLUMNS = 12  # of groups; G_STARTS: its row of `starts` for slot 0, then slots, then core edges, then from
+# nothing; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1
+E_SUBJECT, E_PREDICATE, E_OBJECT = range(3)  # of core edges: a term id, or ~slot
+EDGE_COLUMNS = 3
+T_EDGE, T_KNOWN, T_OTHER = range(3)  # of steps: the core edge, which parts are known (1 subject, 2 predicate, 4
+# object), and a later step that could bind the same slot instead, or -1
+STEP_COLUMNS = 3
+B_STEPS, B_COUNT = range(2)  # of starts
+START_COLUMNS = 2
+C_GROUP, C_CONSTANT, C_FIRST, C_NEXT = range(4)  # of constant rows; C_NEXT: the next of the group
+CONSTANT_COLUMNS = 4
+K_NEXT, K_BITS, K_POSTINGS, K_FRESH = range(4)  # of components; K_BITS: where its bits, one a part, begin
+COMPONENT_COLUMNS = 4
+Q_MISSING, Q_KIND, Q_STAMP, Q_BEFORE, Q_FACTORS, Q_WATCH = range(6)  # of queries
+QUERY_COLUMNS = 6
+Q_TRUTH, Q_COUNT, Q_ROWS = range(3)  # kinds of queries; Q_WATCH: 1 to be told of every change of a count
+L_ITEM, L_NEXT = range(2)  # of links: postings (queries) and factors (components)
+LINK_COLUMNS = 2
+ENTER_LOW, ENTER_HIGH, STAY_LOW, STAY_HIGH, HELD, LATEST = range(6)  # of limits, one row a query; see `Network.limits`
+LIMIT_COLUMNS = 6
+W_UPDATE, W_PHASE, W_KIND, W_REF, W_SIGN, W_VALUE = range(6)  # of events
+EVENT_COLUMNS = 6
+V_TRUTH, V_COUNT, V_ROW = range(3)  # kinds of events; a row's W_REF is its group and W_VALUE where it begins
+
+
+class Network(NamedTuple):
+    """Rows of every kind, each with room to grow; all lists are chains of rows, so that subscribing costs what it
+    adds. -1 ends a chain."""
+
+    messages: Int32s
+    nodes: Int32s
+    ones: Masks  # by node: the tags in use
+    parts: Int32s
+    maps: Int8s  # of a part, for each tag of its node the tag of the part
+    users: Int32s
+    sites: Int32s
+    site_slots: Int32s  # open addressing over (vertex, key): 1 + the number of a head; 0 is free
+    site_heads: Int32s
+    anchors: Int64s  # open addressing over (set, constant): rows (1 + (set << 32 | constant), bit)
+    groups: Int32s
+    edges: Int32s
+    steps: Int32s
+    starts: Int32s
+    constants: Int32s
+    constant_slots: Int64s  # open addressing over (group, constant): rows (1 + (group << 32 | constant), row)
+    components: Int32s
+    bits: Int8s
+    values: Int64s  # by component: in how many places it holds, or its count
+    queries: Int32s
+    links: Int32s
+    limits: Int64s  # by query: a count holds from ENTER_LOW to ENTER_HIGH, and if it HELD from STAY_LOW to STAY_HIGH
+    waiting: Int32s  # by place in the graph's LINK: the first link of the queries that wait for an edge
+    tests: Int32s  # where the atoms of a test begin; the last entry is the end
+    atoms: Floats  # rows (domain, low, high, flags) of tests; see kernels.filter_layout
+    banks: Int32s  # rows of 64 tests, -1 where there is none
+    domains: Floats  # by term: rows (coordinate, domain code)
+    verdicts: Int64s  # open addressing over (test, term) for terms in doubt: rows (1 + (test << 32 | term), verdict)
+
+
+class States(NamedTuple):
+    """Messages by (message, vertex) in open addressing; a message that is not there is 0."""
+
+    keys: Int64s  # 1 + (message << 32 | vertex); 0 is free
+    values: Masks
+    counts: Int64s  # [0]: slots taken
+
+
+class Work(NamedTuple):
+    """What is still to be done for one change: messages that a vertex may hear anew, by level, lowest first."""
+
+    items: Int32s  # rows (message, vertex, next)
+    payloads: Masks  # bits to gain, bits in danger, or a count to add
+    levels: Int32s  # by level: the first item, or -1
+    state: Int64s  # see below
+
+
+# of Work.state
+USED, FREE_ITEM, LOWEST = range(3)
+MOST_LEVELS = 128
+
+
+class Reports(NamedTuple):
+    """What the updates of a batch changed, in order."""
+
+    events: Int64s  # rows
+    rows: Int32s  # solutions of ROWS groups: the terms of their slots
+    touched: Int32s  # queries touched in this phase
+    state: Int64s  # see below
+
+
+# of Reports.state
+EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED = range(6)
