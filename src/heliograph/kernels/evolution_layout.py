@@ -6,7 +6,7 @@ it concerns.
 
 A *run* lists the edges of one vertex with one property in one direction; its key is `2 * property + direction`. A run
 of one edge needs no place in the pool. Places in the pool are taken in blocks of a power of two; a block that was left
-stands in a list of free ones of its size. The neighbours of a vertex are in no order.
+stands in a list of free ones of its size (see kernels.evolution_pool). The neighbours of a vertex are in no order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ NEIGHBOUR, EDGE = range(2)  # of the pool
 AT, SEQ, NUMBER = range(3)  # of times
 
 # of counters
-EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL = range(6)
+EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL, CLASSES, NEED = range(8)
 COUNTERS = 8
+FULL, PARTS = 5, 8  # of either open addressing at most 5 entries in 8 are taken: 4 probes on average for what is absent
 SIZES = 32  # classes of blocks
 
 NO_TIME = np.iinfo(np.int64).min
@@ -54,11 +55,21 @@ class Graph(NamedTuple):
     runs: Int32s  # rows
     first: Int32s  # by vertex: 1 + its first run
     pool: Int32s  # rows
-    free: Int64s  # by size: 1 + the first place of the first free block; its first place holds the next one
+    free: Int64s  # by the logarithm of the size: 1 + the first place of the first free block
     weights: Floats  # by edge; NaN is none
     times: Int64s  # rows by edge; NO_TIME is none
     counters: Int64s  # EDGES: numbers given out; FREE_EDGE: 1 + the first free number, SUBJECT of it the next;
-    # LIVE: edges present; TAKEN: slots; RUNS; POOL: places given out
+    # LIVE: edges present; TAKEN: slots; RUNS; POOL: places given out; CLASSES: a bit for each size of which there are
+    # free blocks; NEED: places that the next edge might need
+
+
+class Stamp(NamedTuple):
+    """What an update says of the edge it adds: NaN and NO_TIME where it says nothing. See watch.window.Edge."""
+
+    weight: float
+    at: int
+    seq: int
+    number: int
 
 
 SPAN, LAST, CLOCK, ACCEPTED, HEAP, QUEUE_FIRST, QUEUE = range(7)  # of clocks
