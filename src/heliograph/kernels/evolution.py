@@ -45,12 +45,13 @@ def has_room(graph: Graph) -> Any:
     return (
         (counters[FREE_EDGE] != 0 or counters[EDGES] < len(graph.edges))
         and (counters[TAKEN] + 1) * PARTS <= len(graph.slots) * FULL
-        and (len(graph.runs) == 0 or _runs_have_room(graph))
+        and (len(graph.runs) == 0 or runs_have_room(graph))
     )
 
 
 @kernel(inline=True)
-def _runs_have_room(graph: Graph) -> Any:
+def runs_have_room(graph: Graph) -> Any:
+    """Whether one more edge can be listed with its ends."""
     runs = graph.counters[RUNS] + 2
     return (
         runs <= len(graph.runs)

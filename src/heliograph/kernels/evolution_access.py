@@ -19,6 +19,7 @@ from heliograph.kernels.evolution_layout import (
     LENGTH,
     LINK,
     NEIGHBOUR,
+    NEXT_RUN,
     OBJECT,
     PREDICATE,
     PRESENT,
@@ -142,6 +143,17 @@ def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
 @kernel(inline=True)
 def run_length(graph: Graph, run: Any) -> Any:
     return np.int64(graph.runs[run, LENGTH]) if run >= 0 else np.int64(0)
+
+
+@kernel(inline=True)
+def first_run(graph: Graph, vertex: Any) -> Any:
+    """The first run of a vertex, empty or not, or -1; `next_run` tells the one after it."""
+    return np.int64(graph.first[vertex]) - 1
+
+
+@kernel(inline=True)
+def next_run(graph: Graph, run: Any) -> Any:
+    return np.int64(graph.runs[run, NEXT_RUN]) - 1
 
 
 @kernel(inline=True)

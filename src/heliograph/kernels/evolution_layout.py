@@ -72,6 +72,18 @@ class Stamp(NamedTuple):
     number: int
 
 
+class Rows(NamedTuple):
+    """Edges to be added, one a row, with their stamps."""
+
+    subject: Int32s
+    predicate: Int32s
+    object: Int32s
+    weight: Floats
+    at: Int64s
+    seq: Int64s
+    number: Int64s
+
+
 SPAN, LAST, CLOCK, ACCEPTED, HEAP, QUEUE_FIRST, QUEUE = range(7)  # of clocks
 CLOCKS = 8
 
