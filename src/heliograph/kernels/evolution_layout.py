@@ -33,8 +33,9 @@ NEIGHBOUR, EDGE = range(2)  # of the pool
 AT, SEQ, NUMBER = range(3)  # of times
 
 # of counters
-EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL, CLASSES, NEED = range(8)
-COUNTERS = 8
+EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL, CLASSES, NEED, VIRTUAL = range(9)
+COUNTERS = 10
+VIRTUALS = 4  # virtual properties have neighbouring ids, from VIRTUAL on; no variable stands for one of them
 FULL, PARTS = 5, 8  # of either open addressing at most 5 entries in 8 are taken: 4 probes on average for what is absent
 SIZES = 32  # classes of blocks
 

@@ -147,4 +147,40 @@ class Reports(NamedTuple):
 
 
 # of Reports.state
-EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED = range(6)
+EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH = range(9)
+
+
+class Scratch(NamedTuple):
+    """Room for one join: the terms of the slots, what the parts of the group hear there, and where each step stands."""
+
+    path: Int32s
+    masks: Masks
+    cursors: Int64s  # rows
+
+
+# of Scratch.cursors: the run, or -1 where edges are scanned; the place in it; whether T_OTHER is iterated in its stead
+CURSOR_RUN, CURSOR_PLACE, CURSOR_OTHER = range(3)
+CURSOR_COLUMNS = 3
+
+
+class Batch(NamedTuple):
+    """Updates, accepted and in order; see `watch.encoding`. Edges whose predicate is among `deriving` lead to others."""
+
+    seq: Int64s
+    op: Int8s
+    subject: Int32s
+    predicate: Int32s
+    object: Int32s
+    weight: Floats
+    at: Int64s
+    deriving: Int32s
+
+
+# Where a run stands, in `Progress`: the update, its stage, the changes that it makes and the one that is under way,
+# the stage of that, and where a chain of sites was left.
+P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = range(8)
+P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN = range(8, 12)  # the edge that was changed, for whoever derives others
+PROGRESS = 12
+
+# Why a run returned; NEED_DERIVED: an edge was changed that others are derived from.
+DONE, NEED_GRAPH, NEED_STATES, NEED_WORK, NEED_REPORTS, NEED_CHANGES, NEED_ADJACENCY, NEED_DERIVED = range(8)

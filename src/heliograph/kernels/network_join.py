@@ -1,0 +1,312 @@
+"""The core of a group, joined from a changed edge or from a vertex that hears something new.
+
+The law: every solution of the core that holds a changed edge is met exactly once, at the first of the core edges that
+the changed edge stands for: earlier ones must be another edge. A solution is followed only as long as every part of a
+slot hears something at its vertex, so where trees hang from the core only such vertices are met as complete them.
+
+Steps are core edges in a fixed order. Where a later step could bind the same slot, the one with fewer neighbours is
+walked through and the other one is looked up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from heliograph.kernels.cache import kernel
+from heliograph.kernels.evolution_access import edge_at, find_edge, find_run, is_present, neighbour, run_length
+from heliograph.kernels.evolution_layout import (
+    EDGES,
+    IN,
+    KEY,
+    NEXT_RUN,
+    OBJECT,
+    OUT,
+    PREDICATE,
+    SUBJECT,
+    VIRTUAL,
+    VIRTUALS,
+)
+from heliograph.kernels.network_layout import (
+    B_COUNT,
+    B_STEPS,
+    CURSOR_OTHER,
+    CURSOR_PLACE,
+    CURSOR_RUN,
+    E_OBJECT,
+    E_PREDICATE,
+    E_SUBJECT,
+    G_FIRST_EDGE,
+    G_FIRST_PART,
+    G_PARTS,
+    G_SLOTS,
+    G_STARTS,
+    P_SLOT,
+    T_EDGE,
+    T_KNOWN,
+    T_OTHER,
+)
+from heliograph.kernels.network_solutions import Start, settle
+from heliograph.kernels.network_types import World
+from heliograph.kernels.network_values import part_mask
+
+_0 = np.uint64(0)
+
+
+@kernel(inline=True)
+def _term(path: Any, node: Any) -> Any:
+    """The term that a core edge's node stands for, once it is known."""
+    return node if node >= 0 else path[~node]
+
+
+# --- slots ------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def _hears(world: World, start: Start, slot: Any) -> Any:
+    """Whether every part of a slot hears something at its vertex; what they hear is kept."""
+    network, group, scratch = world.network, start.group, world.scratch
+    first, vertex = network.groups[group, G_FIRST_PART], scratch.path[slot]
+    for part in range(first, first + network.groups[group, G_PARTS]):
+        if network.parts[part, P_SLOT] != slot:
+            continue
+        mask = start.value if part == start.part else part_mask(network, world.states, part, vertex)
+        if mask == _0:
+            return False
+        scratch.masks[part - first] = mask
+    return True
+
+
+@kernel()
+def _bind(world: World, start: Start, node: Any, known: Any, term: Any) -> Any:
+    """Gives a node of an edge its term, unless it is known: then it must be that."""
+    if known:
+        return _term(world.scratch.path, node) == term
+    world.scratch.path[~node] = term
+    return _hears(world, start, ~node)
+
+
+@kernel()
+def _unify(world: World, start: Start, edge: Any, known: Any, triple: Any) -> Any:
+    """Binds what is unknown of a core edge to a triple; a variable that stands in it twice must agree."""
+    network, path = world.network, world.scratch.path
+    nodes = network.edges[edge]
+    if not _bind(world, start, nodes[E_SUBJECT], known & 1, triple[0]):
+        return False
+    again = not known & 1 and nodes[E_PREDICATE] == nodes[E_SUBJECT]
+    if not _bind(world, start, nodes[E_PREDICATE], known & 2 or again, triple[1]):
+        return False
+    again = not known & 1 and nodes[E_OBJECT] == nodes[E_SUBJECT]
+    again = again or (not known & 2 and nodes[E_OBJECT] == nodes[E_PREDICATE])
+    if again:
+        return path[~nodes[E_OBJECT]] == triple[2]
+    return _bind(world, start, nodes[E_OBJECT], known & 4, triple[2])
+
+
+# --- steps ------------------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def _is_hidden(world: World, start: Start, edge: Any, number: Any) -> Any:
+    """Whether a core edge must not be this edge of the graph: it is the changed one, and met at an earlier place."""
+    return number == start.edge and edge - world.network.groups[start.group, G_FIRST_EDGE] < start.place
+
+
+@kernel()
+def _run_of(world: World, edge: Any, known: Any) -> Any:
+    """The run that a step walks through, where one end and the predicate are known; else -1."""
+    nodes, path = world.network.edges[edge], world.scratch.path
+    key = 2 * np.int64(_term(path, nodes[E_PREDICATE]))
+    if known & 1:
+        return find_run(world.graph, _term(path, nodes[E_SUBJECT]), key + OUT)
+    return find_run(world.graph, _term(path, nodes[E_OBJECT]), key + IN)
+
+
+@kernel()
+def _found(world: World, start: Start, edge: Any) -> Any:
+    """Whether a core edge, all of it known, is there."""
+    nodes, path = world.network.edges[edge], world.scratch.path
+    s, p, o = (_term(path, nodes[E_SUBJECT]), _term(path, nodes[E_PREDICATE]), _term(path, nodes[E_OBJECT]))
+    number = find_edge(world.graph, s, p, o)
+    return number >= 0 and is_present(world.graph, number) and not _is_hidden(world, start, edge, number)
+
+
+@kernel()
+def _open(world: World, step: Any, depth: Any) -> None:
+    """Begins a step."""
+    network, cursor = world.network, world.scratch.cursors[depth]
+    edge, known, other = network.steps[step, T_EDGE], network.steps[step, T_KNOWN], network.steps[step, T_OTHER]
+    cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
+    if known == 3 or known == 6:
+        run = _run_of(world, edge, known)
+        if other >= 0 and run >= 0:
+            another = network.steps[other, T_EDGE]
+            # What the other step knows is all but the slot that this one binds.
+            slot = network.edges[edge, E_OBJECT] if known == 3 else network.edges[edge, E_SUBJECT]
+            its = 6 if network.edges[another, E_SUBJECT] == slot else 3
+            candidate = _run_of(world, another, its)
+            if run_length(world.graph, candidate) < run_length(world.graph, run):
+                run = candidate
+                cursor[CURSOR_OTHER] = another
+        cursor[CURSOR_RUN] = run
+    elif known == 1 or known == 5:
+        cursor[CURSOR_RUN] = world.graph.first[_term(world.scratch.path, network.edges[edge, E_SUBJECT])] - 1
+    elif known == 4:
+        cursor[CURSOR_RUN] = world.graph.first[_term(world.scratch.path, network.edges[edge, E_OBJECT])] - 1
+
+
+@kernel()
+def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
+    """The next neighbour of a step's run that fits."""
+    network, graph, cursor = world.network, world.graph, world.scratch.cursors[depth]
+    edge, known = network.steps[step, T_EDGE], network.steps[step, T_KNOWN]
+    run, walked = cursor[CURSOR_RUN], edge if cursor[CURSOR_OTHER] < 0 else cursor[CURSOR_OTHER]
+    node = network.edges[edge, E_OBJECT] if known == 3 else network.edges[edge, E_SUBJECT]
+    while cursor[CURSOR_PLACE] < run_length(graph, run):
+        place = cursor[CURSOR_PLACE]
+        cursor[CURSOR_PLACE] += 1
+        if start.edge >= 0 and _is_hidden(world, start, walked, edge_at(graph, run, place)):
+            continue
+        world.scratch.path[~node] = neighbour(graph, run, place)
+        if walked != edge and not _found(world, start, edge):
+            continue
+        if _hears(world, start, ~node):
+            return True
+    return False
+
+
+@kernel()
+def _fits(world: World, start: Start, step: Any, number: Any) -> Any:
+    """Whether an edge of the graph fits a step; its unknown parts are bound on the way."""
+    network, edge = world.network, world.network.steps[step, T_EDGE]
+    if _is_hidden(world, start, edge, number):
+        return False
+    row = world.graph.edges[number]
+    return _unify(world, start, edge, network.steps[step, T_KNOWN], (row[SUBJECT], row[PREDICATE], row[OBJECT]))
+
+
+@kernel(inline=True)
+def _is_virtual(world: World, predicate: Any) -> Any:
+    first = world.graph.counters[VIRTUAL]
+    return first <= predicate < first + VIRTUALS
+
+
+@kernel()
+def _next_of_vertex(world: World, start: Start, step: Any, depth: Any) -> Any:
+    """The next edge of a vertex, whatever its property, that fits; virtual properties are nobody's variable."""
+    graph, cursor = world.graph, world.scratch.cursors[depth]
+    direction = OUT if world.network.steps[step, T_KNOWN] & 1 else IN
+    while cursor[CURSOR_RUN] >= 0:
+        run = cursor[CURSOR_RUN]
+        key = graph.runs[run, KEY]
+        wanted = key & 1 == direction and not _is_virtual(world, key >> 1)
+        while wanted and cursor[CURSOR_PLACE] < run_length(graph, run):
+            place = cursor[CURSOR_PLACE]
+            cursor[CURSOR_PLACE] += 1
+            if _fits(world, start, step, edge_at(graph, run, place)):
+                return True
+        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = graph.runs[run, NEXT_RUN] - 1, 0
+    return False
+
+
+@kernel()
+def _next_of_all(world: World, start: Start, step: Any, depth: Any) -> Any:
+    """The next edge of the whole graph that fits."""
+    graph, cursor, known = world.graph, world.scratch.cursors[depth], world.network.steps[step, T_KNOWN]
+    while cursor[CURSOR_PLACE] < graph.counters[EDGES]:
+        number = cursor[CURSOR_PLACE]
+        cursor[CURSOR_PLACE] += 1
+        visible = is_present(graph, number) and (known & 2 or not _is_virtual(world, graph.edges[number, PREDICATE]))
+        if visible and _fits(world, start, step, number):
+            return True
+    return False
+
+
+@kernel()
+def _next(world: World, start: Start, step: Any, depth: Any) -> Any:
+    """Takes the next way through a step, if there is another."""
+    known, cursor = world.network.steps[step, T_KNOWN], world.scratch.cursors[depth]
+    if known == 7:
+        cursor[CURSOR_PLACE] += 1
+        return cursor[CURSOR_PLACE] == 1 and _found(world, start, world.network.steps[step, T_EDGE])
+    if known == 3 or known == 6:
+        return _next_in_run(world, start, step, depth)
+    if known & 5:
+        return _next_of_vertex(world, start, step, depth)
+    return _next_of_all(world, start, step, depth)
+
+
+# --- the whole --------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def _join(world: World, start: Start, which: Any) -> Any:
+    """Meets all solutions of the core by the steps of a start; False if there was no room to list them."""
+    row = world.network.groups[start.group, G_STARTS] + which
+    first, count = world.network.starts[row, B_STEPS], world.network.starts[row, B_COUNT]
+    if count == 0:
+        return settle(world, start)
+    depth = 0
+    _open(world, first, 0)
+    while depth >= 0:
+        if not _next(world, start, first + depth, depth):
+            depth -= 1
+        elif depth + 1 == count:
+            if not settle(world, start):
+                return False
+        else:
+            depth += 1
+            _open(world, first + depth, depth)
+    return True
+
+
+@kernel()
+def join_from_slot(world: World, group: Any, slot: Any, vertex: Any, part: Any, value: Any, sign: Any) -> None:
+    """A part of a slot hears `value` anew, or no longer, at a vertex."""
+    start = Start(np.int64(group), np.int64(part), value, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
+    world.scratch.path[slot] = vertex
+    if _hears(world, start, slot):
+        _join(world, start, slot)
+
+
+@kernel()
+def join_from_driver(world: World, constant: Any, group: Any, slot: Any, vertex: Any, sign: Any) -> None:
+    """The edge from a slot's vertex to a driving constant came or went."""
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(constant), np.int64(sign))
+    world.scratch.path[slot] = vertex
+    if _hears(world, start, slot):
+        _join(world, start, slot)
+
+
+@kernel()
+def join_from_vertex(world: World, group: Any, slot: Any, vertex: Any) -> None:
+    """All that a slot's vertex takes part in."""
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(1))
+    world.scratch.path[slot] = vertex
+    if _hears(world, start, slot):
+        _join(world, start, slot)
+
+
+@kernel()
+def join_from_edge(world: World, group: Any, place: Any, number: Any, sign: Any) -> Any:
+    """A changed edge of the graph stands for a core edge; False if there was no room to list what it completes."""
+    network = world.network
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign))
+    row, nodes = world.graph.edges[number], network.edges[network.groups[group, G_FIRST_EDGE] + place]
+    known = (1 if nodes[E_SUBJECT] >= 0 else 0) | (2 if nodes[E_PREDICATE] >= 0 else 0)
+    known |= 4 if nodes[E_OBJECT] >= 0 else 0
+    triple = (row[SUBJECT], row[PREDICATE], row[OBJECT])
+    if not known & 2 and _is_virtual(world, row[PREDICATE]):
+        return True
+    if not _unify(world, start, network.groups[group, G_FIRST_EDGE] + place, known, triple):
+        return True
+    return _join(world, start, network.groups[group, G_SLOTS] + place)
+
+
+@kernel()
+def join_from_nothing(world: World, group: Any, edges: Any, sign: Any) -> Any:
+    """All solutions of a group's core; `edges` is the number of its core edges."""
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
+    return _join(world, start, world.network.groups[group, G_SLOTS] + edges)
+

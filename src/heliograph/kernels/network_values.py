@@ -1,0 +1,177 @@
+"""What a vertex hears, and what a node says there: masks of tags, or counts modulo 2^64.
+
+The law: a node's mask at a vertex is the AND of what its parts hear, each translated into the node's tags; its count is
+their product. A sum or product that wraps around is right modulo 2^64, so a count is exact as long as the whole of it
+is below 2^63, whatever lies between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from heliograph.kernels.cache import kernel
+from heliograph.kernels.network_layout import (
+    AMONG_NODE,
+    ANY_NODE,
+    COUNT,
+    FLAT,
+    IS_NODE,
+    M_KIND,
+    M_NODE,
+    M_REF,
+    N_FIRST,
+    N_PARTS,
+    P_KIND,
+    P_MAP,
+    P_REF,
+    PART_HEARS,
+    PART_TEST,
+    SAME,
+    Network,
+    States,
+)
+from heliograph.kernels.network_tests import banked, passes
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
+_32 = np.uint64(32)
+_0, _1 = np.uint64(0), np.uint64(1)
+
+
+@kernel(inline=True)
+def pair_key(first: Any, second: Any) -> Any:
+    """What stands for a pair of small numbers in a table where 0 is free."""
+    return ((np.int64(first) << 32) | np.int64(second)) + 1
+
+
+@kernel(inline=True)
+def pair_slot(key: Any) -> Any:
+    """A hash of a pair's key, every bit of it spread."""
+    hashed = np.uint64(key) * _ODD
+    return (hashed ^ (hashed >> _32)) * _ODD >> np.uint64(20)
+
+
+@kernel(inline=True)
+def find_pair(table: Any, key: Any) -> Any:
+    """What a table of rows (key, value) holds for a key, or -1."""
+    mask = np.uint64(len(table) - 1)
+    slot = pair_slot(key) & mask
+    while table[slot, 0] != 0:
+        if table[slot, 0] == key:
+            return table[slot, 1]
+        slot = (slot + _1) & mask
+    return np.int64(-1)
+
+
+# --- messages ---------------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def state_slot(states: States, message: Any, vertex: Any) -> Any:
+    """Where a message to a vertex stands, or the free place where it would."""
+    key = pair_key(message, vertex)
+    mask = np.uint64(len(states.keys) - 1)
+    slot = pair_slot(key) & mask
+    while states.keys[slot] != 0 and states.keys[slot] != key:
+        slot = (slot + _1) & mask
+    return slot
+
+
+@kernel(inline=True)
+def heard(states: States, message: Any, vertex: Any) -> Any:
+    """The value of a message at a vertex."""
+    return states.values[state_slot(states, message, vertex)]
+
+
+@kernel(inline=True)
+def tell(states: States, message: Any, vertex: Any, value: Any) -> None:
+    """Sets the value of a message at a vertex; there is room for one more."""
+    slot = state_slot(states, message, vertex)
+    if states.keys[slot] == 0:
+        states.keys[slot] = pair_key(message, vertex)
+        states.counts[0] += 1
+    states.values[slot] = value
+
+
+# --- nodes ------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def part_mask(network: Network, states: States, part: Any, vertex: Any) -> Any:
+    """What a part hears at a vertex, in tags of its own; a test has the one tag 0."""
+    kind, ref = network.parts[part, P_KIND], network.parts[part, P_REF]
+    if kind == PART_HEARS:
+        return heard(states, ref, vertex)
+    if kind == PART_TEST:
+        return _1 if passes(network, ref, vertex) else _0
+    return banked(network, ref, vertex)
+
+
+@kernel()
+def mapped(network: Network, part: Any, mask: Any, ones: Any) -> Any:
+    """What a part hears, in the tags of its node."""
+    how = network.parts[part, P_MAP]
+    if how == SAME:
+        return mask & ones
+    if how == FLAT:
+        return ones if mask else _0
+    answer, bit = _0, _1
+    for tag in range(64):
+        if ones & bit and (mask >> np.uint64(network.maps[how + tag])) & _1:
+            answer |= bit
+        bit <<= _1
+    return answer
+
+
+@kernel()
+def node_bits(network: Network, states: States, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
+    """What a node says at a vertex; of the part `skipped` (or -1) only these bits are taken."""
+    ones = network.ones[node]
+    answer = ones if skipped < 0 else mapped(network, skipped, bits, ones)
+    first = network.nodes[node, N_FIRST]
+    for part in range(first, first + network.nodes[node, N_PARTS]):
+        if answer == _0:
+            break
+        if part != skipped:
+            answer &= mapped(network, part, part_mask(network, states, part, vertex), ones)
+    return answer
+
+
+@kernel()
+def node_count(network: Network, states: States, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
+    """How often a node can be completed at a vertex; in place of the part `skipped` (or -1) stands `count`."""
+    answer = _1 if skipped < 0 else count
+    first = network.nodes[node, N_FIRST]
+    for part in range(first, first + network.nodes[node, N_PARTS]):
+        if answer == _0:
+            break
+        if part != skipped:
+            answer *= part_mask(network, states, part, vertex)
+    return answer
+
+
+@kernel()
+def node_value(network: Network, states: States, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
+    """What the node of a message says, by the message's kind."""
+    node = network.messages[message, M_NODE]
+    if network.messages[message, M_KIND] == COUNT:
+        return node_count(network, states, node, vertex, skipped, value)
+    return node_bits(network, states, node, vertex, skipped, value)
+
+
+@kernel()
+def spoken(network: Network, states: States, message: Any, hearer: Any, speaker: Any) -> Any:
+    """What one edge, from the vertex that hears to the one that speaks, adds to a message."""
+    node = network.messages[message, M_NODE]
+    if node >= 0:
+        return node_value(network, states, message, speaker, -1, _0)
+    if node == ANY_NODE:
+        return _1
+    ref = network.messages[message, M_REF]
+    if node == IS_NODE:
+        return _1 if speaker == ref else _0
+    if node == AMONG_NODE:
+        bit = find_pair(network.anchors, pair_key(ref, speaker))
+        return _0 if bit < 0 else _1 << np.uint64(bit)
+    return _1 if speaker == hearer else _0
