@@ -1,0 +1,326 @@
+"""Derived edges are what the definitions give from scratch, after any history."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import numpy as np
+import pyoxigraph
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.baselines.graph import Graph, Triple
+from heliograph.baselines.solve import world
+from heliograph.baselines.steps import pattern_step
+from heliograph.errors import TermError
+from heliograph.evolution.derived import NO_ROWS, Changes, Derived, Relation, Rows
+from heliograph.syntax.query import ClassPattern, ClassRelation, Pattern, TriplePattern
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import (
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    RDFS_MEMBER,
+    RDFS_SUBCLASS_OF,
+    Term,
+    Variable,
+    iri,
+    parse_cell,
+    plain_name,
+)
+from heliograph.vocabulary import Vocabulary
+
+X, Y = Variable("x"), Variable("y")
+FORMS: dict[Relation, Pattern] = {
+    Relation.IS_A: ClassPattern(ClassRelation.IS_A, X, Y),
+    Relation.SUBCLASS_OF: ClassPattern(ClassRelation.SUBCLASS_OF, X, Y),
+    Relation.TYPE: TriplePattern(X, RDF_TYPE, Y),
+    Relation.MEMBER: TriplePattern(X, RDFS_MEMBER, Y),
+}
+NAMES = tuple(plain_name(name) for name in "abcde")
+MEMBERS = (RDFS_MEMBER, iri(RDF + "_1"), iri(RDF + "_2"), iri(RDF + "_0"))  # the last is none
+PROPERTIES = (RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBCLASS_OF, *MEMBERS)
+Pair = tuple[Term, Term]
+
+
+class Mirror:
+    """A plain graph, and the derived edges that were reported for it."""
+
+    def __init__(self, taxonomy: Taxonomy, triples: Iterable[Triple] = ()) -> None:
+        self.taxonomy = taxonomy
+        self.vocabulary = Vocabulary()
+        self.graph = Graph(triples)
+        self.derived = Derived(taxonomy, self.vocabulary, lambda: self.rows(self.graph))
+        self.edges: set[tuple[int, int, int]] = set()
+
+    def rows(self, triples: Iterable[Triple]) -> Rows:
+        rows = [self.vocabulary.intern_many(triple) for triple in triples]
+        return np.array(rows, np.int32).reshape(-1, 3)
+
+    def want(self, relation: Relation, kind: Term | None = None) -> None:
+        self.take(Changes(self.derived.want(relation, None if kind is None else self.vocabulary.intern(kind))))
+
+    def change(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
+        """Removes, then adds; the net difference is told."""
+        before = set(self.graph)
+        for triple in removed:
+            self.graph.remove(triple)
+        for triple in added:
+            self.graph.add(triple)
+        after = set(self.graph)
+        self.take(self.derived.change(self.rows(after - before), self.rows(before - after)))
+
+    def take(self, changes: Changes) -> None:
+        """Edges come that were not there, and go that were."""
+        added, removed = (list(map(tuple, rows.tolist())) for rows in changes)
+        assert len(set(added)) == len(added)
+        assert not self.edges.intersection(added)
+        assert self.edges.issuperset(removed)
+        self.edges = (self.edges | set(added)) - set(removed)
+
+    def pairs(self, relation: Relation) -> set[Pair]:
+        term, predicate = self.vocabulary.term, self.derived.virtual(relation)
+        return {(term(s), term(o)) for s, p, o in self.edges if p == predicate}
+
+
+def from_scratch(mirror: Mirror, relation: Relation) -> set[Pair]:
+    found = pattern_step(FORMS[relation], world(mirror.graph, mirror.taxonomy)).extend({})
+    return {(solution[X], solution[Y]) for solution in found}
+
+
+triples = st.tuples(st.sampled_from(NAMES), st.sampled_from(PROPERTIES), st.sampled_from(NAMES))
+taxonomies = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=4).map(Taxonomy)
+histories = st.lists(st.tuples(st.lists(triples, max_size=3), st.lists(triples, max_size=3)), max_size=12)
+
+
+@settings(deadline=None, max_examples=300)
+@given(taxonomies, st.lists(triples, max_size=12), histories, st.permutations(list(Relation)), st.integers(0, 4))
+def test_after_any_history(
+    taxonomy: Taxonomy,
+    start: list[Triple],
+    history: list[tuple[list[Triple], list[Triple]]],
+    order: list[Relation],
+    early: int,
+) -> None:
+    mirror = Mirror(taxonomy, start)
+    wanted = list(order[:early])
+    for relation in wanted:
+        mirror.want(relation)
+    for added, removed in history:
+        mirror.change(added, removed)
+        for relation in wanted:
+            assert mirror.pairs(relation) == from_scratch(mirror, relation)
+    for relation in order:
+        mirror.want(relation)
+        assert mirror.pairs(relation) == from_scratch(mirror, relation)
+
+
+@settings(deadline=None, max_examples=200)
+@given(taxonomies, st.lists(triples, max_size=12), histories, st.lists(st.sampled_from(NAMES), max_size=4))
+def test_some_classes_only(
+    taxonomy: Taxonomy, start: list[Triple], history: list[tuple[list[Triple], list[Triple]]], kinds: list[Term]
+) -> None:
+    mirror = Mirror(taxonomy, start)
+    forms = (Relation.IS_A, Relation.SUBCLASS_OF, Relation.TYPE)
+    wanted: set[Term] = set()
+    for kind, (added, removed) in zip(kinds, [*history, *[([], [])] * 4], strict=False):
+        mirror.change(added, removed)
+        for relation in forms:
+            mirror.want(relation, kind)
+        wanted.add(kind)
+        for relation in forms:
+            expected = {pair for pair in from_scratch(mirror, relation) if pair[1] in wanted}
+            assert mirror.pairs(relation) == expected
+    for relation in forms:
+        mirror.want(relation)
+        assert mirror.pairs(relation) == from_scratch(mirror, relation)
+
+
+# --- many at once -----------------------------------------------------------------------------------------------
+
+
+def random_triples(count: int, seed: int) -> list[Triple]:
+    draw = random.Random(seed)
+    names = [plain_name(f"n{number}") for number in range(60)]
+    return [(draw.choice(names), draw.choice(PROPERTIES), draw.choice(names[:40])) for _ in range(count)]
+
+
+@pytest.mark.parametrize("step", [1, 37, 700])
+def test_few_or_many_at_once(step: int) -> None:
+    """Sets, an overlay and whole columns give the same."""
+    rows = [(plain_name(f"n{number}"), plain_name(f"n{number // 2}")) for number in range(50, 60)]
+    mirror = Mirror(Taxonomy(rows), random_triples(300, 1))
+    for relation in (Relation.IS_A, Relation.TYPE, Relation.MEMBER):
+        mirror.want(relation)
+    mirror.want(Relation.SUBCLASS_OF, plain_name("n3"))
+    stream, draw = random_triples(700, 2), random.Random(3)
+    for first in range(0, len(stream), step):
+        added = stream[first : first + step]
+        mirror.change(added, draw.sample(list(mirror.graph), min(step, len(mirror.graph))))
+    for relation in (Relation.IS_A, Relation.TYPE, Relation.MEMBER):
+        assert mirror.pairs(relation) == from_scratch(mirror, relation)
+    below = {pair for pair in from_scratch(mirror, Relation.SUBCLASS_OF) if pair[1] == plain_name("n3")}
+    assert mirror.pairs(Relation.SUBCLASS_OF) == below
+
+
+def test_an_overlay_is_taken_in() -> None:
+    """Thousands of single changes, so that the columns are merged between them."""
+    mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
+    mirror.want(Relation.IS_A)
+    vertices = [plain_name(f"v{number}") for number in range(3000)]
+    edges = [(vertex, RDF_TYPE, kind) for vertex in vertices for kind in NAMES[:2]]
+    ids = mirror.rows(edges)
+    for row in ids:
+        mirror.take(mirror.derived.change(row[None]))
+    assert len(mirror.edges) == 6001
+    for row in ids[::2]:
+        mirror.take(mirror.derived.change(NO_ROWS, row[None]))
+    term = mirror.vocabulary.term
+    assert {(term(s), term(o)) for s, _, o in mirror.edges} == {(vertex, NAMES[1]) for vertex in (*vertices, NAMES[0])}
+    mirror.take(mirror.derived.change(ids[::2], ids[1::2]))
+    assert len(mirror.edges) == 6001
+
+
+# --- an outside oracle ------------------------------------------------------------------------------------------
+
+PATHS = {
+    Relation.IS_A: "rdf:type/rdfs:subClassOf*",
+    Relation.SUBCLASS_OF: "rdfs:subClassOf+",
+    Relation.TYPE: "rdf:type",
+    Relation.MEMBER: "(rdfs:member|rdf:_1|rdf:_2)",
+}
+
+
+def oxigraph_pairs(mirror: Mirror, relation: Relation) -> set[tuple[str, str]]:
+    store = pyoxigraph.Store()
+    rows = [(child, kind, parent) for child, parent in mirror.taxonomy.rows for kind in (RDF_TYPE, RDFS_SUBCLASS_OF)]
+    for triple in (*mirror.graph, *rows):
+        store.add(pyoxigraph.Quad(*(pyoxigraph.NamedNode(term.value) for term in triple)))
+    found = store.query(f"SELECT DISTINCT ?x ?y {{ ?x {PATHS[relation]} ?y }}", prefixes={"rdf": RDF, "rdfs": RDFS})
+    assert isinstance(found, pyoxigraph.QuerySolutions)
+    return {(str(x.value), str(y.value)) for x, y in found}
+
+
+@settings(deadline=None, max_examples=60)
+@given(taxonomies, st.lists(triples, max_size=10), histories)
+def test_oxigraph_agrees(
+    taxonomy: Taxonomy, start: list[Triple], history: list[tuple[list[Triple], list[Triple]]]
+) -> None:
+    mirror = Mirror(taxonomy, start)
+    for relation in Relation:
+        mirror.want(relation)
+    for added, removed in history:
+        mirror.change(added, removed)
+    for relation in Relation:
+        found = {(subject.value, object.value) for subject, object in mirror.pairs(relation)}
+        assert found == oxigraph_pairs(mirror, relation)
+
+
+# --- single cases -----------------------------------------------------------------------------------------------
+
+
+def edge(subject: str, predicate: Term, object: str) -> Triple:
+    return plain_name(subject), predicate, plain_name(object)
+
+
+def names(pairs: Iterable[Pair]) -> set[str]:
+    return {f"{subject} {object}" for subject, object in pairs}
+
+
+def test_another_path_still_holds() -> None:
+    """Rex is an Animal by Dog and by Pet; only with the last of them it is no more."""
+    sub = [edge("Dog", RDFS_SUBCLASS_OF, "Animal"), edge("Pet", RDFS_SUBCLASS_OF, "Animal")]
+    mirror = Mirror(Taxonomy(), [*sub, edge("Rex", RDF_TYPE, "Dog"), edge("Rex", RDF_TYPE, "Pet")])
+    mirror.want(Relation.IS_A)
+    assert names(mirror.pairs(Relation.IS_A)) == {"Rex Dog", "Rex Pet", "Rex Animal"}
+    mirror.change([], [sub[0]])
+    assert "Rex Animal" in names(mirror.pairs(Relation.IS_A))
+    mirror.change([], [edge("Rex", RDF_TYPE, "Pet")])
+    assert names(mirror.pairs(Relation.IS_A)) == {"Rex Dog"}
+
+
+def test_rows_of_the_taxonomy_never_go() -> None:
+    mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
+    for relation in (Relation.IS_A, Relation.SUBCLASS_OF, Relation.TYPE):
+        mirror.want(relation)
+    said = [edge("a", RDF_TYPE, "b"), edge("a", RDFS_SUBCLASS_OF, "b")]
+    mirror.change(said, [])
+    mirror.change([], said)
+    assert len(mirror.edges) == 3
+
+
+def test_a_cycle_closes_and_opens() -> None:
+    mirror = Mirror(Taxonomy(), [edge("a", RDFS_SUBCLASS_OF, "b"), edge("x", RDF_TYPE, "a")])
+    mirror.want(Relation.SUBCLASS_OF)
+    mirror.want(Relation.IS_A)
+    mirror.change([edge("b", RDFS_SUBCLASS_OF, "a")], [])
+    assert names(mirror.pairs(Relation.SUBCLASS_OF)) == {"a b", "b a", "a a", "b b"}
+    mirror.change([], [edge("a", RDFS_SUBCLASS_OF, "b")])
+    assert names(mirror.pairs(Relation.SUBCLASS_OF)) == {"b a"}
+    assert names(mirror.pairs(Relation.IS_A)) == {"x a"}
+
+
+def test_a_hierarchy_deeper_than_the_stack() -> None:
+    chain = [edge(f"c{number}", RDFS_SUBCLASS_OF, f"c{number + 1}") for number in range(3000)]
+    mirror = Mirror(Taxonomy(), [*chain, edge("x", RDF_TYPE, "c0")])
+    mirror.want(Relation.IS_A)
+    assert len(mirror.edges) == 3001
+    mirror.change([], [chain[1500]])
+    assert len(mirror.edges) == 1501
+
+
+def test_literals_may_be_types() -> None:
+    text = parse_cell('"text"')
+    mirror = Mirror(Taxonomy(), [(NAMES[0], RDF_TYPE, text)])
+    mirror.want(Relation.IS_A)
+    assert mirror.pairs(Relation.IS_A) == {(NAMES[0], text)}
+
+
+# --- what is wanted ---------------------------------------------------------------------------------------------
+
+
+def test_which_patterns_are_derived() -> None:
+    plain, rows = Mirror(Taxonomy()).derived, Mirror(Taxonomy([(NAMES[0], NAMES[1])])).derived
+    direct = FORMS[Relation.TYPE]
+    assert (plain.relation(direct), rows.relation(direct)) == (None, Relation.TYPE)
+    for relation in (Relation.IS_A, Relation.SUBCLASS_OF, Relation.MEMBER):
+        assert plain.relation(FORMS[relation]) is relation
+    for predicate in (RDFS_SUBCLASS_OF, iri(RDF + "_1"), Y):
+        assert rows.relation(TriplePattern(X, predicate, Y)) is None
+
+
+def test_virtual_properties_cannot_be_spelled() -> None:
+    mirror = Mirror(Taxonomy())
+    ids = [mirror.derived.virtual(relation) for relation in Relation]
+    assert ids == [mirror.derived.virtual(relation) for relation in Relation]
+    assert len(set(ids)) == 4
+    for id in ids:
+        with pytest.raises(TermError):
+            parse_cell(f"<{mirror.vocabulary.term(id).value}>")
+
+
+def test_nothing_is_kept_or_derived_for_nobody() -> None:
+    mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]), [edge("c", RDF_TYPE, "a")])
+    derived, id = mirror.derived, mirror.vocabulary.intern
+    mirror.change([edge("d", RDF_TYPE, "a")], [])
+    assert (mirror.edges, derived.wanted, derived.concerns(id(RDF_TYPE))) == (set(), (), False)
+    mirror.want(Relation.SUBCLASS_OF)
+    assert (derived.concerns(id(RDF_TYPE)), derived.concerns(id(RDFS_SUBCLASS_OF))) == (False, True)
+    mirror.want(Relation.MEMBER, NAMES[0])
+    assert derived.wants(Relation.MEMBER)
+    asked = [RDF_TYPE, MEMBERS[1], MEMBERS[3], NAMES[0], MEMBERS[0], MEMBERS[1]]
+    flags = derived.concerned(np.array([id(term) for term in asked], np.int32))
+    assert flags.tolist() == [False, True, False, False, True, True]
+    assert derived.wanted == (derived.virtual(Relation.SUBCLASS_OF), derived.virtual(Relation.MEMBER))
+
+
+def test_what_is_wanted_twice_is_derived_once() -> None:
+    mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
+    mirror.want(Relation.TYPE, NAMES[1])
+    assert not mirror.derived.wants(Relation.TYPE)
+    assert mirror.derived.wants(Relation.TYPE, mirror.vocabulary.intern(NAMES[1]))
+    for kind in (NAMES[1], None, None, NAMES[2]):
+        mirror.want(Relation.TYPE, kind)
+    assert len(mirror.edges) == 1
