@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from heliograph.route import Route
     from heliograph.targeting.index import PredicateIndex
     from heliograph.terms import Term
-    from heliograph.watch import Watch
+    from heliograph.watch import Updates, Watch
 
 __all__ = [
     "DocumentError",
@@ -55,6 +55,7 @@ __all__ = [
     "TableError",
     "Term",
     "TermError",
+    "Updates",
     "UsageError",
     "Watch",
     "__version__",
@@ -62,7 +63,7 @@ __all__ = [
 
 _HOMES = {
     "heliograph.filter": ("Filter",),
-    "heliograph.watch": ("Watch",),
+    "heliograph.watch": ("Updates", "Watch"),
     "heliograph.route": ("Route",),
     "heliograph.targeting.index": ("PredicateIndex",),
     "heliograph.terms": ("Term",),

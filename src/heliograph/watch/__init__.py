@@ -1,5 +1,6 @@
 """The watch engine: continuous queries over an evolving graph."""
 
 from heliograph.watch.engine import Watch
+from heliograph.watch.interned import Updates
 
-__all__ = ["Watch"]
+__all__ = ["Updates", "Watch"]

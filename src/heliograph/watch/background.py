@@ -1,40 +1,55 @@
-"""What an evolving graph may start from: triples in any shape, made into updates without a seq of their own."""
+"""What an evolving graph may start from: triples in any shape, as updates that are applied silently.
+
+They have no seq but the one that they bring, and no window asks for their time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from heliograph.errors import HeliographError
-from heliograph.model import Rejected
+from heliograph.kernels.evolution_layout import NO_TIME
 from heliograph.publications import Publications
 from heliograph.tables.items import as_table, is_single
 from heliograph.tables.reads import Read
 from heliograph.tables.schemas import TABLES
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.reading import read_rows
-from heliograph.watch.updates import ADD, Update
+from heliograph.watch import encoding
+from heliograph.watch.encoding import Encoded, Encoding
+from heliograph.watch.interned import Updates, translated
+from heliograph.watch.reading import read_updates
+from heliograph.watch.updates import ADD
 
 
-class Background(NamedTuple):
-    updates: list[Update]
-    rejected: list[Rejected]
-
-
-def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Background:
+def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Encoding:
     """The updates that add these triples; an updates table is applied as it stands, row by row."""
     if isinstance(items, Publications):
-        return Background([Update(0, ADD, *triple) for _, graph in items.graphs() for triple in sorted(graph)], [])
-    read = _read(items)
-    loaded = Background([], list(read.rejected))
-    for row in read_rows(read, vocabulary, prefixes):
-        if isinstance(row.outcome, HeliographError):
-            loaded.rejected.append(Rejected.of(row.outcome))
-        else:
-            loaded.updates.append(row.outcome)
-    return loaded
+        return Encoding(_published(items, vocabulary), [])
+    if isinstance(items, Updates):
+        return Encoding(_good(items.over(vocabulary)), [])
+    updates = read_updates(_read(items), vocabulary, prefixes)
+    return Encoding(_good(updates), list(updates.rejected))
+
+
+def _good(updates: Updates) -> Encoded:
+    return updates.encoded if updates.good.all() else updates.encoded.take(updates.good)
+
+
+def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
+    """The triples of publications, each of which is a set of them."""
+    number = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
+    columns = dict(zip("nspo", (number, *publications.triples), strict=True))
+    sets = pa.table(columns).group_by([*columns], use_threads=False).aggregate([])  # in order of appearance
+    ids = [np.array(sets[name], np.int32) for name in "spo"]
+    if publications.vocabulary is not vocabulary:
+        ids = translated(ids, publications.vocabulary, vocabulary)
+    subject, predicate, object = ids
+    seq, op = np.zeros(len(sets), np.int64), np.full(len(sets), encoding.ADD, np.uint8)
+    return Encoded(seq, op, subject, predicate, object, np.full(len(sets), np.nan), np.full(len(sets), NO_TIME))
 
 
 def _read(items: Any) -> Read:
@@ -46,9 +61,10 @@ def _read(items: Any) -> Read:
 
 def _as_updates(table: pa.Table) -> pa.Table:
     """The columns of an updates table; a row without an op adds its triple."""
-    columns = {field.name: pa.nulls(len(table), field.type) for field in TABLES["updates"].arrow}
+    columns: dict[str, Any] = {field.name: pa.nulls(len(table), field.type) for field in TABLES["updates"].arrow}
     columns |= {name: table[name] for name in columns if name in table.column_names}
-    columns["op"] = pa.array([op or ADD for op in columns["op"].to_pylist()], pa.string())
+    op = columns["op"].fill_null("")
+    columns["op"] = pc.call_function("if_else", [pc.equal(op, pa.scalar("")), pa.scalar(ADD), op])
     return pa.table(columns)
 
 

@@ -1,12 +1,15 @@
-"""An updates table made into updates: cells interned by column, every bad row set aside with its place.
+"""An updates table made into columns of ids, every bad row set aside with its place.
 
 The law: each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
-Only its seq depends on what came before: see `Sequence`.
+Only its seq depends on what came before: see `sequence`. A good row costs no Python of its own. Of a bad one the first
+problem counts: its op, then its terms in the order of their columns, then its weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from collections.abc import Sequence as Several
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,175 +17,174 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.errors import HeliographError, Place, PublicationError, TermError, UsageError
+from heliograph.errors import PublicationError, TermError
+from heliograph.kernels.evolution_layout import NO_TIME, Int8s, Int64s
+from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
-from heliograph.terms import Position, Term
+from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.updates import OPERATIONS, REMOVE, Update
+from heliograph.watch.encoding import ADD, NO_TERM, REMOVE, REMOVE_VERTEX, SET, SIGNS, Encoded, Encoding
+from heliograph.watch.interned import Problem, Updates
+from heliograph.watch.sequence import Flags, Sequence
 
-Problems = Iterator[tuple[int, HeliographError]]  # row of the table, what is wrong with it
-Flags = npt.NDArray[np.bool_]
+Cells = Any  # an Arrow column; the stubs know no function of columns and scalars
 
-_COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
-
-
-_LAST = 2**63 - 1  # the largest seq that its column can hold
-
-
-class Row(NamedTuple):
-    """One row of an updates table: its number in the source, the seq it gives, and what it says or lacks."""
-
-    number: int
-    seq: int | None
-    outcome: Update | HeliographError
-    source: str | None = None
-
-    @property
-    def place(self) -> Place:
-        return Place(self.source, str(self.number))
+_NO_OP = 255
+_OPS = np.full(256, _NO_OP, np.uint8)  # by the byte of their sign
+_OPS[[*b"+-="]] = (ADD, REMOVE, SET)
 
 
-def read_rows(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Iterator[Row]:
-    """The rows of a table in order. An update's seq is the one given, 0 where there is none."""
+class Intake(NamedTuple):
+    """What reading depends on beside the items; `timed` says that a window asks each update for its time."""
+
+    vocabulary: Vocabulary
+    prefixes: Mapping[str, str]
+    sequence: Sequence
+    timed: bool = False
+
+
+def as_encoded(items: Any, intake: Intake) -> Encoding:
+    """Whatever of the items is accepted, as the next updates of the stream. Items are all that `publish` takes."""
+    if isinstance(items, Updates):
+        updates = items.over(intake.vocabulary)
+        encoded, late = updates.admit(intake.sequence, intake.timed)
+        return Encoding(encoded, updates.refusals(late))
+    updates = read_updates(as_table("updates", items), intake.vocabulary, intake.prefixes)
+    encoded, late = updates.admit(intake.sequence, intake.timed, piece=isinstance(items, Read))
+    return Encoding(encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))])
+
+
+def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
+    """The rows of an updates table, their terms interned."""
     table = read.table
-    cells = {name: vocabulary.intern_cells(table[name], position, prefixes) for name, position in _COLUMNS.items()}
-    vertex = _removes_vertex(table)
-    problems: dict[int, HeliographError] = {}
-    for index, error in _operation_problems(table):
-        problems.setdefault(index, error)
-    for name, (_, refused) in cells.items():
-        for index, error in refused:
-            if name == "subject" or not vertex[index]:
-                problems.setdefault(index, TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix))
-    for index, error in _weight_problems(table):
-        problems.setdefault(index, error)
-    terms = [[vocabulary.term(id) if id >= 0 else None for id in ids.tolist()] for ids, _ in cells.values()]
-    return _rows(read, terms, problems)
+    terms = _Terms(table, vocabulary, prefixes)
+    op = _operations(table)
+    subject = terms.interned("subject", Position.SUBJECT)
+    edges = op.column != REMOVE_VERTEX
+    predicate, object = (
+        terms.interned("property", Position.PROPERTY, edges),
+        terms.interned("object", Position.OBJECT, edges),
+    )
+    weight = _weights(table["weight"])
+    (seq, given), (at, _) = _numbers(table["seq"], 0), _numbers(table["at"].cast(pa.int64()), NO_TIME)
+    first: dict[int, Problem] = {}
+    for problem in chain.from_iterable(found.problems for found in (op, subject, predicate, object, weight)):
+        first.setdefault(problem[0], problem)
+    good = np.ones(len(given), np.bool_)
+    good[list(first)] = False
+    encoded = Encoded(seq, op.column, subject.column, predicate.column, object.column, weight.column, at)
+    unread, problems = tuple(read.rejected), tuple(first.values())
+    return Updates(vocabulary, encoded, given, good, read.rows, read.source, unread, problems)
 
 
-def _rows(read: Read, terms: list[list[Term | None]], problems: Mapping[int, HeliographError]) -> Iterator[Row]:
-    table = read.table
-    seqs, ops, weights = (table[name].to_pylist() for name in ("seq", "op", "weight"))
-    times = table["at"].cast(pa.int64()).to_pylist()
-    columns = zip(read.rows.tolist(), seqs, ops, *terms, weights, times, strict=True)
-    for index, (number, seq, op, subject, predicate, object, weight, at) in enumerate(columns):
-        error = problems.get(index)
-        if error is None:
-            assert subject is not None
-            yield Row(number, seq, Update(seq or 0, op, subject, predicate, object, weight, at), read.source)
-        else:
-            yield Row(number, seq, _placed(error, read.place(index)), read.source)
+class _Found(NamedTuple):
+    """A column, and the rows that it speaks against."""
+
+    column: npt.NDArray[Any]
+    problems: Several[Problem] = ()
 
 
-def _placed(error: HeliographError, place: Place) -> HeliographError:
-    """The same error, with its place."""
-    return type(error)(error.code, error.message, place=place, fix=error.fix)
+# --- operations ---------------------------------------------------------------------------------------------------
 
 
-def _removes_vertex(table: pa.Table) -> Flags:
-    """The rows that remove a whole vertex: `-` with neither property nor object."""
-    return _is(table, "op", REMOVE) & _empty(table, "property") & _empty(table, "object")
+def _operations(table: pa.Table) -> _Found:
+    """What each row does; `-` with neither property nor object removes a whole vertex."""
+    cells = table["op"]
+    ops = np.concatenate((np.empty(0, np.uint8), *map(_codes, cells.chunks)))
+    problems = [(row, _unknown(cells[row].as_py())) for row in np.flatnonzero(ops == _NO_OP).tolist()]
+    removals = ops == REMOVE
+    if removals.any():
+        no_property, no_object = _empty(table["property"]), _empty(table["object"])
+        problems += [(row, _half()) for row in np.flatnonzero(removals & (no_property ^ no_object)).tolist()]
+        ops[removals & no_property & no_object] = REMOVE_VERTEX
+    return _Found(ops, problems)
 
 
-def _empty(table: pa.Table, name: str) -> Flags:
-    null: Flags = np.asarray(table[name].is_null())
-    return _is(table, name, "") | null
+def _codes(cells: Cells) -> Int8s:
+    """The signs as numbers. Where all are one byte long, as good ones are, they are their own index."""
+    if not len(cells) or cells.null_count or not pa.types.is_string(cells.type):
+        return _looked_up(cells)
+    _, offsets, data = cells.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[cells.offset : cells.offset + len(cells) + 1]
+    if data is None or (np.diff(bounds) != 1).any():
+        return _looked_up(cells)
+    return _OPS[np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]]
 
 
-def _is(table: pa.Table, name: str, text: str) -> Flags:
-    return np.asarray(pc.is_in(table[name], value_set=pa.array([text], pa.string())))
+def _looked_up(cells: Cells) -> Int8s:
+    found: Cells = pc.index_in(cells, value_set=pa.array(SIGNS[:REMOVE_VERTEX], pa.string()))
+    codes: Int8s = found.fill_null(_NO_OP).to_numpy(zero_copy_only=False).astype(np.uint8)
+    return codes
 
 
-def _operation_problems(table: pa.Table) -> Problems:
-    for index, op in enumerate(table["op"].to_pylist()):
-        if op not in OPERATIONS:
-            shown = "an update without op" if not op else f"the op {op[:20]!r}"
-            yield index, PublicationError("HG-621", shown, fix="write + to add, - to remove, = to set")
-    halves = _is(table, "op", REMOVE) & (_empty(table, "property") ^ _empty(table, "object"))
-    for index in np.flatnonzero(halves).tolist():
-        yield (
-            index,
-            PublicationError(
-                "HG-622",
-                "a removal with only one of property and object",
-                fix="give both to remove an edge, neither to remove the vertex",
-            ),
-        )
+def _empty(cells: Cells) -> Flags:
+    lengths: Cells = pc.binary_length(cells)
+    empty: Flags = lengths.fill_null(0).to_numpy() == 0
+    return empty
 
 
-def _weight_problems(table: pa.Table) -> Problems:
-    for index, weight in enumerate(table["weight"].to_pylist()):
-        if weight is not None and not 0 <= weight < float("inf"):
-            yield index, PublicationError("HG-624", f"the weight {weight}", fix="a weight is a number, 0 or more")
+def _unknown(op: str | None) -> PublicationError:
+    shown = f"the op {op[:20]!r}" if op else "an update without op"
+    return PublicationError("HG-621", shown, fix="write + to add, - to remove, = to set")
 
 
-class Sequence:
-    """The seqs of a stream, each above every earlier one.
+def _half() -> PublicationError:
+    return PublicationError(
+        "HG-622",
+        "a removal with only one of property and object",
+        fix="give both to remove an edge, neither to remove the vertex",
+    )
 
-    A row without a seq takes its position in the whole stream, refused rows counted, or the number after the last seq
-    where that is higher. So a stream without seqs is numbered from 1, in whatever batches it comes.
-    """
 
-    def __init__(self, last: int | None = None, seen: int = 0) -> None:
-        self.last = last
-        self.seen = seen  # rows of the stream so far
-        self._base = seen  # position before the first row of the source
-        self._row = 0  # number of the latest row in its source
-        self._source: str | None = None
-        self._end = seen  # position after the last row of the table
+# --- terms and numbers --------------------------------------------------------------------------------------------
 
-    def meta(self) -> dict[str, Any]:
-        """Where the stream stands, as plain values."""
-        return {"last": self.last, "seen": self.seen, "base": self._base, "row": self._row, "source": self._source}
 
-    @classmethod
-    def restored(cls, meta: Mapping[str, Any]) -> Sequence:
-        sequence = cls(meta["last"], meta["seen"])
-        sequence._base, sequence._row, sequence._source = meta["base"], meta["row"], meta["source"]
-        return sequence
+class _Terms(NamedTuple):
+    """The columns of terms, and what their cells' meaning depends on."""
 
-    def begin(self, read: Read, piece: bool) -> None:
-        """A table begins; `piece` says that it may go on with the source of the one before."""
-        if not piece or read.source is None or read.source != self._source:
-            self._base, self._row = self.seen, 0
-        self._source = read.source if piece else None
-        self._end = self.seen + len(read.rows) + len(read.rejected)
+    table: pa.Table
+    vocabulary: Vocabulary
+    prefixes: Mapping[str, str]
 
-    def see(self, row: Row) -> None:
-        """A row comes; row numbers that start again mean that another source begins."""
-        if row.number <= self._row:
-            self._base = self.seen
-        self._row = row.number
-        self.seen = self._base + row.number
+    def interned(self, name: str, position: Position, rows: Flags | None = None) -> _Found:
+        """A column's ids; where only some rows count, the others have no term and are not looked at."""
+        cells = self.table[name]
+        if rows is None or rows.all():
+            ids, errors = self.vocabulary.intern_cells(cells, position, self.prefixes)
+            return _Found(ids, [(row, _in_column(error, name)) for row, error in errors])
+        places = np.flatnonzero(rows)
+        some, errors = self.vocabulary.intern_cells(cells.filter(pa.array(rows)), position, self.prefixes)
+        ids = np.full(len(rows), NO_TERM, np.int32)
+        ids[places] = some
+        return _Found(ids, [(int(places[row]), _in_column(error, name)) for row, error in errors])
 
-    def end(self) -> None:
-        self.seen = max(self.seen, self._end)
 
-    def take(self, row: Row) -> int:
-        """The seq of a row, which is the last one from now on; raises where it is not above every earlier one."""
-        seq = row.seq
-        if seq is None:
-            seq = self.seen if self.last is None else max(self.seen, self.last + 1)
-        if seq > _LAST or (self.last is not None and seq <= self.last):
-            raise PublicationError(
-                "HG-623",
-                f"seq {seq} after {self.last}: a seq must be above every earlier one, and below 2^63",
-                place=row.place,
-                fix="give updates in ascending seq, each with its own",
-            )
-        self.last = seq
-        return seq
+def _in_column(error: TermError, name: str) -> TermError:
+    return TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix)
 
-    def reached(self, seq: int | str | None) -> str | None:
-        """The last seq as an id, if the graph stands where it stood after `seq`."""
-        try:
-            wanted = self.last if seq is None else int(seq)
-        except (TypeError, ValueError) as error:
-            raise UsageError("HG-073", f"{seq!r} is no seq", fix="give the whole number of an update") from error
-        if wanted is not None and self.last is not None and wanted < self.last:
-            raise UsageError(
-                "HG-074",
-                f"the graph stands at seq {self.last}, past {wanted}",
-                fix=f"replay the updates up to {wanted}",
-            )
-        return None if wanted is None else str(wanted)
+
+def _weights(cells: Cells) -> _Found:
+    """Weights, NaN where there is none; one that is given must be a number."""
+    if cells.null_count == len(cells):
+        return _Found(np.full(len(cells), np.nan))
+    weights = np.require(cells.to_numpy(), np.float64, ("C", "W"))
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if cells.null_count:
+        bad &= ~_nulls(cells)
+    return _Found(weights, [(row, _weightless(weights[row])) for row in np.flatnonzero(bad).tolist()])
+
+
+def _weightless(weight: np.float64) -> PublicationError:
+    return PublicationError("HG-624", f"the weight {weight}", fix="a weight is a number, 0 or more")
+
+
+def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
+    """Whole numbers, `absent` where there is none, and where there is one."""
+    if cells.null_count == len(cells):
+        return np.full(len(cells), absent, np.int64), np.zeros(len(cells), np.bool_)
+    given = ~_nulls(cells) if cells.null_count else np.ones(len(cells), np.bool_)
+    return np.require(cells.fill_null(absent).to_numpy(), np.int64, ("C", "W")), given
+
+
+def _nulls(cells: Cells) -> Flags:
+    return np.asarray(cells.is_null())
