@@ -15,11 +15,10 @@ from numba import int32, int64, types, uint8, uint32, uint64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.layout import Table, Texts
+from heliograph.kernels.words import upper_product
 
 _PRIME = np.uint64((1 << 61) - 1)
-_LOW_31 = np.uint64((1 << 31) - 1)
-_LOW_30 = np.uint64((1 << 30) - 1)
-_TWO, _8, _29, _30, _31, _61 = (np.uint64(number) for number in (2, 8, 29, 30, 31, 61))
+_3, _8, _29, _61 = (np.uint64(number) for number in (3, 8, 29, 61))
 
 
 def _array(dtype: Any, *, readonly: bool) -> Any:
@@ -36,12 +35,9 @@ _TEXTS = _NAMED((_array(int32, readonly=True), _array(int64, readonly=True), _ar
 
 @kernel((uint64, uint64))
 def _times(left: Any, right: Any) -> Any:
-    """left × right modulo the prime, both below it, within 64 bits: 2^61 counts as 1, so 2^62 counts as 2."""
-    left_high, left_low = left >> _31, left & _LOW_31
-    right_high, right_low = right >> _31, right & _LOW_31
-    middle = left_low * right_high + left_high * right_low
-    total = left_high * right_high * _TWO + (middle >> _30) + ((middle & _LOW_30) << _31) + left_low * right_low
-    total = (total & _PRIME) + (total >> _61)
+    """left × right modulo the prime, both below it: 2^61 counts as 1, so 2^64 counts as 8."""
+    low = left * right
+    total = (low & _PRIME) + ((upper_product(left, right) << _3) | (low >> _61))
     return total - _PRIME if total >= _PRIME else total
 
 
