@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import int32, int64
+from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution import drop, enter, has_room, leave, put, runs_have_room
@@ -15,13 +15,13 @@ from heliograph.kernels.evolution_access import find_edge, home, is_present, pre
 from heliograph.kernels.evolution_layout import EDGES, KEY, RUNS, VERTEX, Graph, Int32s, Int64s, Rows, Stamp, Window
 from heliograph.kernels.evolution_runs import join_runs
 from heliograph.kernels.evolution_types import GRAPH, NEW_INT32S, NEW_INT64S, ROWS, WINDOW
-from heliograph.kernels.evolution_window import move, next_due, note, renew, settle_new, window_has_room
+from heliograph.kernels.evolution_window import move, next_due, renew, settle_new, window_has_room
 from heliograph.kernels.types import INT32S, INT64S
 
 _AHEAD = 12  # rows; the memory of their slots is asked for that much earlier
 
 
-@kernel((GRAPH, int32, int32, int32))
+@kernel((GRAPH, int64, int64, int64))
 def find(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of a present edge, or -1."""
     edge = find_edge(graph, subject, predicate, object)
@@ -94,7 +94,7 @@ def list_runs(graph: Graph, first: Any) -> Any:
     return graph.counters[EDGES]
 
 
-@kernel((INT64S, NEW_INT64S))
+@kernel((NEW_INT64S, NEW_INT64S))
 def rehash_slots(old: Int64s, slots: Int64s) -> None:
     """Moves all entries over to a table of another size, in the order of both."""
     for entry in old:

@@ -1,0 +1,158 @@
+"""Arrays for an evolving graph: empty ones, larger ones, and how much of them is in use.
+
+The law: numbers of edges and the order of rows outlive every growth. Arrays grow by half, so that each element is
+copied twice at most on average and a third of the room at most is unused; memory that was never written to is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.evolution_layout import (
+    CLASSES,
+    CLOCK,
+    CLOCKS,
+    COUNTERS,
+    EDGE_COLUMNS,
+    EDGES,
+    FREE_EDGE,
+    FULL,
+    HEAP,
+    LAST,
+    LENGTH,
+    LIVE,
+    NEED,
+    NO_TIME,
+    PARTS,
+    POOL,
+    QUEUE,
+    QUEUE_FIRST,
+    RUN_COLUMNS,
+    RUNS,
+    SIZES,
+    SPAN,
+    TAKEN,
+    Graph,
+    Int64s,
+    Window,
+)
+
+LEAST = 8  # rows of a new array
+_NEED = 6  # places for two blocks of two, one after a gap
+_TIMES = 3
+_ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
+
+
+def empty_graph(timed: bool) -> Graph:
+    """A graph without edges: without adjacency, without weights, and with times if they matter."""
+    counters = np.zeros(COUNTERS, np.int64)
+    counters[NEED] = _NEED
+    return Graph(
+        slots=np.zeros(slots_for(LEAST), np.int64),
+        edges=np.empty((LEAST, EDGE_COLUMNS), np.int32),
+        places=np.empty((0, 2), np.int32),
+        heads=np.empty(0, np.int32),
+        runs=np.empty((0, RUN_COLUMNS), np.int32),
+        first=np.empty(0, np.int32),
+        pool=np.empty((0, 2), np.int32),
+        free=np.zeros(SIZES, np.int64),
+        weights=np.empty(0),
+        times=np.empty((LEAST if timed else 0, _TIMES), np.int64),
+        counters=counters,
+    )
+
+
+def without_runs(graph: Graph, vertices: int) -> Graph:
+    """The same edges, listed nowhere, with about as much room as lists of them will need."""
+    edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
+    counters[RUNS] = counters[POOL] = counters[CLASSES] = 0
+    counters[NEED] = _NEED
+    return graph._replace(
+        places=np.empty((len(graph.edges), 2), np.int32),
+        heads=np.zeros(slots_for(edges + LEAST), np.int32),
+        runs=np.empty((edges + LEAST, RUN_COLUMNS), np.int32),
+        first=np.zeros(vertices, np.int32),
+        pool=np.empty((edges + LEAST, 2), np.int32),
+        free=np.zeros(SIZES, np.int64),
+        counters=counters,
+    )
+
+
+def empty_window(span: int | None, last: int | None) -> Window:
+    clocks = np.zeros(CLOCKS, np.int64)
+    clocks[SPAN], clocks[LAST], clocks[CLOCK] = span or 0, last or 0, NO_TIME
+    return Window(np.empty((0, 3), np.int64), np.empty((0, 2), np.int64), clocks)
+
+
+def more(rows: int) -> int:
+    return rows + rows // 2 + LEAST
+
+
+def slots_for(entries: int) -> int:
+    """The size of an open addressing that has room for so many entries."""
+    return entries * PARTS // FULL + 2
+
+
+def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
+    """The same rows, with room for more; what is in the new ones is left open."""
+    larger = np.empty((rows, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger  # type: ignore[return-value]
+
+
+# --- what is short ----------------------------------------------------------------------------------------------
+
+
+def lacks_edges(graph: Graph) -> bool:
+    return bool(graph.counters[FREE_EDGE] == 0 and graph.counters[EDGES] >= len(graph.edges))
+
+
+def lacks_slots(graph: Graph) -> bool:
+    return bool(slots_for(int(graph.counters[TAKEN]) + 1) > len(graph.slots))
+
+
+def lacks_runs(graph: Graph) -> bool:
+    return bool(graph.counters[RUNS] + 2 > len(graph.runs))
+
+
+def lacks_heads(graph: Graph) -> bool:
+    return bool(slots_for(int(graph.counters[RUNS]) + 2) > len(graph.heads))
+
+
+def lacks_places(graph: Graph) -> bool:
+    return bool(graph.counters[POOL] + graph.counters[NEED] > len(graph.pool))
+
+
+def lacks_adjacency(graph: Graph) -> bool:
+    return lacks_runs(graph) or lacks_heads(graph) or lacks_places(graph)
+
+
+def is_wasteful(graph: Graph) -> bool:
+    """Whether most runs are empty, or most places in the pool are free: then the runs are better listed anew."""
+    lengths = graph.runs[: graph.counters[RUNS], LENGTH]
+    many = lengths[lengths > 1]
+    places = int(np.exp2(np.ceil(np.log2(many))).sum())
+    return bool(2 * np.count_nonzero(lengths) < len(lengths) or 2 * places < graph.counters[POOL])
+
+
+# --- the window -------------------------------------------------------------------------------------------------
+
+
+def promising(window: Window, promises: int) -> Window:
+    """A window with room for so many more promises; a ring begins anew at the beginning of a larger array."""
+    heap, queue, clocks = window
+    if clocks[SPAN] and len(heap) < clocks[HEAP] + promises:
+        heap = enlarged(heap, max(more(len(heap)), int(clocks[HEAP]) + promises))
+    if clocks[LAST] and len(queue) < clocks[QUEUE] + promises:
+        queue = _unrolled(queue, clocks, int(clocks[QUEUE]) + promises)
+        clocks[QUEUE_FIRST] = 0
+    return Window(heap, queue, clocks)
+
+
+def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
+    larger = np.empty((1 << max(rows - 1, LEAST - 1).bit_length(), 2), np.int64)
+    larger[: len(queue)] = np.roll(queue, -int(clocks[QUEUE_FIRST]), axis=0)
+    return larger
