@@ -4,7 +4,7 @@ The law: after `react` the board stands as if every query had been answered from
 the reports are exactly the differences. New subscriptions, and all of them after the graph was loaded, are settled
 silently before the next update, so a change is always some update's.
 
-A top-k set that gained or lost a member is ranked again with the next update, which then carries the news.
+A top-k set that gained or lost a member is ranked again when the next update is done, which then carries the news.
 """
 
 from __future__ import annotations
@@ -16,9 +16,17 @@ from typing import NamedTuple
 from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Concerns, Reevaluation
 from heliograph.subscriptions import Subscription
-from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, after, current, mode_of, rerank
+from heliograph.watch.modes import Match, Mode, Ranked, Turn, after, current, mode_of, rerank
 from heliograph.watch.options import Options
+from heliograph.watch.snapshots import Memory
 from heliograph.watch.updates import Effect
+
+
+class Interest(NamedTuple):
+    """A subscription, and how it is notified."""
+
+    subscription: Subscription
+    options: Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +64,6 @@ def joined(reactions: Sequence[Reaction]) -> Reaction:
     return Reaction(tuple(reports), sum(reaction.candidates for reaction in reactions))
 
 
-class Memory(NamedTuple):
-    """What the graph does not tell: who is still to be greeted, which sets are to be ranked again, and the keys that
-    stand for those whose standing depends on the past."""
-
-    greeting: tuple[str, ...]
-    stirred: frozenset[str]
-    held: Mapping[str, tuple[Key, ...]]
-
-
 class Board:
     """All subscriptions, by id."""
 
@@ -79,6 +78,11 @@ class Board:
 
     def __getitem__(self, id: str) -> Watched:
         return self._watched[id]
+
+    @property
+    def interests(self) -> list[Interest]:
+        """Everyone, in order of subscribing."""
+        return [Interest(each.subscription, each.options) for each in self._watched.values()]
 
     def add(self, subscription: Subscription, options: Options) -> None:
         id, mode = subscription.id, mode_of(subscription.query, options)
@@ -123,33 +127,45 @@ class Board:
         """Answers again every query that the effect could concern."""
         concerned = [self._watched[id] for id in self._concerns.of(effect)]
         turns = {watched.subscription.id: self._observe(watched, witness) for watched in concerned}
-        turns |= self._rank(concerned)
-        changed = _in_order(self._watched[id] for id, turn in turns.items() if turn.lost or turn.gained)
-        reports = tuple(Report(watched, turns[watched.subscription.id]) for watched in changed)
-        return Reaction(reports, len(concerned))
+        modes = [watched.mode for watched in concerned]
+        turns |= self._rank({mode.top.name for mode in modes if isinstance(mode, Ranked)} - self._stirred)
+        return Reaction(self._reports(turns), len(concerned))
+
+    def rank_stirred(self) -> Reaction:
+        """Ranks the sets whose membership changed before the update that is now done."""
+        turns = self._rank(self._stirred)
+        self._stirred.clear()
+        return Reaction(self._reports(turns))
+
+    @property
+    def stirred(self) -> bool:
+        return bool(self._stirred)
 
     def memory(self) -> Memory:
-        """What must be kept of a settled board to restore it over the same graph."""
+        """What must be kept of a board to restore it over the same graph."""
         held = {id: tuple(each.mode.standing) for id, each in self._watched.items() if _remembers(each)}
-        return Memory(tuple(self._greeting), frozenset(self._stirred), held)
+        unplaced = frozenset(id for id in self._unsettled if isinstance(self._watched[id].mode, Ranked))
+        return Memory(tuple(self._greeting), frozenset(self._stirred), held, unplaced)
 
-    def restore(self, memory: Memory, witness: bool) -> None:
-        """Settles a board of the same subscriptions as it was when `memory` was taken."""
+    def restore(self, memory: Memory) -> None:
+        """Brings a board of the same subscriptions to where it stood when `memory` was taken."""
         for id, keys in memory.held.items():
             self._watched[id].mode.standing = dict.fromkeys(keys, Match())
         for watched in self._watched.values():
-            self._observe(watched, witness)
-        self._unsettled.clear()
+            self._observe(watched, witness=False)
+        self._unsettled = dict.fromkeys(memory.unplaced)
         self._greeting = dict.fromkeys(memory.greeting)
         self._stirred = set(memory.stirred)
 
     def _observe(self, watched: Watched, witness: bool) -> Turn:
         return watched.mode.observe(self._answers.solutions(watched.plan), witness)
 
-    def _rank(self, concerned: Iterable[Watched]) -> Mapping[str, Turn]:
-        names = {watched.mode.top.name for watched in concerned if isinstance(watched.mode, Ranked)} | self._stirred
-        self._stirred.clear()
+    def _rank(self, names: Iterable[str]) -> Mapping[str, Turn]:
         return {id: turn for name in names for id, turn in rerank(self._sets[name]).items()}
+
+    def _reports(self, turns: Mapping[str, Turn]) -> tuple[Report, ...]:
+        changed = _in_order(self._watched[id] for id, turn in turns.items() if turn.lost or turn.gained)
+        return tuple(Report(watched, turns[watched.subscription.id]) for watched in changed)
 
 
 def _in_order(watched: Iterable[Watched]) -> list[Watched]:

@@ -3,7 +3,7 @@
 The law: one update at a time, any batch size and any interleaving with save and load give the same notifications, each
 with the seq of the update that caused it, because a batch is nothing but its rows in order.
 
-Behind it stands the plain engine of `baselines.watch_naive`: what an update could concern is answered again.
+Behind it stands a strategy: see `watch.strategies`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from heliograph.baselines.watch_naive import Reevaluation
-from heliograph.errors import HeliographError, PublicationError
-from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats
+from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder, write_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.tables.items import as_table
-from heliograph.tables.reads import Read
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch import saving
 from heliograph.watch.background import background
-from heliograph.watch.board import Board, joined
-from heliograph.watch.evolving import EvolvingGraph
+from heliograph.watch.board import Interest
 from heliograph.watch.explain import explain
+from heliograph.watch.interned import Updates
 from heliograph.watch.options import Options, check_mode, check_options, read_options
-from heliograph.watch.reading import Row, Sequence, read_rows
-from heliograph.watch.reports import issue
+from heliograph.watch.reading import Intake, as_encoded, read_updates
 from heliograph.watch.run import Run
-from heliograph.watch.updates import Update
-from heliograph.watch.window import Extent, extent
+from heliograph.watch.sequence import Sequence
+from heliograph.watch.snapshots import Snapshot
+from heliograph.watch.strategies import check_algorithm, strategy
+from heliograph.watch.window import extent
 
 
 class Watch:
@@ -42,7 +40,8 @@ class Watch:
 
     `mode` is the default of subscriptions that do not say: `each` match, or `change` of truth. `initial` reports what
     holds already when a subscription is made, first in the next `publish`. `window` ("7d", seconds, a timedelta) and
-    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence.
+    `window_updates` let edges expire. `witness` adds the edges of a match to its evidence. `algorithm` is one of
+    `strategies.ALGORITHMS`; by default small jobs are done in plain Python and large ones by the kernels.
     """
 
     def __init__(
@@ -55,6 +54,7 @@ class Watch:
         window: str | float | timedelta | None = None,
         window_updates: int | None = None,
         witness: bool = False,
+        algorithm: str = "auto",
     ) -> None:
         self.vocabulary = Vocabulary()
         self.witness = bool(witness)
@@ -62,9 +62,8 @@ class Watch:
         self._defaults = Options(mode=check_mode(mode), initial=bool(initial))
         self._subscriptions = Subscriptions("watch", prefixes)
         self._taxonomy = _read_taxonomy(taxonomy, self._subscriptions.prefixes)
-        self._graph = EvolvingGraph(extent(window, window_updates))
-        self._answers = Reevaluation(self._graph.triples, self._taxonomy)
-        self._board = Board(self._answers)
+        self._extent = extent(window, window_updates)
+        self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
         self._total = Stats()
 
@@ -82,8 +81,7 @@ class Watch:
             taken, receipt = self._subscriptions.subscribe(
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
-            for subscription in taken:
-                self._board.add(subscription, self._options(subscription))
+            self._strategy.add([Interest(each, self._options(each)) for each in taken])
             self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
         return receipt
 
@@ -91,8 +89,7 @@ class Watch:
         """Removes subscriptions by id. What held for them is not reported as lost."""
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
-            for subscription in removed:
-                self._board.remove(subscription)
+            self._strategy.remove(removed)
             self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
 
@@ -108,52 +105,36 @@ class Watch:
         """Adds triples silently: a triples, publications or updates table, documents' publications, or tuples."""
         started = time.perf_counter_ns()
         with self._lock:
-            updates, rejected = background(items, self.vocabulary, self._subscriptions.prefixes)
-            self._graph.load(updates)
-            self._board.unsettle()
+            encoded, rejected = background(items, self.vocabulary, self._subscriptions.prefixes)
+            self._strategy.load(encoded)
             self._count(Stats(rejected=len(rejected), load_ns=time.perf_counter_ns() - started))
-        return Receipt(len(updates), Rejections(rejected))
+        return Receipt(len(encoded), Rejections(rejected))
+
+    def encode(self, items: Any) -> Updates:
+        """Reads updates without applying them: a batch of ids, to be published as often as wanted."""
+        started = time.perf_counter_ns()
+        with self._lock:
+            updates = read_updates(as_table("updates", items), self.vocabulary, self._subscriptions.prefixes)
+            rejected = len(updates.unread) + len(updates.problems)
+            self._count(Stats(rejected=rejected, load_ns=time.perf_counter_ns() - started))
+        return updates
 
     def publish(self, items: Any, *, witness: bool | None = None) -> Notifications:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
             run = Run(self.witness if witness is None else witness)
-            read = as_table("updates", items)
-            rows = read_rows(read, self.vocabulary, self._subscriptions.prefixes)
-            run.rejected.extend(read.rejected)
+            encoded, rejected = as_encoded(items, self._intake())
             run.loaded()
-            self._board.settle(run.witness)
-            run.take(issue(self._board.greet(), None, run.witness))
-            self._sequence.begin(read, piece=isinstance(items, Read))
-            for row in rows:
-                self._apply(row, run)
-            self._sequence.end()
+            run.rejected.extend(rejected)
+            run.accepted = len(encoded)
+            self._strategy.publish(encoded, run)
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
         return outcome
 
-    def _apply(self, row: Row, run: Run) -> None:
-        self._sequence.see(row)
-        try:
-            update = self._admit(row)
-        except HeliographError as error:
-            run.rejected.append(Rejected.of(error))
-            return
-        reaction = joined([self._board.react(effect, run.witness) for effect in self._graph.apply(update)])
-        run.accepted += 1
-        run.candidates += reaction.candidates
-        run.verified += len(reaction.reports)
-        run.take(issue(reaction.reports, update, run.witness))
-
-    def _admit(self, row: Row) -> Update:
-        """The row's update with its seq, if nothing speaks against it."""
-        if isinstance(row.outcome, HeliographError):
-            raise row.outcome
-        if self._graph.window.extent.span is not None and row.outcome.at is None:
-            raise PublicationError(
-                "HG-625", "an update without a time in a time window", place=row.place, fix="fill the column 'at'"
-            )
-        return row.outcome._replace(seq=self._sequence.take(row))
+    def _intake(self) -> Intake:
+        timed = self._extent.span is not None
+        return Intake(self.vocabulary, self._subscriptions.prefixes, self._sequence, timed)
 
     @property
     def seq(self) -> int | None:
@@ -169,9 +150,9 @@ class Watch:
         before the last is refused; replay the updates up to it.
         """
         with self._lock:
-            watched = self._board[self._subscriptions[subscription].id]
-            self._board.settle(witness=True)
-            return explain(watched, self._answers, self._sequence.reached(publication))
+            id = self._subscriptions[subscription].id
+            self._strategy.settle(witness=True)
+            return explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
 
     def stats(self) -> Stats:
         """The sum of everything so far."""
@@ -186,41 +167,41 @@ class Watch:
     def save(self, path: str | Path) -> None:
         """Saves graph, subscriptions and stream position; the loaded engine goes on as this one would."""
         with self._lock:
-            self._board.settle(self.witness)
+            self._strategy.settle(self.witness)
+            snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()
-            tables["graph"] = saving.graph_table(self._graph)
+            tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            write_folder(path, saving.KIND, saving.VERSION, tables=tables, meta=self._meta())
+            write_folder(path, saving.KIND, saving.VERSION, tables=tables, meta=self._meta(snapshot))
 
-    def _meta(self) -> dict[str, Any]:
-        window = self._graph.window
+    def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
         return {
             "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
             "prefixes": dict(self._subscriptions.prefixes),
-            "window": {"extent": window.extent, "clock": window.clock, "number": window.number},
+            "window": {"extent": self._extent, "clock": snapshot.clock, "number": snapshot.number},
             "sequence": self._sequence.meta(),
-            "board": saving.memory_meta(self._board.memory()),
+            "board": saving.memory_meta(snapshot.memory),
         }
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """An engine that goes on where the saved one stood."""
+    def load(cls, path: str | Path, *, algorithm: str = "auto") -> Self:
+        """An engine that goes on where the saved one stood, by any algorithm."""
+        check_algorithm(algorithm)
         saved = read_folder(path, saving.KIND, {saving.VERSION})
         with saving.damaged(path):
+            settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
             taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
-            engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], **saved.meta["settings"])
+            engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
             engine._restore(saved)
         return engine
 
     def _restore(self, saved: Saved) -> None:
-        window = self._graph.window
-        window.extent = Extent(*saved.meta["window"]["extent"])
-        window.clock, window.number = saved.meta["window"]["clock"], saved.meta["window"]["number"]
-        saving.restore_graph(self._graph, saved.tables["graph"])
         self._sequence = Sequence.restored(saved.meta["sequence"])
-        for subscription in self._subscriptions.restore(saved.tables, accept=self._check):
-            self._board.add(subscription, self._options(subscription))
-        self._board.restore(saving.restore_memory(saved.meta["board"]), self.witness)
+        taken = self._subscriptions.restore(saved.tables, accept=self._check)
+        self._strategy.add([Interest(each, self._options(each)) for each in taken])
+        edges, memory = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["board"]
+        window = saved.meta["window"]
+        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], saving.restore_memory(memory)))
 
 
 def _read_taxonomy(taxonomy: Any, prefixes: Mapping[str, str]) -> Taxonomy:

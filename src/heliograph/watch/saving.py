@@ -7,21 +7,23 @@ a top-k set, and the initial matches that are still to be reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, StorageError
+from heliograph.kernels.evolution_layout import NO_TIME, Int64s
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Position, Term, parse_cell, spell
-from heliograph.watch.board import Memory
-from heliograph.watch.evolving import EvolvingGraph
+from heliograph.terms import Position, parse_cell, spell
+from heliograph.vocabulary import Vocabulary
 from heliograph.watch.modes import Key
-from heliograph.watch.window import Edge
+from heliograph.watch.snapshots import Edges, Memory
+from heliograph.watch.window import Extent
 
 KIND = "watch"
 VERSION = 1
@@ -46,23 +48,34 @@ def damaged(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def graph_table(graph: EvolvingGraph) -> pa.Table:
+def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
     """The edges in the order in which they were added, terms spelled as in any table."""
-    triples: Iterable[tuple[Term, ...]] = zip(*graph.edges, strict=True) if graph.edges else ((), (), ())
-    known: Iterable[tuple[Any, ...]] = zip(*graph.edges.values(), strict=True) if graph.edges else ((), (), (), ())
-    columns = [
-        [spell(term, position) for term in column]
-        for column, position in zip(triples, _POSITIONS.values(), strict=True)
-    ]
-    arrays = zip(_EDGES, chain(columns, map(list, known)), strict=True)
-    return pa.Table.from_arrays([pa.array(column, field.type) for field, column in arrays], schema=_EDGES)
+    ends = (edges.subject, edges.predicate, edges.object)
+    texts = [vocabulary.spell(ids, position) for ids, position in zip(ends, _POSITIONS.values(), strict=True)]
+    weights = pa.array(edges.weight, from_pandas=True)  # which takes NaN for null
+    known = [pa.array(column, mask=column == NO_TIME) for column in (edges.at, edges.seq, edges.number)]
+    return pa.Table.from_arrays([*texts, weights, *known], schema=_EDGES)
 
 
-def restore_graph(graph: EvolvingGraph, table: pa.Table) -> None:
-    cells = [[parse_cell(cell, position) for cell in table[name].to_pylist()] for name, position in _POSITIONS.items()]
-    known = [table[name].to_pylist() for name in Edge._fields]
-    for triple, edge in zip(zip(*cells, strict=True), zip(*known, strict=True), strict=True):
-        graph.restore(triple, Edge(*edge))
+def read_edges(table: pa.Table, vocabulary: Vocabulary) -> Edges:
+    cells = [vocabulary.intern_cells(table[name], position) for name, position in _POSITIONS.items()]
+    for _, errors in cells:
+        for _, error in errors:
+            raise error
+    subject, predicate, object = (ids for ids, _ in cells)
+    at, seq, number = (_integers(table[name]) for name in ("at", "seq", "number"))
+    return Edges(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
+
+
+def _integers(column: Any) -> Int64s:
+    filled: Int64s = pc.fill_null(column, pa.scalar(NO_TIME, pa.int64())).to_numpy()
+    return filled
+
+
+def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
+    """What an engine with a window of this extent is made with."""
+    span, updates = Extent(*extent)
+    return {"window": None if span is None else timedelta(microseconds=span), "window_updates": updates}
 
 
 def taxonomy_table(taxonomy: Taxonomy) -> pa.Table:

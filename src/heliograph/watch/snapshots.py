@@ -1,0 +1,55 @@
+"""What one strategy hands to another, or to a save: the graph and what the graph does not tell.
+
+The law: a strategy with the same subscriptions, restored from another's snapshot, goes on as the other would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Floats, Int32s, Int64s
+from heliograph.watch.modes import Key
+
+
+class Edges(NamedTuple):
+    """The edges of a graph as columns, in the order of their being added: terms by their ids, NaN for no weight,
+    NO_TIME where `at`, `seq` or `number` is none. See `window.Edge`."""
+
+    subject: Int32s
+    predicate: Int32s
+    object: Int32s
+    weight: Floats
+    at: Int64s
+    seq: Int64s
+    number: Int64s
+
+    @property
+    def size(self) -> int:
+        return len(self.subject)
+
+    @classmethod
+    def none(cls) -> Edges:
+        ids, numbers = np.empty(0, np.int32), np.empty(0, np.int64)
+        return cls(ids, ids, ids, np.empty(0, np.float64), numbers, numbers, numbers)
+
+
+class Memory(NamedTuple):
+    """What the graph does not tell: who is still to be greeted, which top-k sets are to be ranked again, the keys that
+    stand for those whose standing depends on the past, and the members of sets who have no place yet."""
+
+    greeting: tuple[str, ...] = ()
+    stirred: frozenset[str] = frozenset()
+    held: Mapping[str, tuple[Key, ...]] = {}
+    unplaced: frozenset[str] = frozenset()
+
+
+class Snapshot(NamedTuple):
+    """A graph, the clocks of its window (the time in microseconds, and the updates accepted so far), and memory."""
+
+    edges: Edges
+    clock: int | None
+    number: int
+    memory: Memory
