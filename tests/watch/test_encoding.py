@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.model import Rejections
+from heliograph.errors import HeliographError, UsageError
+from heliograph.model import Rejected, Rejections
 from heliograph.publications import Publications, Triples
 from heliograph.tables.reads import Read
 from heliograph.tables.schemas import TABLES
-from heliograph.terms import PREFIXES, Position, Term
+from heliograph.terms import PREFIXES, Position, iri
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.background import background
 from heliograph.watch.encoding import Encoded
+from heliograph.watch.interned import Updates
 from heliograph.watch.reading import Intake, as_encoded, read_updates
 from heliograph.watch.sequence import Sequence
 from heliograph.watch.updates import Update
@@ -33,6 +35,8 @@ TIMES = st.sampled_from((None, 0, -1, 1_700_000_000_000_000))
 FAR = (-(2**63), 2**63 - 3, 2**63 - 2, 2**63 - 1)
 SEQS = st.one_of(st.none(), st.none(), st.integers(-3, 30))
 FAR_SEQS = st.one_of(SEQS, st.sampled_from(FAR))
+COMMON = (None, "+", "a", "p", "b", None, None)
+REFUSED = Rejections([Rejected("u.csv", "2", "HG-204", "a cell"), Rejected("u.csv", "5", "HG-204", "another")])
 
 
 @st.composite
@@ -47,9 +51,6 @@ def tables(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> pa.Ta
     arrays = [_array(cells, field.type) for cells, field in zip(columns, SCHEMA, strict=True)]
     table = pa.Table.from_arrays(arrays, schema=SCHEMA)
     return _chunked(table, draw(st.integers(0, 8)))
-
-
-COMMON = (None, "+", "a", "p", "b", None, None)
 
 
 def _array(cells: Any, kind: pa.DataType) -> pa.Array[Any]:
@@ -68,9 +69,6 @@ def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> Read:
     numbers = np.maximum(1, np.cumsum([draw(st.integers(0, 9)), *steps])[1:]).astype(np.int64)
     rejected = draw(st.sampled_from((Rejections(), REFUSED)))
     return Read(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, 1, rejected, numbers)
-
-
-REFUSED = Rejections(NaiveStream().rejected)
 
 
 def told(encoded: Encoded, vocabulary: Vocabulary) -> list[Update]:
@@ -107,3 +105,170 @@ def test_columns_tell_what_rows_tell(parts: list[tuple[Read, bool]], timed: bool
 @given(st.lists(st.tuples(reads(FAR_SEQS), st.booleans()), max_size=3))
 def test_seqs_at_the_end_of_whole_numbers(parts: list[tuple[Read, bool]]) -> None:
     check_stream(parts, timed=False)
+
+
+@settings(deadline=None, max_examples=100)
+@given(reads(), st.lists(st.integers(0, 8), max_size=3), st.booleans())
+def test_a_batch_of_ids_tells_what_its_items_tell(read: Read, earlier: list[int], timed: bool) -> None:
+    """Read once and published twice, it is as good as publishing the table twice."""
+    vocabulary, seqs = Vocabulary(), Sequence(*earlier[:1])
+    twin = Intake(vocabulary, PREFIXES, Sequence(*earlier[:1]), timed)
+    updates = read_updates(read, vocabulary, PREFIXES)
+    for _ in range(2):
+        expected, refused = as_encoded(read._replace(source=None), twin)
+        encoded, late = as_encoded(updates, Intake(vocabulary, PREFIXES, seqs, timed))
+        assert told(encoded, vocabulary) == told(expected, vocabulary)
+        assert sorted(entry.code for entry in (*updates.rejected, *late)) == sorted(entry.code for entry in refused)
+    assert len(updates) == len(read.rows) - len(updates.problems)
+
+
+@settings(deadline=None, max_examples=50)
+@given(reads(), reads())
+def test_another_engine_takes_a_batch_too(read: Read, before: Read) -> None:
+    own, other = Vocabulary(), Vocabulary()
+    read_updates(before, other, PREFIXES)
+    updates = read_updates(read, own, PREFIXES)
+    encoded, _ = as_encoded(updates, Intake(other, PREFIXES, Sequence()))
+    assert told(encoded, other) == told(as_encoded(updates, Intake(own, PREFIXES, Sequence())).encoded, own)
+
+
+@settings(deadline=None, max_examples=100)
+@given(tables())
+def test_what_is_loaded_is_what_rows_tell(table: pa.Table) -> None:
+    vocabulary = Vocabulary()
+    encoded, rejected = background(Read("g.csv", table, 1, REFUSED, np.arange(len(table)) + 1), vocabulary, PREFIXES)
+    expected, codes = [], [entry.code for entry in REFUSED]
+    for cells in rows_of(table):
+        try:
+            expected.append(read_row({**cells, "op": cells["op"] or "+"}))
+        except HeliographError as error:
+            codes.append(error.code)
+    assert told(encoded, vocabulary) == expected
+    assert [entry.code for entry in rejected] == codes
+
+
+# --- publications -------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=4), max_size=3), st.booleans())
+def test_publications_are_sets(graphs: list[list[tuple[int, int, int]]], foreign: bool) -> None:
+    own = Vocabulary()
+    terms = own.intern_many([iri(f"urn:{name}") for name in "xyz"])
+    offsets = np.cumsum([0, *map(len, graphs)])
+    columns = np.array([row for graph in graphs for row in graph], np.int32).reshape(-1, 3).T
+    publications = Publications(own, tuple(map(str, range(len(graphs)))), offsets, Triples(*columns))
+    vocabulary = Vocabulary() if foreign else own
+    encoded, rejected = background(publications, vocabulary, PREFIXES)
+    assert not rejected
+    triples = [(0, "+", *(own.term(terms[id]) for id in row)) for graph in graphs for row in dict.fromkeys(graph)]
+    assert [update[:5] for update in encoded.updates(vocabulary)] == triples
+    assert all(update.weight is None and update.at is None for update in encoded.updates(vocabulary))
+
+
+# --- arrays of ids ------------------------------------------------------------------------------------------------
+
+
+def ids(vocabulary: Vocabulary, *cells: str | None) -> Any:
+    return vocabulary.intern_cells(pa.array(cells, pa.string()), Position.OBJECT).ids
+
+
+def known() -> tuple[Vocabulary, int, int, int]:
+    """A vocabulary with an IRI, a literal and a blank node."""
+    vocabulary = Vocabulary()
+    return vocabulary, *ids(vocabulary, "a", "5", "_:b").tolist()
+
+
+@pytest.mark.parametrize("array", [np.array, pa.array, list, lambda ids: pa.chunked_array([ids])])
+def test_updates_from_ids(array: Any) -> None:
+    vocabulary, a, five, blank = known()
+    updates = Updates.of(
+        vocabulary,
+        (array([blank, a, a]), array([a, a, -1]), array([five, blank, -1])),
+        array([0, 2, 3]),
+        seq=array([3, 7, 8]),
+        weight=array([0.5, float("nan"), 1.0]),
+        at=array([1, 2, 3]),
+    )
+    encoded, rejected = as_encoded(updates, Intake(vocabulary, PREFIXES, Sequence()))
+    term = vocabulary.term
+    assert not rejected
+    assert told(encoded, vocabulary) == [
+        Update(3, "+", term(blank), term(a), term(five), 0.5, 1),
+        Update(7, "=", term(a), term(a), term(blank), None, 2),
+        Update(8, "-", term(a), None, None, 1.0, 3),
+    ]
+
+
+def test_nulls_of_arrow_are_absent() -> None:
+    vocabulary, a, *_ = known()
+    nulls = pa.array([None, a], pa.int32())
+    updates = Updates.of(vocabulary, ([a, a], nulls, nulls), [3, 0], at=pa.array([None, 5]))
+    encoded, _ = as_encoded(updates, Intake(vocabulary, PREFIXES, Sequence()))
+    term = vocabulary.term(a)
+    assert told(encoded, vocabulary) == [Update(1, "-", term, None, None), Update(2, "+", term, term, term, None, 5)]
+
+
+def test_no_ids_are_no_updates() -> None:
+    assert len(Updates.of(Vocabulary(), ([], [], []))) == 0
+
+
+def test_later_changes_of_an_array_do_not_matter() -> None:
+    vocabulary, a, *_ = known()
+    column = np.array([a], np.int32)
+    updates = Updates.of(vocabulary, (column, column, column))
+    column[:] = 99
+    assert updates.encoded.subject.tolist() == updates.encoded.object.tolist() == [a]
+
+
+@pytest.mark.parametrize(
+    ("triples", "options"),
+    [
+        (([0], [0], [3]), {}),
+        (([0], [0], [-1]), {}),
+        (([-1], [0], [0]), {"op": 3}),
+        (([1], [0], [0]), {}),  # a literal as subject
+        (([0], [2], [0]), {}),  # a blank node as property
+        (([0], [0], [0]), {"op": 4}),
+        (([0], [0], [0]), {"op": [-1]}),
+        (([0], [0], [0, 0]), {}),
+        (([[0]], [[0]], [[0]]), {}),
+        (([0.5], [0], [0]), {}),
+        (([2**40], [0], [0]), {}),
+        (([0], [0], [0]), {"weight": [-1.0]}),
+        (([0], [0], [0]), {"weight": [float("inf")]}),
+        (([0], [0], [0]), {"seq": [1, 2]}),
+        (([0], [0], [0]), {"seq": ["1"]}),
+    ],
+)
+def test_ids_that_are_no_updates(triples: Any, options: dict[str, Any]) -> None:
+    vocabulary, *_ = known()
+    with pytest.raises(UsageError, match="HG-078"):
+        Updates.of(vocabulary, triples, **options)
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(reads(), st.integers(0, 8))
+def test_parts_joined_are_the_whole(read: Read, where: int) -> None:
+    vocabulary = Vocabulary()
+    encoded = as_encoded(read, Intake(vocabulary, PREFIXES, Sequence())).encoded
+    parts = [encoded.take(slice(0, where)), encoded.take(slice(where, None))]
+    assert told(Encoded.joined(parts), vocabulary) == told(encoded, vocabulary)
+    every = encoded.take(np.arange(len(encoded))[::-1])
+    assert told(every, vocabulary) == told(encoded, vocabulary)[::-1]
+
+
+def test_nothing_joined_is_nothing() -> None:
+    assert len(Encoded.joined([])) == 0
+    assert told(Encoded.none(), Vocabulary()) == []
+
+
+@given(reads())
+def test_columns_fit_the_kernels(read: Read) -> None:
+    encoded = as_encoded(read, Intake(Vocabulary(), PREFIXES, Sequence())).encoded
+    kinds = [np.int64, np.uint8, np.int32, np.int32, np.int32, np.float64, np.int64]
+    assert [column.dtype for column in encoded.columns] == kinds
+    assert all(column.flags.c_contiguous and column.flags.writeable for column in encoded.columns)

@@ -43,13 +43,14 @@ def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
     """The triples of publications, each of which is a set of them."""
     number = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
     columns = dict(zip("nspo", (number, *publications.triples), strict=True))
-    sets = pa.table(columns).group_by([*columns], use_threads=False).aggregate([])  # in order of appearance
-    ids = [np.array(sets[name], np.int32) for name in "spo"]
+    sets = pa.table({**columns, "row": np.arange(len(number))}).group_by([*columns]).aggregate([("row", "min")])
+    rows = np.sort(sets["row_min"].to_numpy())
+    ids = [column[rows] for column in publications.triples]
     if publications.vocabulary is not vocabulary:
         ids = translated(ids, publications.vocabulary, vocabulary)
     subject, predicate, object = ids
-    seq, op = np.zeros(len(sets), np.int64), np.full(len(sets), encoding.ADD, np.uint8)
-    return Encoded(seq, op, subject, predicate, object, np.full(len(sets), np.nan), np.full(len(sets), NO_TIME))
+    seq, op = np.zeros(len(rows), np.int64), np.full(len(rows), encoding.ADD, np.uint8)
+    return Encoded(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
 
 
 def _read(items: Any) -> Read:

@@ -66,7 +66,7 @@ def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]
         terms.interned("object", Position.OBJECT, edges),
     )
     weight = _weights(table["weight"])
-    (seq, given), (at, _) = _numbers(table["seq"], 0), _numbers(table["at"].cast(pa.int64()), NO_TIME)
+    (seq, given), (at, _) = _numbers(table["seq"], 0), _numbers(table["at"], NO_TIME)
     first: dict[int, Problem] = {}
     for problem in chain.from_iterable(found.problems for found in (op, subject, predicate, object, weight)):
         first.setdefault(problem[0], problem)
@@ -179,11 +179,11 @@ def _weightless(weight: np.float64) -> PublicationError:
 
 
 def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
-    """Whole numbers, `absent` where there is none, and where there is one."""
+    """Whole numbers, or times in microseconds, `absent` where there is none; and where there is one."""
     if cells.null_count == len(cells):
         return np.full(len(cells), absent, np.int64), np.zeros(len(cells), np.bool_)
     given = ~_nulls(cells) if cells.null_count else np.ones(len(cells), np.bool_)
-    return np.require(cells.fill_null(absent).to_numpy(), np.int64, ("C", "W")), given
+    return np.require(cells.cast(pa.int64()).fill_null(absent).to_numpy(), np.int64, ("C", "W")), given
 
 
 def _nulls(cells: Cells) -> Flags:
