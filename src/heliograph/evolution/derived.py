@@ -15,7 +15,7 @@ because a closure has many times the edges of its base.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum, auto
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -26,11 +26,14 @@ from heliograph.evolution.hierarchy import Hierarchy, moved
 from heliograph.evolution.instances import Instances, Kinds
 from heliograph.evolution.members import Members
 from heliograph.evolution.pairs import (
+    BITS,
     NO_KEYS,
     Difference,
     Keys,
     Pairs,
     as_keys,
+    distinct,
+    either,
     ending,
     key_of,
     keys_of,
@@ -55,6 +58,9 @@ class Relation(StrEnum):
     MEMBER = "member"
 
 
+VIRTUAL_TERMS = tuple(iri(f"|{relation}|") for relation in Relation)  # no IRI holds a bar
+
+
 class Base(Enum):
     """What relations are derived from."""
 
@@ -63,7 +69,7 @@ class Base(Enum):
     MEMBERS = auto()
 
 
-_BASES = {
+_BASES: dict[Relation, tuple[Base, ...]] = {
     Relation.IS_A: (Base.TYPES, Base.CLASSES),
     Relation.SUBCLASS_OF: (Base.CLASSES,),
     Relation.TYPE: (Base.TYPES,),
@@ -81,7 +87,7 @@ class Changes(NamedTuple):
 class Names(Protocol):
     """Terms by id and back, as a `Vocabulary` has them."""
 
-    def intern(self, term: Term) -> int: ...
+    def intern_many(self, terms: Sequence[Term]) -> list[int]: ...
 
     def term(self, id: int) -> Term: ...
 
@@ -96,12 +102,10 @@ class Derived:
     def __init__(self, taxonomy: Taxonomy, names: Names, base: Callable[[], Rows]) -> None:
         self._names = names
         self._base = base
-        self._rows = as_keys(key_of(names.intern(child), names.intern(parent)) for child, parent in taxonomy.rows)
-        self._properties: dict[int, Base | None] = {
-            names.intern(RDF_TYPE): Base.TYPES,
-            names.intern(RDFS_SUBCLASS_OF): Base.CLASSES,
-        }
-        self._virtual: dict[Relation, int] = {}
+        self._rows = _rows_of(taxonomy, names)
+        kinds, classes = names.intern_many([RDF_TYPE, RDFS_SUBCLASS_OF])
+        self._properties: dict[int, Base | None] = {kinds: Base.TYPES, classes: Base.CLASSES}
+        self._virtual = dict(zip(Relation, names.intern_many(VIRTUAL_TERMS), strict=True))
         self._wanted: dict[Relation, Kinds] = {}  # the classes that it is wanted for
         self._kept: set[Base] = set()
         self._types = Pairs()
@@ -109,9 +113,7 @@ class Derived:
         self._members = Members()
 
     def virtual(self, relation: Relation) -> int:
-        """The id of a relation's virtual property."""
-        if relation not in self._virtual:
-            self._virtual[relation] = self._names.intern(iri(f"|{relation}|"))  # no IRI holds a bar
+        """The id of a relation's virtual property. All of them are neighbours, in the order of `Relation`."""
         return self._virtual[relation]
 
     def relation(self, pattern: Pattern) -> Relation | None:
@@ -167,9 +169,9 @@ class Derived:
         self._kept.update(missing)
         pairs = self._split(self._base()) if missing else {}
         if Base.TYPES in missing:
-            self._types = Pairs(np.union1d(self._rows, pairs[Base.TYPES]))
+            self._types = Pairs(either(self._rows, pairs[Base.TYPES]))
         if Base.CLASSES in missing:
-            self._classes = Hierarchy(np.union1d(self._rows, pairs[Base.CLASSES]).tolist())
+            self._classes = Hierarchy(either(self._rows, pairs[Base.CLASSES]).tolist())
         if Base.MEMBERS in missing:
             self._members = Members(pairs[Base.MEMBERS].tolist())
 
@@ -208,7 +210,8 @@ class Derived:
 
     def _differences(self, coming: Split, going: Split) -> Iterator[tuple[Relation, Difference]]:
         """First the hierarchy shifts under the types as they are, then the types change under the new hierarchy."""
-        shifts = self._classes.change(coming[Base.CLASSES].tolist(), going[Base.CLASSES].tolist())
+        among = iter if Relation.SUBCLASS_OF in self._wanted else self._instances.inhabited
+        shifts = self._classes.change(coming[Base.CLASSES].tolist(), going[Base.CLASSES].tolist(), among)
         shifted = self._instances.shifted(shifts, self._wanted.get(Relation.IS_A, set()))
         types = self._types.change(coming[Base.TYPES], going[Base.TYPES])
         if Relation.IS_A in self._wanted:
@@ -229,7 +232,7 @@ class Derived:
             bases = [self._base_of(predicate) for predicate in properties.tolist()]
             for base in self._kept.intersection(bases):
                 keys = keys_of(rows[np.array([each is base for each in bases])[which]])
-                split[base] = keys if base is Base.MEMBERS else np.unique(keys)
+                split[base] = keys if base is Base.MEMBERS else distinct(keys)
         return split
 
     def _base_of(self, predicate: int) -> Base | None:
@@ -239,3 +242,8 @@ class Derived:
             member = term == RDFS_MEMBER or is_container_member(term)
             self._properties[predicate] = Base.MEMBERS if member else None
         return self._properties[predicate]
+
+
+def _rows_of(taxonomy: Taxonomy, names: Names) -> Keys:
+    ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
+    return distinct(ids[::2] << BITS | ids[1::2])

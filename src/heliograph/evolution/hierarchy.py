@@ -7,12 +7,13 @@ of a changed row is reached (or which are one): a new path leads to its first ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from heliograph.evolution.pairs import BITS, END, Difference, as_keys, key_of
 
 Classes = frozenset[int]
+Chosen = Callable[[Iterable[int]], Iterable[int]]
 
 _NOTHING: Classes = frozenset()
 
@@ -51,29 +52,32 @@ class Hierarchy:
         """A class and everything above it."""
         return self.above(child) | {child}
 
-    def below(self, parents: Iterable[int]) -> set[int]:
-        """Everything one or more rows below any of some classes."""
-        reached: set[int] = set()
+    def below(self, parents: Iterable[int]) -> Iterable[int]:
+        """Everything one or more rows below any of some classes, from above down: closures then build on closures."""
+        reached: dict[int, None] = {}
         todo = [child for parent in parents for child in self._children.get(parent, ())]
         while todo:
             child = todo.pop()
             if child not in reached:
-                reached.add(child)
+                reached[child] = None
                 todo.extend(self._children.get(child, ()))
         return reached
 
-    def change(self, added: Iterable[int], removed: Iterable[int]) -> dict[int, Shift]:
-        """Adds and removes rows; the classes whose closure that changed."""
+    def change(self, added: Iterable[int], removed: Iterable[int], among: Chosen = iter) -> dict[int, Shift]:
+        """Adds and removes rows; those `among` the classes concerned whose closure that changed."""
         coming = set(added)
         gained = [row for row in coming if not self._holds(row)]
         lost = [row for row in set(removed) - coming if self._holds(row)]
         ends = {row >> BITS for row in (*gained, *lost)}
-        before = {child: self.above(child) for child in ends | self.below(ends)}
+        if not ends:
+            return {}
+        concerned = list(dict.fromkeys((*ends, *self.below(ends))))
+        before = {child: self.above(child) for child in among(concerned)}
         for row in gained:
             self._add(row)
         for row in lost:
             self._remove(row)
-        for child in before:
+        for child in concerned:
             self._above.pop(child, None)
         shifts = ((child, Shift(old, self.above(child))) for child, old in before.items())
         return {child: shift for child, shift in shifts if shift.before != shift.after}

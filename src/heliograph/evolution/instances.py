@@ -8,7 +8,7 @@ class for as long as one of them leads to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +22,9 @@ from heliograph.evolution.pairs import (
     Keys,
     Pairs,
     as_keys,
+    distinct,
+    either,
+    ends_of,
     expanded,
     key_of,
     starts_of,
@@ -44,8 +47,13 @@ class Instances:
 
     def of(self, kind: int) -> Keys:
         """Every instance of one class."""
-        kinds = np.array(sorted(self._hierarchy.below([kind]) | {kind}), np.int64)
-        return np.unique(starts_of(self._types.of_ends(kinds)) << BITS | kind)
+        kinds = as_keys((kind, *self._hierarchy.below([kind])))
+        return distinct(starts_of(self._types.of_ends(kinds)) << BITS | kind)
+
+    def inhabited(self, kinds: Iterable[int]) -> list[int]:
+        """Those among some classes that have direct instances, in their order."""
+        found = set(ends_of(self._types.of_ends(as_keys(kinds))).tolist())
+        return [kind for kind in kinds if kind in found]
 
     def shifted(self, shifts: Mapping[int, Shift], kinds: Kinds = None) -> Difference:
         """What the hierarchy's shifts changed among some classes, types being as they are."""
@@ -53,8 +61,8 @@ class Instances:
         moved = moved if kinds is None else moved & kinds
         if not moved:
             return Difference()
-        shifting = self._types.of_ends(np.array(sorted(shifts), np.int64))
-        types = self._types.of_starts(np.unique(starts_of(shifting)))
+        shifting = self._types.of_ends(as_keys(shifts))
+        types = self._types.of_starts(distinct(starts_of(shifting)))
 
         def before(kind: int) -> Classes:
             above = shifts[kind].before if kind in shifts else self._hierarchy.above(kind)
@@ -77,8 +85,8 @@ class Instances:
         return Difference(as_keys(pairs[0]), as_keys(pairs[1]))
 
     def _retyped_many(self, gained: Keys, lost: Keys) -> Difference:
-        after = self._types.of_starts(np.unique(starts_of(np.concatenate((gained, lost)))))
-        before = np.union1d(without(after, gained), lost)
+        after = self._types.of_starts(distinct(starts_of(np.concatenate((gained, lost)))))
+        before = either(without(after, gained), lost)
         return _difference(before, after, self._hierarchy.upwards, self._hierarchy.upwards)
 
     def _upwards(self, kinds: set[int]) -> set[int]:

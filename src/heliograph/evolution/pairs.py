@@ -35,8 +35,8 @@ class Difference(NamedTuple):
 
     def then(self, later: Difference) -> Difference:
         """Both, one after the other: what came and went again, or went and came again, did neither."""
-        gained = np.union1d(without(self.gained, later.lost), without(later.gained, self.lost))
-        lost = np.union1d(without(self.lost, later.gained), without(later.lost, self.gained))
+        gained = either(without(self.gained, later.lost), without(later.gained, self.lost))
+        lost = either(without(self.lost, later.gained), without(later.lost, self.gained))
         return Difference(gained, lost)
 
     def only(self, ends: set[int] | None) -> Difference:
@@ -142,7 +142,20 @@ def key_of(start: int, end: int) -> int:
 
 
 def as_keys(keys: Iterable[int]) -> Keys:
-    return np.unique(np.fromiter(keys, np.int64))
+    return distinct(np.fromiter(keys, np.int64))
+
+
+def distinct(numbers: Int64s) -> Keys:
+    """Sorted, each once. NumPy's own `unique` hashes: 11.6 s for 7 M numbers that differ, where sorting takes 0.5 s."""
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def either(keys: Keys, others: Keys) -> Keys:
+    """The keys of both."""
+    return distinct(np.concatenate((keys, others)))
 
 
 def starts_of(keys: Keys) -> Ids:
@@ -194,7 +207,7 @@ def expanded(keys: Keys, reached: Callable[[int], Iterable[int]]) -> Keys:
     firsts = np.cumsum(lengths) - lengths
     targets = np.concatenate([NO_KEYS, *lists])
     counts = lengths[which]
-    return np.unique(np.repeat(starts_of(keys), counts) << BITS | targets[_spread(firsts[which], counts)])
+    return distinct(np.repeat(starts_of(keys), counts) << BITS | targets[_spread(firsts[which], counts)])
 
 
 def _found(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
