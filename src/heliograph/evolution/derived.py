@@ -27,6 +27,7 @@ from heliograph.evolution.instances import Instances, Kinds
 from heliograph.evolution.members import Members
 from heliograph.evolution.pairs import (
     BITS,
+    FEW,
     NO_KEYS,
     Difference,
     Keys,
@@ -135,8 +136,8 @@ class Derived:
 
     def concerned(self, predicates: Int32s) -> npt.NDArray[np.bool_]:
         """`concerns` for a column of properties."""
-        distinct, which = np.unique(predicates, return_inverse=True)
-        return np.fromiter(map(self.concerns, distinct.tolist()), np.bool_, len(distinct))[which]
+        different, which = np.unique(predicates, return_inverse=True)
+        return np.array([self.concerns(predicate) for predicate in different.tolist()], np.bool_)[which]
 
     # --- wanting ------------------------------------------------------------------------------------------------
 
@@ -199,13 +200,14 @@ class Derived:
         An edge that was there is not added, nor one removed that was not; one that is in both stays.
         """
         coming, going = self._split(added), self._split(removed)
-        for base in (Base.TYPES, Base.CLASSES):
-            going[base] = without(going[base], self._rows)  # the taxonomy still says so
+        if len(removed):
+            for base in (Base.TYPES, Base.CLASSES):
+                going[base] = without(going[base], self._rows)  # the taxonomy still says so
         gained, lost = [NO_ROWS], [NO_ROWS]
         for relation, difference in self._differences(coming, going):
-            wanted = difference.only(self._wanted[relation])
-            gained.append(rows_of(wanted.gained, self.virtual(relation)))
-            lost.append(rows_of(wanted.lost, self.virtual(relation)))
+            told = difference.only(self._wanted[relation])
+            gained.append(rows_of(told.gained, self.virtual(relation)))
+            lost.append(rows_of(told.lost, self.virtual(relation)))
         return Changes(np.concatenate(gained), np.concatenate(lost))
 
     def _differences(self, coming: Split, going: Split) -> Iterator[tuple[Relation, Difference]]:
@@ -227,13 +229,17 @@ class Derived:
     def _split(self, rows: Rows) -> Split:
         """The pairs of each base that is kept. Only those of members stand there as often as edges hold them."""
         split = dict.fromkeys(Base, NO_KEYS)
-        if len(rows):
-            properties, which = np.unique(rows[:, 1], return_inverse=True)
-            bases = [self._base_of(predicate) for predicate in properties.tolist()]
-            for base in self._kept.intersection(bases):
-                keys = keys_of(rows[np.array([each is base for each in bases])[which]])
-                split[base] = keys if base is Base.MEMBERS else distinct(keys)
+        for base in self._kept if len(rows) else ():
+            keys = keys_of(rows[self._within(rows[:, 1], base)])
+            split[base] = keys if base is Base.MEMBERS else distinct(keys)
         return split
+
+    def _within(self, predicates: Int32s, base: Base) -> npt.NDArray[np.bool_]:
+        """Which properties belong to a base."""
+        if len(predicates) <= FEW:
+            return np.array([self._base_of(predicate) is base for predicate in predicates.tolist()])
+        different, which = np.unique(predicates, return_inverse=True)
+        return np.array([self._base_of(predicate) is base for predicate in different.tolist()])[which]
 
     def _base_of(self, predicate: int) -> Base | None:
         """What an edge with this property belongs to."""
