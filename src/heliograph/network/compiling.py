@@ -1,0 +1,128 @@
+"""From a query to what is entered for it: components with a shape each, or the whole pattern as one core.
+
+Constants next to variables are numbered out of the pattern first, so that a shape is worked out once for all queries
+that differ in constants: what remains for each of them is to look its parts up.
+
+Truth and counts need every edge to have a known property and every filter to be said by tests of single slots.
+Anything else lists solutions, and what is left of its filters is judged outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from heliograph.kernels.network_layout import Q_ROWS, Q_TRUTH
+from heliograph.network.cores import slot_order
+from heliograph.network.questions import Edge, Question, Test, Want
+from heliograph.network.shapes import Rules, Shape, components_of, shape_of
+from heliograph.syntax.query import Expression, Query
+from heliograph.terms import Variable
+
+
+class Listed(NamedTuple):
+    """A pattern all of whose solutions are listed: its edges between slots, and the tests of slots."""
+
+    slots: int
+    edges: tuple[Edge, ...]
+    tests: tuple[tuple[int, Test], ...]
+
+
+class Compiled(NamedTuple):
+    """What a query needs.
+
+    `kind` is Q_ROWS where truth or count cannot be had otherwise. `never`: it has no solution, whatever the graph.
+    `slots` are the variables in the order of a listed solution's terms; `remaining` are the conjuncts of its filters
+    that are still to be judged. VALUES and metrics are nobody's business here.
+    """
+
+    kind: int
+    never: bool
+    concrete: tuple[Edge, ...]  # edges without variables
+    shapes: tuple[Shape, ...]
+    constants: tuple[int, ...]  # by the numbers that shapes have for them
+    tests: Mapping[int, Test]  # by variable
+    listed: Listed | None
+    slots: tuple[Variable, ...]
+    remaining: tuple[Expression, ...]
+    wants: tuple[Want, ...]
+
+
+def compiled(query: Query, question: Question, kind: int, class_keys: frozenset[int]) -> Compiled:
+    """A query made ready to be entered; `class_keys` lead to classes."""
+    if kind != Q_ROWS and not _lists(query, question):
+        found = _folded(question, kind, class_keys)
+        if found is not None:
+            return found
+    return _listing(question)
+
+
+def _lists(query: Query, question: Question) -> bool:
+    """Whether a query can be answered by its solutions alone."""
+    return bool(query.values or query.metrics or question.remaining or any(p < 0 for _, p, _ in question.edges))
+
+
+# --- truth and counts -------------------------------------------------------------------------------------------
+
+
+def _folded(question: Question, kind: int, class_keys: frozenset[int]) -> Compiled | None:
+    concrete, abstract = [], []
+    constants: list[int] = []
+    for s, p, o in question.edges:
+        if s >= 0 and o >= 0:
+            concrete.append((s, p, o))
+            continue
+        abstract.append((s if s < 0 else len(constants), p, o if o < 0 else len(constants)))
+        constants += [node for node in (s, o) if node >= 0]
+    shapes = _shapes(tuple(abstract), frozenset(question.tests), kind == Q_TRUTH, class_keys)
+    if shapes is None:
+        return None
+    known = (tuple(concrete), shapes, tuple(constants), question.tests)
+    return Compiled(kind, question.never, *known, None, (), (), question.wants)
+
+
+@lru_cache(maxsize=4096)
+def _shapes(
+    edges: tuple[Edge, ...], tested: frozenset[int], driven: bool, class_keys: frozenset[int]
+) -> tuple[Shape, ...] | None:
+    """The shapes of all components; None if one of them is too deep."""
+    rules, shapes = Rules(driven, class_keys), []
+    for component in components_of(edges, tested):
+        shape = shape_of(component, rules)
+        if shape is None:
+            return None
+        shapes.append(shape)
+    return tuple(shapes)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+def _listing(question: Question) -> Compiled:
+    order = _row_order(question)
+    slots = {variable: slot for slot, variable in enumerate(order)}
+    renamed = {~variable: ~slot for variable, slot in slots.items()}
+    edges = tuple(sorted((renamed.get(s, s), renamed.get(p, p), renamed.get(o, o)) for s, p, o in question.edges))
+    tests = tuple(sorted(((slots[each], test) for each, test in question.tests.items()), key=lambda pair: pair[0]))
+    listed = Listed(len(order), edges, tests)
+    variables = tuple(question.variables[variable] for variable in order)
+    return Compiled(
+        Q_ROWS, question.never, (), (), (), question.tests, listed, variables, question.remaining, question.wants
+    )
+
+
+def _row_order(question: Question) -> list[int]:
+    """The variables in an order that does not depend on their names.
+
+    An edge is a slot of its own here, labelled by its constants, so that predicates may be variables as well.
+    """
+    count = len(question.variables)
+    codes: dict[int, tuple[object, ...]] = {
+        number: (0, (), question.tests[number].atoms if number in question.tests else ()) for number in range(count)
+    }
+    ends = []
+    for place, edge in enumerate(question.edges, count):
+        codes[place] = (1, tuple(max(node, -1) for node in edge), ())
+        ends += [(place, position, ~node) for position, node in enumerate(edge) if node < 0]
+    return [slot for slot in slot_order(codes, ends) if slot < count]

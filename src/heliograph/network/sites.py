@@ -1,0 +1,98 @@
+"""Where in the network a changed edge is asked for: chains of sites under (vertex or -1, key).
+
+The heads of chains stand in a table by open addressing whose slots hold 1 + the number of a head. The hash of
+(vertex, key) is that of the pair (vertex + 1, key + 4), for both may be negative.
+A chain runs from the highest level to the lowest; joins stand before all messages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heliograph.kernels.network_layout import (
+    H_FIRST,
+    H_KEY,
+    H_LAST,
+    H_VERTEX,
+    HEAD_COLUMNS,
+    MOST_LEVELS,
+    NONE,
+    S_HEAD,
+    S_LEVEL,
+    S_NEXT,
+    S_PREVIOUS,
+    SITE_COLUMNS,
+)
+from heliograph.network.tables import Array, Rows, pair_key, pair_slot
+
+ANYWHERE = -1  # in place of a vertex
+ANY_KEY, OUT_KEY, IN_KEY = -1, -2, -3  # of edges whose predicate is a variable: no end known, the subject, the object
+JOIN_LEVEL = MOST_LEVELS  # of joins from an edge
+
+
+class Sites:
+    """All sites, and the heads of their chains."""
+
+    def __init__(self) -> None:
+        self.rows = Rows(SITE_COLUMNS)
+        self.heads = Rows(HEAD_COLUMNS)
+        self.slots: Array = np.zeros(16, np.int32)
+        self.exchanged = False
+        self.dead = 0
+
+    def add(self, what: tuple[int, int, int], level: int, vertex: int, key: int) -> int:
+        """Another site (kind, ref, place) in its place of the chain under (vertex, key)."""
+        head = self._head(vertex, key)
+        before, after = NONE, int(self.heads.array[head, H_FIRST])
+        while after >= 0 and self.rows.array[after, S_LEVEL] > level:
+            before, after = after, int(self.rows.array[after, S_NEXT])
+        site = self.rows.append((*what, after, before, level, head))
+        self._join(head, before, site)
+        self._join(head, site, after)
+        return site
+
+    def remove(self, site: int) -> None:
+        """Takes a site out of its chain."""
+        row = self.rows.array[site]
+        self._join(int(row[S_HEAD]), int(row[S_PREVIOUS]), int(row[S_NEXT]))
+        self.dead += 1
+
+    def find(self, vertex: int, key: int) -> int:
+        """The head of (vertex, key), or -1."""
+        return int(self.slots[self._slot(vertex, key)]) - 1
+
+    def _join(self, head: int, before: int, after: int) -> None:
+        """Lets one site follow another; -1 is the end on either side."""
+        if before >= 0:
+            self.rows.array[before, S_NEXT] = after
+        else:
+            self.heads.array[head, H_FIRST] = after
+        if after >= 0:
+            self.rows.array[after, S_PREVIOUS] = before
+        else:
+            self.heads.array[head, H_LAST] = before
+
+    def _head(self, vertex: int, key: int) -> int:
+        slot = self._slot(vertex, key)
+        if self.slots[slot]:
+            return int(self.slots[slot]) - 1
+        head = self.heads.append((vertex, key, NONE, NONE))
+        self.slots[slot] = head + 1
+        if 2 * self.heads.used > len(self.slots):
+            self._grow()
+        return head
+
+    def _slot(self, vertex: int, key: int) -> int:
+        mask = len(self.slots) - 1
+        slot = pair_slot(pair_key(vertex + 1, key + 4)) & mask
+        while head := self.slots[slot]:
+            row = self.heads.array[head - 1]
+            if row[H_VERTEX] == vertex and row[H_KEY] == key:
+                break
+            slot = (slot + 1) & mask
+        return slot
+
+    def _grow(self) -> None:
+        self.slots, self.exchanged = np.zeros(2 * len(self.slots), np.int32), True
+        for head, (vertex, key, *_) in enumerate(self.heads.array[: self.heads.used].tolist()):
+            self.slots[self._slot(vertex, key)] = head + 1

@@ -1,0 +1,225 @@
+"""What the arrays of a network say of a graph, by the letter of kernels.network_layout and without any state.
+
+Messages are worked out anew at every question, cores by trying all vertices: slow and obvious. Kernels that keep
+messages must come to the same values, and the values must be those of the queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from heliograph.kernels.evolution_layout import IN
+from heliograph.kernels.network_layout import (
+    AMONG_NODE,
+    ANY_NODE,
+    C_CONSTANT,
+    C_FIRST,
+    C_GROUP,
+    C_NEXT,
+    COUNT,
+    FLAT,
+    G_DRIVER_KEY,
+    G_DRIVER_SLOT,
+    G_EDGES,
+    G_FIRST_CONSTANT,
+    G_FIRST_EDGE,
+    G_FIRST_PART,
+    G_KIND,
+    G_PARTS,
+    G_SLOTS,
+    IS_NODE,
+    K_BITS,
+    K_NEXT,
+    M_KEY,
+    M_KIND,
+    M_NODE,
+    M_REF,
+    MASK,
+    N_FIRST,
+    N_PARTS,
+    P_KIND,
+    P_MAP,
+    P_REF,
+    P_SLOT,
+    PART_HEARS,
+    PART_TEST,
+    SAME,
+    Network,
+)
+from heliograph.network.groups import NO_BIT
+from heliograph.network.tables import pair_key, pair_slot
+
+Triple = tuple[int, int, int]
+
+
+class Evaluator:
+    """A network over a set of triples of term ids; `passes` tells whether a term passes a test."""
+
+    def __init__(self, network: Network, triples: Iterable[Triple], passes: Callable[[int, int], bool]) -> None:
+        self.network = network
+        self.triples = set(triples)
+        self.terms = sorted({term for triple in self.triples for term in triple})
+        self.passes = passes
+
+    # --- messages -----------------------------------------------------------------------------------------------
+
+    def neighbours(self, vertex: int, key: int) -> list[int]:
+        if key & 1 == IN:
+            return [s for s, p, o in self.triples if (p, o) == (key >> 1, vertex)]
+        return [o for s, p, o in self.triples if (s, p) == (vertex, key >> 1)]
+
+    def message(self, message: int, vertex: int) -> int:
+        """A mask, or a count."""
+        said = [self._said(message, vertex, other) for other in self.neighbours(vertex, self._of(message, M_KEY))]
+        if self._of(message, M_KIND) == COUNT:
+            return sum(said)
+        mask = 0
+        for each in said:
+            mask |= each
+        return mask
+
+    def _said(self, message: int, hearer: int, speaker: int) -> int:
+        node, ref = self._of(message, M_NODE), self._of(message, M_REF)
+        if node >= 0:
+            return self.node(node, speaker, self._of(message, M_KIND))
+        if node == ANY_NODE:
+            return 1
+        if node == IS_NODE:
+            return int(speaker == ref)
+        if node == AMONG_NODE:
+            bit = find_pair(self.network.anchors, ref, speaker)
+            return 0 if bit < 0 else 1 << bit
+        return int(hearer == speaker)
+
+    def _of(self, message: int, column: int) -> int:
+        return int(self.network.messages[message, column])
+
+    def node(self, node: int, vertex: int, kind: int) -> int:
+        first, count = (int(self.network.nodes[node, column]) for column in (N_FIRST, N_PARTS))
+        if kind == COUNT:
+            product = 1
+            for part in range(first, first + count):
+                product *= self.part(part, vertex)
+            return product
+        mask = ones = int(self.network.ones[node])
+        for part in range(first, first + count):
+            mask &= self._mapped(part, self.part(part, vertex), ones)
+        return mask
+
+    def part(self, part: int, vertex: int) -> int:
+        """What a part hears, in its own tags."""
+        kind, ref = int(self.network.parts[part, P_KIND]), int(self.network.parts[part, P_REF])
+        if kind == PART_HEARS:
+            return self.message(ref, vertex)
+        if kind == PART_TEST:
+            return int(self.passes(ref, vertex))
+        tests = enumerate(self.network.banks[ref].tolist())
+        return sum(1 << place for place, test in tests if test >= 0 and self.passes(test, vertex))
+
+    def _mapped(self, part: int, mask: int, ones: int) -> int:
+        how = int(self.network.parts[part, P_MAP])
+        if how == SAME:
+            return mask & ones
+        if how == FLAT:
+            return ones if mask else 0
+        tags = [tag for tag in range(64) if ones >> tag & 1]
+        return sum(1 << tag for tag in tags if mask >> int(self.network.maps[how + tag]) & 1)
+
+    # --- groups -------------------------------------------------------------------------------------------------
+
+    def solutions(self, group: int) -> Iterator[tuple[int, ...]]:
+        """The terms of the slots of a core, one after the other, by its edges alone."""
+        row = self.network.groups[group]
+        first, count = int(row[G_FIRST_EDGE]), int(row[G_EDGES])
+        edges = self.network.edges[first : first + count].tolist()
+        free = [slot for slot in range(int(row[G_SLOTS])) if not any(~slot in edge for edge in edges)]
+        assert not free or row[G_SLOTS] == 1
+        paths: list[dict[int, int]] = [{}]
+        for edge in edges:
+            paths = [found for path in paths for triple in self.triples if (found := _unified(edge, triple, path))]
+            if not any(node < 0 for node in edge):
+                paths = paths if tuple(edge) in self.triples else []
+        for slot in free:
+            paths = [{**path, slot: term} for path in paths for term in self.terms]
+        yield from {tuple(path[slot] for slot in range(int(row[G_SLOTS]))) for path in paths}
+
+    def rows(self, group: int) -> set[tuple[int, ...]]:
+        """The solutions of a core that pass the tests of its slots."""
+        return {path for path in self.solutions(group) if all(self._heard(group, path))}
+
+    def _heard(self, group: int, path: tuple[int, ...]) -> list[int]:
+        first, count = (int(self.network.groups[group, column]) for column in (G_FIRST_PART, G_PARTS))
+        return [self.part(part, path[self.network.parts[part, P_SLOT]]) for part in range(first, first + count)]
+
+    def values(self) -> dict[int, int]:
+        """By component under a group: in how many places it holds, or its count."""
+        found: dict[int, int] = {}
+        for group in self.groups():
+            for path in self.solutions(group):
+                for component, value in self._settled(group, path):
+                    found[component] = found.get(component, 0) + value
+        return found
+
+    def groups(self) -> set[int]:
+        """Groups that have constants, and so components."""
+        rows = self.network.groups
+        return {
+            group for group in set(self.network.constants[:, C_GROUP].tolist()) if rows[group, G_FIRST_CONSTANT] >= 0
+        }
+
+    def _settled(self, group: int, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        heard, counts = self._heard(group, path), self.network.groups[group, G_KIND] == COUNT
+        row = int(self.network.groups[group, G_FIRST_CONSTANT])
+        while row >= 0:
+            if self._drives(group, path, int(self.network.constants[row, C_CONSTANT])):
+                for component in self.components(row):
+                    yield component, _product(heard) if counts else int(self._holds(component, heard))
+            row = int(self.network.constants[row, C_NEXT])
+
+    def components(self, row: int) -> Iterator[int]:
+        component = int(self.network.constants[row, C_FIRST])
+        while component >= 0:
+            yield component
+            component = int(self.network.components[component, K_NEXT])
+
+    def _drives(self, group: int, path: tuple[int, ...], constant: int) -> bool:
+        slot, key = (int(self.network.groups[group, column]) for column in (G_DRIVER_SLOT, G_DRIVER_KEY))
+        return constant < 0 or constant in self.neighbours(path[slot], key)
+
+    def _holds(self, component: int, heard: list[int]) -> bool:
+        first = int(self.network.components[component, K_BITS])
+        bits = self.network.bits[first : first + len(heard)].tolist()
+        return all(mask if bit == NO_BIT else mask >> bit & 1 for mask, bit in zip(heard, bits, strict=True))
+
+
+def _unified(edge: list[int], triple: Triple, path: dict[int, int]) -> dict[int, int] | None:
+    """A path that agrees with a triple; one that binds nothing is kept as it is."""
+    found = dict(path)
+    for node, term in zip(edge, triple, strict=True):
+        if node >= 0 and node != term:
+            return None
+        if node < 0 and found.setdefault(~node, term) != term:
+            return None
+    return found
+
+
+def _product(counts: list[int]) -> int:
+    product = 1
+    for count in counts:
+        product *= count
+    return product
+
+
+def find_pair(table: object, first: int, second: int) -> int:
+    """What a table of pairs holds, by probing it as kernels do."""
+    rows = table.tolist()  # type: ignore[attr-defined]
+    key, mask = pair_key(first, second), len(rows) - 1
+    slot = pair_slot(key) & mask
+    while rows[slot][0]:
+        if rows[slot][0] == key:
+            return int(rows[slot][1])
+        slot = (slot + 1) & mask
+    return -1
+
+
+__all__ = ["MASK", "Evaluator", "find_pair"]

@@ -1,0 +1,52 @@
+"""What is entered for a query says what the query says, of any graph."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.baselines.solve import Plan, world
+from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
+from heliograph.syntax.query import Query
+from heliograph.terms import Term
+from tests.network.worlds import KINDS, World, queries, triples
+
+Triples = set[tuple[Term, Term, Term]]
+
+
+def check_answers(graph: Triples, asked: list[Query], kind: int) -> None:
+    small = World(graph)
+    rows = [small.subscribe(query, kind, number) for number, query in enumerate(asked)]
+    values = small.evaluator().values()
+    for row, query in zip(rows, asked, strict=True):
+        assert small.answer(row, values) == small.expected(query, kind), query.patterns
+
+
+@settings(max_examples=150, deadline=None)
+@given(triples(), st.lists(queries(), min_size=1, max_size=4))
+def test_truth_is_that_of_the_query(graph: Triples, asked: list[Query]) -> None:
+    check_answers(graph, asked, Q_TRUTH)
+
+
+@settings(max_examples=150, deadline=None)
+@given(triples(), st.lists(queries(), min_size=1, max_size=3))
+def test_counts_are_those_of_the_query(graph: Triples, asked: list[Query]) -> None:
+    check_answers(graph, asked, Q_COUNT)
+
+
+@settings(max_examples=100, deadline=None)
+@given(triples(), queries(free_predicates=True, most=4))
+def test_rows_are_the_solutions_of_the_query(graph: Triples, query: Query) -> None:
+    small = World(graph)
+    wanted = small.network.compile(query, Q_ROWS)
+    row = small.network.subscribe(0, wanted)
+    solutions = Plan.of(query).solutions(world(small.graph))
+    intern = small.vocabulary.intern
+    expected = {tuple(intern(solution[variable]) for variable in wanted.slots) for solution in solutions}
+    group = small.network.group(row)
+    assert (set() if group < 0 else small.evaluator().rows(group)) == expected
+    assert wanted.remaining == ()
+
+
+def test_kinds_are_tried() -> None:
+    assert KINDS == (Q_TRUTH, Q_COUNT)
