@@ -29,8 +29,11 @@ from heliograph.kernels.evolution_layout import (
     OBJECT,
     POOL,
     PREDICATE,
+    RUN_BITS,
     SEQ,
     SUBJECT,
+    VIRTUAL,
+    VIRTUALS,
     Graph,
     Int64s,
     Rows,
@@ -45,7 +48,6 @@ class FlatGraph:
     def __init__(self, span: int | None = None, last: int | None = None) -> None:
         self.arrays: Graph = room.empty_graph(timed=span is not None or last is not None)
         self.window = room.empty_window(span, last)
-        self.virtual: set[int] = set()
         self._vertices = 0
 
     def __len__(self) -> int:
@@ -58,6 +60,16 @@ class FlatGraph:
     @property
     def has_adjacency(self) -> bool:
         return len(self.arrays.runs) > 0
+
+    @property
+    def virtual(self) -> range:
+        """The ids of virtual properties."""
+        first = int(self.arrays.counters[VIRTUAL])
+        return range(first, first + VIRTUALS) if first >= 0 else range(0)
+
+    def set_virtual(self, first: int) -> None:
+        """Makes neighbouring ids those of virtual properties."""
+        self.arrays.counters[VIRTUAL] = first
 
     @property
     def clock(self) -> int | None:
@@ -203,7 +215,7 @@ class FlatGraph:
 
     def reserve(self, edges: int = 0, vertices: int = 0) -> None:
         """Makes room for so many more edges, so that arrays need not grow again and again."""
-        numbers = int(self.arrays.counters[EDGES]) + edges
+        numbers = int(self.arrays.counters[EDGES]) + edges + 1  # kernels ask for room before they know the need
         if numbers > len(self.arrays.edges):
             self._resize_edges(numbers)
         if room.slots_for(numbers) > len(self.arrays.slots):
@@ -249,20 +261,21 @@ class FlatGraph:
 
         graph = self.arrays
         if room.lacks_runs(graph):
-            graph = graph._replace(runs=room.enlarged(graph.runs, room.more(len(graph.runs))))
+            graph = graph._replace(runs=room.enlarged(graph.runs, room.more(len(graph.runs), 8)))
         if room.lacks_heads(graph):
             graph = graph._replace(heads=np.zeros(room.more(len(graph.heads)), np.int32))
+            graph.counters[RUN_BITS] = len(graph.heads).bit_length()
             rehash_heads(graph, graph.heads)
         if room.lacks_places(graph):
             needed = int(graph.counters[POOL] + graph.counters[NEED])
-            graph = graph._replace(pool=room.enlarged(graph.pool, max(room.more(len(graph.pool)), needed)))
+            graph = graph._replace(pool=room.enlarged(graph.pool, max(room.more(len(graph.pool), 8), needed)))
         self.arrays = graph
 
 
 _KINDS = (*[np.int32] * 3, np.float64, *[np.int64] * 3)
 
 
-def _fixed(column: Column, kind: Any) -> Any:
+def _fixed(column: Any, kind: Any) -> Any:
     """As kernels take what they only read."""
     view = np.ascontiguousarray(column, kind).view()
     view.flags.writeable = False

@@ -1,7 +1,8 @@
 """Arrays for an evolving graph: empty ones, larger ones, and how much of them is in use.
 
-The law: numbers of edges and the order of rows outlive every growth. Arrays grow by half, so that each element is
-copied twice at most on average and a third of the room at most is unused; memory that was never written to is none.
+The law: numbers of edges and the order of rows outlive every growth. Arrays grow by a quarter, and the lists of runs
+by an eighth: what is copied again and again costs less than the memory, compared with what an edge costs anyway. What
+was never written to takes no memory but addresses.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from heliograph.kernels.evolution_layout import (
     FREE_EDGE,
     FULL,
     HEAP,
+    IDLE,
     LAST,
-    LENGTH,
     LIVE,
     NEED,
     NO_TIME,
@@ -30,11 +31,15 @@ from heliograph.kernels.evolution_layout import (
     POOL,
     QUEUE,
     QUEUE_FIRST,
+    RUN_BITS,
     RUN_COLUMNS,
     RUNS,
     SIZES,
     SPAN,
     TAKEN,
+    VACANT,
+    VIRTUAL,
+    VIRTUALS,
     Graph,
     Int64s,
     Window,
@@ -49,7 +54,7 @@ _ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
 def empty_graph(timed: bool) -> Graph:
     """A graph without edges: without adjacency, without weights, and with times if they matter."""
     counters = np.zeros(COUNTERS, np.int64)
-    counters[NEED] = _NEED
+    counters[NEED], counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
     return Graph(
         slots=np.zeros(slots_for(LEAST), np.int64),
         edges=np.empty((LEAST, EDGE_COLUMNS), np.int32),
@@ -68,11 +73,13 @@ def empty_graph(timed: bool) -> Graph:
 def without_runs(graph: Graph, vertices: int) -> Graph:
     """The same edges, listed nowhere, with about as much room as lists of them will need."""
     edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
-    counters[RUNS] = counters[POOL] = counters[CLASSES] = 0
+    counters[[RUNS, POOL, CLASSES, IDLE, VACANT]] = 0
     counters[NEED] = _NEED
+    heads = slots_for(edges + LEAST)
+    counters[RUN_BITS] = heads.bit_length()
     return graph._replace(
         places=np.empty((len(graph.edges), 2), np.int32),
-        heads=np.zeros(slots_for(edges + LEAST), np.int32),
+        heads=np.zeros(heads, np.int32),
         runs=np.empty((edges + LEAST, RUN_COLUMNS), np.int32),
         first=np.zeros(vertices, np.int32),
         pool=np.empty((edges + LEAST, 2), np.int32),
@@ -87,8 +94,8 @@ def empty_window(span: int | None, last: int | None) -> Window:
     return Window(np.empty((0, 3), np.int64), np.empty((0, 2), np.int64), clocks)
 
 
-def more(rows: int) -> int:
-    return rows + rows // 2 + LEAST
+def more(rows: int, share: int = 4) -> int:
+    return rows + rows // share + LEAST
 
 
 def slots_for(entries: int) -> int:
@@ -132,10 +139,8 @@ def lacks_adjacency(graph: Graph) -> bool:
 
 def is_wasteful(graph: Graph) -> bool:
     """Whether most runs are empty, or most places in the pool are free: then the runs are better listed anew."""
-    lengths = graph.runs[: graph.counters[RUNS], LENGTH]
-    many = lengths[lengths > 1]
-    places = int(np.exp2(np.ceil(np.log2(many))).sum())
-    return bool(2 * np.count_nonzero(lengths) < len(lengths) or 2 * places < graph.counters[POOL])
+    counters = graph.counters
+    return bool(2 * counters[IDLE] > counters[RUNS] or 2 * counters[VACANT] > counters[POOL])
 
 
 # --- the window -------------------------------------------------------------------------------------------------

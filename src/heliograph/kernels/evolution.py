@@ -143,7 +143,13 @@ def _vacate(slots: Any, hole: Any) -> None:
         if slots[place] == 0:
             break
         wanted = home(slots[place] >> 32, len(slots))
-        if (place - wanted) % len(slots) >= (place - hole) % len(slots):  # the hole lies on its way from home
+        if _distance(slots, wanted, place) >= _distance(slots, hole, place):  # the hole lies on its way from home
             slots[hole] = slots[place]
             hole = place
     slots[hole] = 0
+
+
+@kernel(inline=True)
+def _distance(slots: Any, start: Any, place: Any) -> Any:
+    """Steps from one slot to another."""
+    return place - start if place >= start else place - start + len(slots)

@@ -21,8 +21,11 @@ from heliograph.kernels.evolution_layout import (
     NEIGHBOUR,
     NEXT_RUN,
     OBJECT,
+    OUT,
     PREDICATE,
     PRESENT,
+    RUN_BITS,
+    RUN_COLUMNS,
     START,
     SUBJECT,
     VERTEX,
@@ -115,14 +118,31 @@ def run_tag(vertex: Any, key: Any) -> Any:
 
 
 @kernel(inline=True)
+def head_entry(tag: Any, number: Any, bits: Any) -> Any:
+    """What stands in `heads` for a run: above 1 + its number, as much as there is room for of its hash's lower bits.
+
+    The upper bits choose the place; the lower ones spare a look at nearly all runs but the one that is sought.
+    """
+    return ((tag << bits) & ((1 << TAG_BITS) - 1)) | number
+
+
+@kernel(inline=True)
+def run_in(graph: Graph, place: Any) -> Any:
+    """The run that stands in a place of `heads`, or -1."""
+    return (np.int64(graph.heads[place]) & ((1 << graph.counters[RUN_BITS]) - 1)) - 1
+
+
+@kernel(inline=True)
 def head_of(graph: Graph, vertex: Any, key: Any) -> Any:
     """The place in `heads` of a run, or the free one that it would take."""
-    heads, runs = graph.heads, graph.runs
-    place = home(run_tag(vertex, key), len(heads))
+    heads, runs, tag, bits = graph.heads, graph.runs, run_tag(vertex, key), graph.counters[RUN_BITS]
+    place = home(tag, len(heads))
+    mark = head_entry(tag, 0, bits) >> bits
     while heads[place] != 0:
-        run = heads[place] - 1
-        if runs[run, VERTEX] == vertex and runs[run, KEY] == key:
-            break
+        if heads[place] >> bits == mark:
+            run = run_in(graph, place)
+            if runs[run, VERTEX] == vertex and runs[run, KEY] == key:
+                break
         place += 1
         if place == len(heads):
             place = 0
@@ -134,7 +154,7 @@ def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
     """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
     if len(graph.heads) == 0:
         return np.int64(-1)
-    run = np.int64(graph.heads[head_of(graph, vertex, key)]) - 1
+    run = run_in(graph, head_of(graph, vertex, key))
     if run >= 0 and graph.runs[run, LENGTH] == 0:
         return np.int64(-1)
     return run
@@ -177,6 +197,24 @@ def other_end(graph: Graph, edge: Any, direction: Any) -> Any:
 
 
 @kernel(inline=True)
-def prefetch_run(graph: Graph, vertex: Any, key: Any) -> None:
-    """Asks for the memory in which the search for a run begins."""
-    prefetch(graph.heads, home(run_tag(vertex, key), len(graph.heads)))
+def prefetch_ends(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+    """Asks for the memory in which the search for the runs of an edge's ends begins."""
+    size = len(graph.heads)
+    prefetch(graph.heads, home(run_tag(subject, 2 * predicate + OUT), size))
+    prefetch(graph.heads, home(run_tag(object, 2 * predicate + IN), size))
+    prefetch(graph.first, np.int64(subject))
+    prefetch(graph.first, np.int64(object))
+
+
+@kernel(inline=True)
+def prefetch_runs(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+    """Asks for what that memory, asked for earlier, leads to: the runs, if each is the first in its place."""
+    _prefetch_run(graph, subject, 2 * predicate + OUT)
+    _prefetch_run(graph, object, 2 * predicate + IN)
+
+
+@kernel(inline=True)
+def _prefetch_run(graph: Graph, vertex: Any, key: Any) -> None:
+    run = run_in(graph, home(run_tag(vertex, key), len(graph.heads)))
+    if run >= 0:
+        prefetch(graph.runs, run * RUN_COLUMNS)

@@ -11,8 +11,29 @@ from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution import drop, enter, has_room, leave, put, runs_have_room
-from heliograph.kernels.evolution_access import find_edge, home, is_present, prefetch_edge, run_tag
-from heliograph.kernels.evolution_layout import EDGES, KEY, RUNS, VERTEX, Graph, Int32s, Int64s, Rows, Stamp, Window
+from heliograph.kernels.evolution_access import (
+    find_edge,
+    head_entry,
+    home,
+    is_present,
+    prefetch_edge,
+    prefetch_ends,
+    prefetch_runs,
+    run_tag,
+)
+from heliograph.kernels.evolution_layout import (
+    EDGES,
+    KEY,
+    RUN_BITS,
+    RUNS,
+    VERTEX,
+    Graph,
+    Int32s,
+    Int64s,
+    Rows,
+    Stamp,
+    Window,
+)
 from heliograph.kernels.evolution_runs import join_runs
 from heliograph.kernels.evolution_types import GRAPH, NEW_INT32S, NEW_INT64S, ROWS, WINDOW
 from heliograph.kernels.evolution_window import move, next_due, renew, settle_new, window_has_room
@@ -34,8 +55,7 @@ def load(graph: Graph, window: Window, rows: Rows, first: Any) -> Any:
     for row in range(first, len(rows.subject)):
         if not has_room(graph) or not window_has_room(window):
             return row
-        if row + _AHEAD < len(rows.subject):
-            prefetch_edge(graph, rows.subject[row + _AHEAD], rows.predicate[row + _AHEAD], rows.object[row + _AHEAD])
+        _look_ahead(graph, rows, row)
         stamp = Stamp(rows.weight[row], rows.at[row], rows.seq[row], rows.number[row])
         move(window, stamp.at)
         edge = find_edge(graph, rows.subject[row], rows.predicate[row], rows.object[row])
@@ -45,6 +65,18 @@ def load(graph: Graph, window: Window, rows: Rows, first: Any) -> Any:
             edge = put(graph, rows.subject[row], rows.predicate[row], rows.object[row])
             settle_new(graph, window, edge, stamp)
     return len(rows.subject)
+
+
+@kernel(inline=True)
+def _look_ahead(graph: Graph, rows: Rows, row: Any) -> None:
+    """Asks for memory that later rows will need."""
+    far, near, last = row + _AHEAD, row + _AHEAD // 2, len(rows.subject)
+    if far < last:
+        prefetch_edge(graph, rows.subject[far], rows.predicate[far], rows.object[far])
+    if len(graph.runs) and far < last:
+        prefetch_ends(graph, rows.subject[far], rows.predicate[far], rows.object[far])
+    if len(graph.runs) and near < last:
+        prefetch_runs(graph, rows.subject[near], rows.predicate[near], rows.object[near])
 
 
 @kernel((GRAPH, WINDOW))
@@ -109,7 +141,8 @@ def rehash_slots(old: Int64s, slots: Int64s) -> None:
 def rehash_heads(graph: Graph, heads: Int32s) -> None:
     """Enters all runs into a table of another size."""
     for run in range(graph.counters[RUNS]):
-        place = home(run_tag(graph.runs[run, VERTEX], graph.runs[run, KEY]), len(heads))
+        tag = run_tag(graph.runs[run, VERTEX], graph.runs[run, KEY])
+        place = home(tag, len(heads))
         while heads[place]:
             place = place + 1 if place + 1 < len(heads) else 0
-        heads[place] = run + 1
+        heads[place] = head_entry(tag, run + 1, graph.counters[RUN_BITS])

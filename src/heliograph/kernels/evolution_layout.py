@@ -33,8 +33,8 @@ NEIGHBOUR, EDGE = range(2)  # of the pool
 AT, SEQ, NUMBER = range(3)  # of times
 
 # of counters
-EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL, CLASSES, NEED, VIRTUAL = range(9)
-COUNTERS = 10
+EDGES, FREE_EDGE, LIVE, TAKEN, RUNS, POOL, CLASSES, NEED, VIRTUAL, RUN_BITS, IDLE, VACANT = range(12)
+COUNTERS = 12
 VIRTUALS = 4  # virtual properties have neighbouring ids, from VIRTUAL on; no variable stands for one of them
 FULL, PARTS = 5, 8  # of either open addressing at most 5 entries in 8 are taken: 4 probes on average for what is absent
 SIZES = 32  # classes of blocks
@@ -52,7 +52,7 @@ class Graph(NamedTuple):
     slots: Int64s  # open addressing: the upper half of an edge's hash (31 bits) and 1 + its number; 0 is free
     edges: Int32s  # rows
     places: Int32s  # rows: where an edge stands in its run of OUT and in its run of IN
-    heads: Int32s  # open addressing over (vertex, key): 1 + the number of a run; 0 is free
+    heads: Int32s  # open addressing over (vertex, key): some bits of a run's hash and 1 + its number; 0 is free
     runs: Int32s  # rows
     first: Int32s  # by vertex: 1 + its first run
     pool: Int32s  # rows
@@ -61,7 +61,8 @@ class Graph(NamedTuple):
     times: Int64s  # rows by edge; NO_TIME is none
     counters: Int64s  # EDGES: numbers given out; FREE_EDGE: 1 + the first free number, SUBJECT of it the next;
     # LIVE: edges present; TAKEN: slots; RUNS; POOL: places given out; CLASSES: a bit for each size of which there are
-    # free blocks; NEED: places that the next edge might need
+    # free blocks; NEED: places that the next edge might need; RUN_BITS: of a run's number in `heads`; IDLE:
+    # runs without edges; VACANT: free places below POOL
 
 
 class Stamp(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_layout import CLASSES, EDGE, NEIGHBOUR, POOL, Graph
+from heliograph.kernels.evolution_layout import CLASSES, EDGE, NEIGHBOUR, POOL, VACANT, Graph
 
 _ONE = np.int64(1)
 
@@ -89,6 +89,7 @@ def _link(graph: Graph, block: Any, k: Any) -> None:
         graph.pool[following, NEIGHBOUR] = block + 1
     graph.free[k] = block + 1
     graph.counters[CLASSES] |= _ONE << k
+    graph.counters[VACANT] += _ONE << k
 
 
 @kernel()
@@ -100,5 +101,6 @@ def _unlink(graph: Graph, block: Any, k: Any) -> None:
         graph.free[k] = following
     if following:
         graph.pool[following, NEIGHBOUR] = before
+    graph.counters[VACANT] -= _ONE << k
     if graph.free[k] == 0:
         graph.counters[CLASSES] &= ~(_ONE << k)

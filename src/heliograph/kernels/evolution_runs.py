@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_access import head_of, other_end
+from heliograph.kernels.evolution_access import head_entry, head_of, other_end, run_in, run_tag
 from heliograph.kernels.evolution_layout import (
     EDGE,
+    IDLE,
     IN,
     KEY,
     LENGTH,
@@ -24,6 +25,7 @@ from heliograph.kernels.evolution_layout import (
     OBJECT,
     OUT,
     PREDICATE,
+    RUN_BITS,
     RUNS,
     START,
     SUBJECT,
@@ -54,10 +56,11 @@ def _join(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
     place = head_of(graph, vertex, key)
     if graph.heads[place] == 0:
         _begin(graph, vertex, key, place)
-    run = np.int64(graph.heads[place]) - 1
+    run = run_in(graph, place)
     length = np.int64(graph.runs[run, LENGTH])
     if length == 0:
         graph.runs[run, START] = edge
+        graph.counters[IDLE] -= 1
     else:
         if length & (length - 1) == 0:
             _widen(graph, run, length)
@@ -77,8 +80,10 @@ def _begin(graph: Graph, vertex: Any, key: Any, place: Any) -> None:
     graph.runs[run, VERTEX], graph.runs[run, KEY] = vertex, key
     graph.runs[run, START], graph.runs[run, LENGTH] = 0, 0
     graph.runs[run, NEXT_RUN] = graph.first[vertex]
-    graph.first[vertex] = graph.heads[place] = run + 1
+    graph.first[vertex] = run + 1
+    graph.heads[place] = head_entry(run_tag(vertex, key), run + 1, graph.counters[RUN_BITS])
     graph.counters[RUNS] = run + 1
+    graph.counters[IDLE] += 1
 
 
 @kernel()
@@ -101,10 +106,11 @@ def _widen(graph: Graph, run: Any, length: Any) -> None:
 
 @kernel()
 def _quit(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
-    run = np.int64(graph.heads[head_of(graph, vertex, key)]) - 1
+    run = run_in(graph, head_of(graph, vertex, key))
     length, start = np.int64(graph.runs[run, LENGTH]) - 1, np.int64(graph.runs[run, START])
     graph.runs[run, LENGTH] = length
     if length == 0:
+        graph.counters[IDLE] += 1
         return
     place, last = graph.places[edge, key & 1], start + length
     if place != length:
