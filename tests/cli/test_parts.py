@@ -138,6 +138,10 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() -> No
     for _ in range(20):
         pace.took(5.0)
     assert pace.size == 1
+    pace.most = 4 * MOST
+    for _ in range(20):
+        pace.took(0.01)
+    assert pace.size == 4 * MOST
 
 
 class Terminal(io.StringIO):

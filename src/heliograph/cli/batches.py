@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from heliograph.model import Rejected, Rejections
 from heliograph.tables.reads import Read
 
-FIRST, MOST = 16, 1024  # publications, updates or events in a batch
+FIRST, MOST = 16, 1024  # publications or events in a batch
+MOST_UPDATES = 1 << 17  # a batch has costs of its own, as high as those of a thousand updates
 _SHORT, _LONG = 0.2, 0.8  # seconds: a batch that takes less is followed by a larger one, more by a smaller one
 
 
@@ -27,13 +28,14 @@ class Batch(NamedTuple):
 class Pace:
     """How many publications go into the next batch."""
 
-    def __init__(self, size: int = FIRST) -> None:
+    def __init__(self, size: int = FIRST, most: int = MOST) -> None:
         self.size = size
+        self.most = most
 
     def took(self, seconds: float) -> None:
         """Learns from the time that a batch took."""
         if seconds < _SHORT:
-            self.size = min(MOST, self.size * 2)
+            self.size = min(self.most, self.size * 2)
         elif seconds > _LONG:
             self.size = max(1, self.size // 2)
 
@@ -43,11 +45,12 @@ def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
 
     What was refused of the read comes with the first rows.
     """
-    bounds = [*(starts or [0]), read.table.num_rows]
-    number, end = 0, len(bounds) - 1
+    starts = starts or [0]
+    number, end = 0, len(starts)
     while number < end:
         following = min(number + pace.size, end)
-        yield Batch(_rows(read, bounds[number], bounds[following]), bounds[following] - bounds[number])
+        first, last = starts[number], starts[following] if following < end else read.table.num_rows
+        yield Batch(_rows(read, first, last), last - first)
         number = following
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from heliograph.cli.batches import Batch
 from heliograph.cli.run import Intake
 from heliograph.model import Rejections
 from heliograph.tables.reader import read_table
-from heliograph.tables.reads import Read
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.vocabulary import Vocabulary
 
@@ -28,13 +25,7 @@ def read_graph(spec: str, vocabulary: Vocabulary) -> Iterator[Batch]:
 
 def _table(source: Source) -> Iterator[Batch]:
     for read in read_table("graph", [source]):
-        yield Batch(_with_op(read)._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
-
-
-def _with_op(read: Read) -> Read:
-    """Rows without an op add their triple."""
-    ops = [op or "+" for op in read.table["op"].to_pylist()]
-    return read._replace(table=read.table.drop_columns(["op"]).append_column("op", pa.array(ops, pa.string())))
+        yield Batch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
 
 
 def _document(source: Source, vocabulary: Vocabulary) -> Iterator[Batch]:

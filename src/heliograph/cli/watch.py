@@ -128,8 +128,9 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
 
 def read_updates(evolution: Evolution, run: Run) -> Iterator[Batch]:
     """The updates in batches; an empty one comes first, for what holds at the start."""
-    from heliograph.cli.batches import Batch
+    from heliograph.cli.batches import MOST_UPDATES, Batch
     from heliograph.cli.rows import read_rows
 
+    run.pace.most = MOST_UPDATES
     yield Batch([], 0)
     yield from read_rows("--updates", "updates", evolution.updates, run)

@@ -19,7 +19,7 @@ from heliograph.tables.sources import Source
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 17
 _DAMAGED = (pa.ArrowException, OSError, ValueError, MemoryError)
 
 
