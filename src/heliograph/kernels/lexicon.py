@@ -5,7 +5,7 @@ nothing else, or an IRI in angle brackets outside the namespace of plain names. 
 the others, which Python reads; `enter` then goes through the column once more, so that numbers are given in order of
 first appearance whoever read the cell.
 
-The law: a row below `count` never changes, and a search looks at rows below a given limit only. So readers of an
+The law: a row below `size` never changes, and a search looks at rows below a given limit only. So readers of an
 earlier state need no lock, and an overlay searches the lexicon of its base as it was. The hash is that of
 `kernels.hashing`, keyed at random.
 """
@@ -239,15 +239,15 @@ def _append(lexicon: Lexicon, number: int, slot: int, word: Word, kind: Any) -> 
 @kernel()
 def _intern(lexicon: Lexicon, count: int, under: Lexicon, word: Word, kind: Any) -> Any:
     """The id of a text: that in the lexicon below, or its number in this one, or the next one."""
-    if under.count > 0:
-        known = _search(under, under.count, word)
+    if under.size > 0:
+        known = _search(under, under.size, word)
         if known >= 0:
             return known
     number = _search(lexicon, count, word)
     if number < 0:
         _append(lexicon, count, -1 - number, word, kind)
         number = count
-    return under.count + number
+    return under.size + number
 
 
 @kernel()
@@ -279,14 +279,14 @@ def _enter_other(lexicon: Lexicon, count: int, under: Lexicon, others: Others, e
 def enter(lexicon: Lexicon, under: Lexicon, cells: Strings, hashes: Hashes, others: Others, ids: Int32s) -> Any:
     """The ids of a column that was read, with room for all of it; gives the number of rows that there are then.
 
-    The ids below `under.count` are those of the rows of `under`.
+    The ids below `under.size` are those of the rows of `under`.
     """
     return _enter(lexicon, under, cells, hashes, others, ids)
 
 
 @kernel()
 def _enter(lexicon: Lexicon, under: Lexicon, cells: Strings, hashes: Hashes, others: Others, ids: Int32s) -> Any:
-    count, seen = lexicon.count, 0
+    count, seen = lexicon.size, 0
     for row in range(len(ids)):
         _ask_ahead(lexicon, hashes, row)
         if ids[row] == OTHER:
@@ -295,7 +295,7 @@ def _enter(lexicon: Lexicon, under: Lexicon, cells: Strings, hashes: Hashes, oth
         else:
             word = Word(cells.data, cells.offsets[row], cells.offsets[row + 1], hashes[row])
             ids[row] = _intern(lexicon, count, under, word, IRI)
-        if ids[row] == under.count + count:
+        if ids[row] == under.size + count:
             count += 1
     return count
 
@@ -311,18 +311,18 @@ def _find(lexicon: Lexicon, wanted: Strings, out: Int32s) -> None:
     for row in range(len(out)):
         begin, end = wanted.offsets[row], wanted.offsets[row + 1]
         word = Word(wanted.data, begin, end, np.uint32(_hash(wanted.data, begin, end, lexicon.key)))
-        out[row] = max(_search(lexicon, lexicon.count, word), -1)
+        out[row] = max(_search(lexicon, lexicon.size, word), -1)
 
 
 @kernel((LEXICON, LEXICON))
 def refill(old: Lexicon, new: Lexicon) -> Any:
     """Enters the slots of a table into an empty, larger one; gives how many those are.
 
-    A slot beyond `count` was left by a call that was interrupted before its rows were counted.
+    A slot beyond `size` was left by a call that was interrupted before its rows were counted.
     """
     taken = 0
     for slot in old.slots:
-        if slot != 0 and np.int64(slot & _LOW) <= old.count:
+        if slot != 0 and np.int64(slot & _LOW) <= old.size:
             place = _place(new, slot >> _32)
             while new.slots[place] != 0:
                 place += 1

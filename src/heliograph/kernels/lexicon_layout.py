@@ -33,14 +33,14 @@ class Strings(NamedTuple):
 
 
 class Lexicon(NamedTuple):
-    """The first `count` rows of growing arrays, and a table by linear probing that may hold later rows too.
+    """The first `size` rows of growing arrays, and a table by linear probing that may hold later rows too.
 
     A slot is 0 or has the upper half of the hash above the number plus one. The place of a hash grows with it, so that
     a larger table is filled by going through the smaller one from end to end.
     """
 
     key: int
-    count: int
+    size: int
     kinds: Bytes
     offsets: Int64s
     data: Bytes

@@ -13,13 +13,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.errors import Place, StorageError
+from heliograph.kernels import lexicon_layout
 from heliograph.kernels.layout import Table, Texts
 from heliograph.publications import Ids
-from heliograph.terms import Term, TermKind
+from heliograph.terms import Term, TermKind, spell
 from heliograph.values import Kind
+from heliograph.vocabulary import respelling
 from heliograph.vocabulary.hashtable import find_text, find_texts, make_table, pays, text_at
+from heliograph.vocabulary.lexicon import Entries, Lexicon, arrow_strings, strings_of
 from heliograph.vocabulary.typed import DTYPES, TEXTS, Flags, Typed
 
 _REMEMBERED = 1 << 16  # decoded terms; forgotten all at once when full
@@ -41,13 +45,30 @@ def flatten(terms: Sequence[Term], qualifiers: Qualifiers) -> Texts:
     return Texts(heads, *_utf8([term.value for term in terms]))
 
 
+def flatten_lexicon(lexicon: Lexicon, first: int, last: int, qualifiers: Qualifiers) -> Texts:
+    """The arrays of the terms with the ids from `first` to `last` of a lexicon."""
+    spelled = lexicon.spelled()[first - lexicon.first : last - lexicon.first]
+    is_iri = lexicon.kinds(first, last) == lexicon_layout.IRI
+    values = pc.if_else(pa.array(is_iri), respelling.values(spelled), pa.scalar(None, pa.large_string()))
+    heads = np.full(len(spelled), 4 * qualifiers.setdefault(("", ""), len(qualifiers)) + TermKind.IRI, np.int32)
+    rows = np.flatnonzero(np.asarray(values.is_null()))
+    terms = [lexicon.term(first + row) for row in rows.tolist()]
+    heads[rows] = [_head(term, qualifiers) for term in terms]
+    whole = pc.replace_with_mask(values, values.is_null(), pa.array([term.value for term in terms], pa.large_string()))
+    return Texts(heads, *_buffers(whole))
+
+
 def _head(term: Term, qualifiers: Qualifiers) -> int:
     return 4 * qualifiers.setdefault((term.datatype, term.language), len(qualifiers)) + term.kind
 
 
 def _utf8(texts: Sequence[str]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    _, offsets, data = pa.array(texts, pa.large_string()).buffers()
-    if not texts or offsets is None or data is None:
+    return _buffers(pa.array(texts, pa.large_string()))
+
+
+def _buffers(texts: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    _, offsets, data = texts.buffers()
+    if not len(texts) or offsets is None or data is None:
         return np.zeros(1, np.int64), np.zeros(0, np.uint8)
     ends = np.frombuffer(memoryview(offsets), np.int64)[: len(texts) + 1]
     return ends, np.frombuffer(memoryview(data), np.uint8)[: ends[-1]]
@@ -122,6 +143,28 @@ class Stored:
     def texts(self, qualifiers: Qualifiers) -> Texts:
         qualifiers.update(self._numbers)
         return self._texts
+
+    def spelled(self) -> Entries:
+        """All terms as a lexicon takes them."""
+        kinds = self._texts.heads % 4
+        values = self._strings()
+        is_iri = pa.array(kinds == TermKind.IRI)
+        spelled = pc.if_else(is_iri, respelling.spellings(values), pa.scalar(None, pa.large_string()))
+        rows = np.flatnonzero(np.asarray(spelled.is_null()))
+        others = pa.array([spell(self.term(row)) for row in rows.tolist()], pa.large_string())
+        texts = self.textual(0, len(self))
+        return Entries(
+            strings_of(pc.replace_with_mask(spelled, spelled.is_null(), others)),
+            np.where(texts, lexicon_layout.TEXT, kinds).astype(np.uint8),
+        )
+
+    def _strings(self) -> Any:
+        strings = arrow_strings(len(self), self._texts.offsets, self._texts.data)
+        try:
+            strings.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise _damaged("its terms are not UTF-8", self._source) from error
+        return strings
 
 
 # --- packing ----------------------------------------------------------------------------------------------------

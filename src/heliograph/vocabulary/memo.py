@@ -35,6 +35,12 @@ class Column(NamedTuple):
         except TermError as error:
             return error.with_traceback(None)  # it would hold the frames of its callers, and they hold it: a cycle
 
+    def refuse_null(self) -> TermError:
+        """Why a null spells no term."""
+        refused = self.read(None)
+        assert isinstance(refused, TermError)
+        return refused
+
 
 class Memo:
     """The ids of cells read before, by column and text.

@@ -7,7 +7,7 @@ and both `exact`, so are the values. Only equal and inexact ones need `terms.val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -91,6 +91,13 @@ def typed_of(terms: Sequence[Term]) -> Typed:
     return Typed(*(np.array(column, dtype) for column, dtype in zip(columns, DTYPES, strict=True)))
 
 
+def untyped(categories: npt.NDArray[np.uint8]) -> Typed:
+    """The columns of terms without typed values, of these categories."""
+    _, *rest = _UNTYPED[TermKind.IRI]
+    columns: Any = (np.full(len(categories), value, dtype) for value, dtype in zip(rest, DTYPES[1:], strict=True))
+    return Typed(categories, *columns)
+
+
 def joined(first: Typed, second: Typed) -> Typed:
     return Typed(*(np.concatenate(pair) for pair in zip(first.columns, second.columns, strict=True)))
 
@@ -105,7 +112,7 @@ def interleaved(first: npt.NDArray[np.bool_], of_first: Typed, of_second: Typed)
 
 
 class TypedColumns:
-    """Columns that follow a growing list of terms, in amortised constant time a term.
+    """Columns that follow a growing number of terms, in amortised constant time a term.
 
     A reader keeps the arrays it was given: growing copies into larger ones, and rows once written never change.
     """
@@ -114,10 +121,10 @@ class TypedColumns:
         self._size = 0
         self._columns = typed_of(())
 
-    def upto(self, terms: Sequence[Term], size: int) -> Typed:
-        """The rows of the first `size` terms; those not seen before are computed now."""
+    def upto(self, size: int, rows: Callable[[int, int], Typed]) -> Typed:
+        """The rows of the first `size` terms; `rows` computes those from one to another not seen before."""
         if size > self._size:
-            self._append(typed_of(terms[self._size : size]), size)
+            self._append(rows(self._size, size), size)
         return self._columns.take(slice(size))
 
     def _append(self, rows: Typed, size: int) -> None:
