@@ -6,20 +6,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.workloads.watch_graph import Edges, Ints, Random, Shapes, Size
+from heliograph.workloads.watch_graph import Edges, Ints, Random, Size
+from heliograph.workloads.watch_shapes import KINDS, Shapes
 
-KINDS = ("chain", "star", "graph")
-_SPREAD = 2  # a query has as many edges as the average, give or take so many
+# What `any` shape is: chains, stars and arbitrary graphs in equal parts. For concrete edges it is all the same whether
+# they form a cycle; for patterns it is not, and half of the arbitrary graphs have one.
+_ANY_EDGES = ("chain", "star", "graph")
+_ANY_PATTERN = ("chain", "chain", "star", "star", "graph", "cyclic")
+SHAPES = ("any", *KINDS)
 
 
-def draw_parts(rng: Random, shapes: Shapes, count: int, average: int) -> list[Ints]:
-    """Chains, stars and arbitrary graphs in equal parts, with so many edges on average."""
-    spread = min(_SPREAD, average - 1)
-    lengths = rng.integers(average - spread, average + spread + 1, count)
-    kinds = rng.integers(0, len(KINDS), count)
+class Cut(NamedTuple):
+    """How queries are cut out of a graph: in which shapes, equiprobably, with how many edges on average, give or take
+    how many."""
+
+    shapes: tuple[str, ...]
+    average: int
+    spread: int
+
+    @classmethod
+    def of(cls, shape: str, variables: bool, average: int, spread: int) -> Cut:
+        any_shape = _ANY_PATTERN if variables else _ANY_EDGES
+        return cls(any_shape if shape == "any" else (shape,), average, min(spread, average - 1))
+
+    @property
+    def lengths(self) -> range:
+        return range(self.average - self.spread, self.average + self.spread + 1)
+
+
+def draw_parts(rng: Random, shapes: Shapes, count: int, cut: Cut) -> list[Ints]:
+    """Rows of edges, one for each query."""
+    lengths = rng.integers(cut.lengths.start, cut.lengths.stop, count)
+    kinds = rng.integers(0, len(cut.shapes), count)
     rows: list[Ints] = [np.empty(0, np.int64)] * count
-    for kind, name in enumerate(KINDS):
-        for length in range(average - spread, average + spread + 1):
+    for kind, name in enumerate(cut.shapes):
+        for length in cut.lengths:
             wanted = np.flatnonzero((kinds == kind) & (lengths == length)).tolist()
             for place, part in zip(wanted, shapes.draw(name, len(wanted), length), strict=True):
                 rows[place] = part
@@ -92,17 +113,36 @@ def structure_of(edges: Edges, row: Ints) -> Structure:
 
 
 class Filling(NamedTuple):
-    """What makes a query of a structure: a class for its first and its last slot, a vertex for one of them or none."""
+    """What makes a query of a structure: classes for its first and its last variable, a vertex for one of its slots or
+    none."""
 
     classes: list[int]
     vertex: int | None
     slot: int
 
 
-def pattern_text(structure: Structure, filling: Filling) -> str:
+class Form(NamedTuple):
+    """What a query asks: `ask`, `select` or `count`, the last with the least count that it waits for."""
+
+    name: str = "ask"
+    threshold: int = 1
+
+    def text(self, body: str) -> str:
+        if self.name == "count":
+            return f"SELECT (COUNT(*) AS ?n) {{ {body} }} HAVING (COUNT(*) >= {self.threshold})"
+        return f"{'ASK' if self.name == 'ask' else 'SELECT *'} {{ {body} }}"
+
+
+FORMS = ("ask", "select", "count")
+
+
+def pattern_text(structure: Structure, filling: Filling, form: Form) -> str:
+    """A class for a concrete vertex would only say whether the query can ever be true, so variables have them."""
     names = [f"?v{slot}" for slot in range(structure.slots)]
     if filling.vertex is not None:
         names[filling.slot % structure.slots] = f":v{filling.vertex}"
     body = [f"{names[source]} :p{label} {names[target]}" for source, label, target in structure.edges]
-    body += [f"{name} a :C{kind}" for name, kind in zip((names[0], names[-1]), filling.classes, strict=True)]
-    return f"ASK {{ {' . '.join(body)} }}"
+    variables = [name for name in names if name.startswith("?")]
+    typed = dict(zip((variables[0], variables[-1]), filling.classes)) if filling.classes else {}
+    body += [f"{name} a :C{kind}" for name, kind in typed.items()]
+    return form.text(" . ".join(body))
