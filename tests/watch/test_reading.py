@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from heliograph import UsageError, Watch
+from heliograph import Updates, UsageError, Watch
 from heliograph.tables.items import as_table
 from heliograph.tables.reads import Read
+from heliograph.terms import Position
 
 ANY = ("any", "SELECT * { ?s ?p ?o }")
 
@@ -183,3 +184,59 @@ def test_prefixes() -> None:
     made = Watch(mode="change", prefixes={"ex": "http://example.org/"})
     made.subscribe(("s", "ASK { ex:a ex:p 5 }"))
     assert seqs(made.publish([("+", "<http://example.org/a>", "ex:p", "05")])) == [("1", "+")]
+
+
+# --- batches of ids -----------------------------------------------------------------------------------------------
+
+MIXED = [GOOD, ("?", "a"), ("+", "a", "p", "c"), ("-", "a", "p", "b"), ("+", '"a"', "p", "b"), ("-", "c")]
+
+
+def test_an_encoded_batch_notifies_as_its_items_do() -> None:
+    direct, made = watch(), watch()
+    updates = made.encode(MIXED)
+    expected = direct.publish(MIXED)
+    found = made.publish(updates)
+    assert list(found) == list(expected)
+    assert (list(updates.rejected), list(found.rejected)) == (list(expected.rejected), [])
+    assert made.stats().rejected == direct.stats().rejected == 2
+    assert list(made.publish(updates)) == list(direct.publish(MIXED))
+    assert made.seq == direct.seq == 12
+
+
+def test_an_encoded_batch_is_no_update_yet() -> None:
+    made = watch()
+    made.encode(MIXED)
+    assert (made.seq, made.stats().publications) == (None, 0)
+
+
+def test_an_encoded_batch_keeps_its_seqs() -> None:
+    made = watch()
+    updates = made.encode(numbered(4, None, 9))
+    assert seqs(made.publish(updates)) == [("4", "+"), ("5", "+"), ("9", "+")]
+    assert codes(made.publish(updates)) == [("1", "HG-623"), ("3", "HG-623")]
+    assert made.seq == 10
+
+
+def test_a_window_needs_times_of_encoded_batches_too() -> None:
+    made = watch(window="1d")
+    assert codes(made.publish(made.encode([GOOD]))) == [("1", "HG-625")]
+
+
+def test_ids_are_published() -> None:
+    made = watch()
+    cells = pa.array(["a", "p", "b"])
+    a, p, b = made.vocabulary.intern_cells(cells, Position.OBJECT).ids.tolist()
+    assert seqs(made.publish(Updates.of(made.vocabulary, ([a, b], [p, p], [b, a])))) == [("1", "+"), ("2", "+")]
+    assert seqs(made.publish(Updates.of(made.vocabulary, ([a], [-1], [-1]), 3))) == [("3", "-"), ("3", "-")]
+
+
+def test_a_batch_of_another_engine_means_the_same() -> None:
+    made, other = watch(), watch()
+    other.encode([("+", "b", "c", "a")])
+    assert list(other.publish(made.encode(MIXED))) == list(made.publish(MIXED))
+
+
+def test_an_encoded_batch_may_be_loaded() -> None:
+    made = watch()
+    assert made.load_graph(made.encode(MIXED)).accepted == 4
+    assert seqs(made.publish([("-", "a", "p", "c"), ("-", "a", "p", "b")])) == []
