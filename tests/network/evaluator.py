@@ -14,7 +14,6 @@ from heliograph.kernels.network_layout import (
     ANY_NODE,
     C_CONSTANT,
     C_FIRST,
-    C_GROUP,
     C_NEXT,
     COUNT,
     FLAT,
@@ -34,7 +33,6 @@ from heliograph.kernels.network_layout import (
     M_KIND,
     M_NODE,
     M_REF,
-    MASK,
     N_FIRST,
     N_PARTS,
     P_KIND,
@@ -44,9 +42,8 @@ from heliograph.kernels.network_layout import (
     PART_HEARS,
     PART_TEST,
     SAME,
-    Network,
 )
-from heliograph.network.groups import NO_BIT
+from heliograph.network import NO_BIT, Network
 from heliograph.network.tables import pair_key, pair_slot
 
 Triple = tuple[int, int, int]
@@ -56,7 +53,7 @@ class Evaluator:
     """A network over a set of triples of term ids; `passes` tells whether a term passes a test."""
 
     def __init__(self, network: Network, triples: Iterable[Triple], passes: Callable[[int, int], bool]) -> None:
-        self.network = network
+        self.network, self.used = network.arrays, network.groups.rows.used
         self.triples = set(triples)
         self.terms = sorted({term for triple in self.triples for term in triple})
         self.passes = passes
@@ -162,10 +159,7 @@ class Evaluator:
 
     def groups(self) -> set[int]:
         """Groups that have constants, and so components."""
-        rows = self.network.groups
-        return {
-            group for group in set(self.network.constants[:, C_GROUP].tolist()) if rows[group, G_FIRST_CONSTANT] >= 0
-        }
+        return {group for group in range(self.used) if self.network.groups[group, G_FIRST_CONSTANT] >= 0}
 
     def _settled(self, group: int, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
         heard, counts = self._heard(group, path), self.network.groups[group, G_KIND] == COUNT
@@ -220,6 +214,3 @@ def find_pair(table: object, first: int, second: int) -> int:
             return int(rows[slot][1])
         slot = (slot + 1) & mask
     return -1
-
-
-__all__ = ["MASK", "Evaluator", "find_pair"]

@@ -9,7 +9,7 @@ from heliograph.baselines.solve import Plan, world
 from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
 from heliograph.syntax.query import Query
 from heliograph.terms import Term
-from tests.network.worlds import KINDS, World, queries, triples
+from tests.network.worlds import World, queries, triples
 
 Triples = set[tuple[Term, Term, Term]]
 
@@ -46,7 +46,3 @@ def test_rows_are_the_solutions_of_the_query(graph: Triples, query: Query) -> No
     group = small.network.group(row)
     assert (set() if group < 0 else small.evaluator().rows(group)) == expected
     assert wanted.remaining == ()
-
-
-def test_kinds_are_tried() -> None:
-    assert KINDS == (Q_TRUTH, Q_COUNT)

@@ -9,7 +9,7 @@ from heliograph.baselines.solve import Graph, Plan, world
 from heliograph.index.domains import place_of
 from heliograph.kernels.evolution_layout import EDGE_COLUMNS, LINK, PRESENT
 from heliograph.kernels.evolution_layout import Graph as Arrays
-from heliograph.kernels.network_layout import L_ITEM, L_NEXT, Q_COUNT, Q_FACTORS, Q_KIND, Q_MISSING, Q_ROWS, Q_TRUTH
+from heliograph.kernels.network_layout import L_ITEM, L_NEXT, Q_FACTORS, Q_KIND, Q_TRUTH
 from heliograph.network import Network
 from heliograph.syntax.query import Compare, Expression, Form, Query, TriplePattern
 from heliograph.terms import RDF_TYPE, XSD, Term, Variable, iri, literal
@@ -63,7 +63,7 @@ class World:
         return self.network.subscribe(number, self.network.compile(query, kind))
 
     def evaluator(self) -> Evaluator:
-        return Evaluator(self.network.arrays, self.triples, self.passes)  # type: ignore[arg-type]
+        return Evaluator(self.network, self.triples, self.passes)  # type: ignore[arg-type]
 
     def passes(self, test: int, term: int) -> bool:
         """By intervals; in doubt by what they came from."""
@@ -134,7 +134,3 @@ def queries(draw: st.DrawFn, free_predicates: bool = False, most: int = 5) -> Qu
         operator = draw(st.sampled_from(["<", ">=", "=", "!="]))
         filters.append(Compare(operator, draw(st.sampled_from(names)), draw(st.sampled_from(NUMBERS))))
     return Query(Form.ASK, tuple(found), tuple(filters))
-
-
-KINDS = (Q_TRUTH, Q_COUNT)
-__all__ = ["KINDS", "Q_MISSING", "Q_ROWS", "World", "patterns", "queries", "triples"]

@@ -90,10 +90,10 @@ class Groups:
         self._sites, self._messages, self._nodes = sites, messages, nodes
         self._numbers: dict[Core, int] = {}
         self._groups: dict[int, _Group] = {}
-        self._members: dict[_Member, int] = {}
-        self._component: dict[int, _Member] = {}
-        self._driver_site: dict[int, int] = {}  # by constant row
-        self._previous: dict[int, int] = {}  # of components; of constants by ~row
+        self._numbered: dict[_Member, int] = {}
+        self._members: list[_Member] = []  # by component, dead ones included
+        self._previous = Rows(0)  # by component: the one before it in its chain
+        self._placed = Rows(2)  # by constant: the one before it in its chain, and its site
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -101,7 +101,7 @@ class Groups:
     @property
     def alive(self) -> int:
         """How many components there are."""
-        return len(self._component)
+        return len(self._numbered)
 
     # --- finding ------------------------------------------------------------------------------------------------
 
@@ -111,11 +111,15 @@ class Groups:
         if group is None:
             group = self._add_group(core)
         member = _Member(self._constant(group, constant), tags)
-        component = self._members.get(member)
+        component = self._numbered.get(member)
         return self._add_component(group, member) if component is None else component
 
     def group_of(self, component: int) -> int:
-        return int(self.constants.array[self._component[component].constant, C_GROUP])
+        return int(self.constants.array[self._members[component].constant, C_GROUP])
+
+    def constant_of(self, component: int) -> int:
+        """The row of the constant that a component stands under."""
+        return self._members[component].constant
 
     def core(self, group: int) -> Core:
         return self._groups[group].core
@@ -123,7 +127,7 @@ class Groups:
     def parts_of(self, component: int) -> Iterator[Part]:
         """What a component asks."""
         core = self.core(self.group_of(component))
-        for (_, kind, ref), tag in zip(core.parts, self._component[component].tags, strict=True):
+        for (_, kind, ref), tag in zip(core.parts, self._members[component].tags, strict=True):
             yield Part(kind, ref, tag)
 
     # --- coming -------------------------------------------------------------------------------------------------
@@ -171,13 +175,13 @@ class Groups:
         row = self.constants.append((group, constant, NONE, following))
         self.rows.array[group, G_FIRST_CONSTANT] = row
         self.rows.array[group, G_CONSTANTS] += 1
-        self._previous[~row] = NONE
         if following >= 0:
-            self._previous[~following] = row
+            self._placed.array[following, 0] = row
+        site = NONE
         if constant >= 0:
             self.constant_slots.put(group, constant, row)
-            key = self.core(group).driver[1]
-            self._driver_site[row] = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, key ^ 1)
+            site = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, self.core(group).driver[1] ^ 1)
+        self._placed.append((NONE, site))
         return row
 
     def _add_component(self, group: int, member: _Member) -> int:
@@ -186,10 +190,11 @@ class Groups:
         component = self.components.append((following, bits, NONE, 1))
         self.values.append(0)
         self.constants.array[member.constant, C_FIRST] = component
-        self._previous[component] = NONE
+        self._previous.append(NONE)
         if following >= 0:
-            self._previous[following] = component
-        self._members[member], self._component[component] = component, member
+            self._previous.array[following] = component
+        self._numbered[member] = component
+        self._members.append(member)
         self.fresh[component] = None
         for part in self.parts_of(component):
             self._nodes.use(part)
@@ -200,8 +205,8 @@ class Groups:
     def leave(self, component: int) -> None:
         """Nobody waits for a component any more."""
         group, parts = self.group_of(component), list(self.parts_of(component))
-        member = self._component.pop(component)
-        del self._members[member]
+        member = self._members[component]
+        del self._numbered[member]
         self._unchain_component(component, member.constant)
         self.fresh.pop(component, None)
         self.dead += 1
@@ -213,25 +218,26 @@ class Groups:
             self._nodes.disuse(part)
 
     def _unchain_component(self, component: int, constant: int) -> None:
-        before, following = self._previous.pop(component), int(self.components.array[component, K_NEXT])
+        before, following = int(self._previous.array[component]), int(self.components.array[component, K_NEXT])
         if before >= 0:
             self.components.array[before, K_NEXT] = following
         else:
             self.constants.array[constant, C_FIRST] = following
         if following >= 0:
-            self._previous[following] = before
+            self._previous.array[following] = before
 
     def _remove_constant(self, group: int, row: int) -> None:
-        before, following = self._previous.pop(~row), int(self.constants.array[row, C_NEXT])
+        before, site = (int(each) for each in self._placed.array[row])
+        following = int(self.constants.array[row, C_NEXT])
         if before >= 0:
             self.constants.array[before, C_NEXT] = following
         else:
             self.rows.array[group, G_FIRST_CONSTANT] = following
         if following >= 0:
-            self._previous[~following] = before
+            self._placed.array[following, 0] = before
         self.rows.array[group, G_CONSTANTS] -= 1
-        if row in self._driver_site:
-            self._sites.remove(self._driver_site.pop(row))
+        if site >= 0:
+            self._sites.remove(site)
             self.constant_slots.remove(group, int(self.constants.array[row, C_CONSTANT]))
 
     def _remove_group(self, group: int) -> None:

@@ -77,13 +77,14 @@ class Messages:
         self.dead: list[int] = []
         self._sites = sites
         self._numbers: dict[MessageKey, int] = {}
-        self._keys: dict[int, MessageKey] = {}
-        self._site: dict[int, int] = {}
-        self._uses: dict[int, dict[int, int]] = {}
+        self._keys: list[MessageKey | None] = []  # None is dead
+        self._site: list[int] = []
+        self._uses: dict[tuple[int, int], int] = {}  # by message and tag
+        self._tags: list[int] = []  # by message: how many tags are in use
         self._open: dict[tuple[int, int], _Open] = {}  # by key and twin
         self._among: dict[tuple[int, int, int], tuple[int, int]] = {}  # by key, twin and constant: message and tag
         self._constants: dict[tuple[int, int], tuple[int, int, int]] = {}  # the other way
-        self._previous: dict[int, int] = {}  # of users
+        self._previous = Rows(0)  # by user
         self._sets = 0
 
     # --- finding ------------------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ class Messages:
 
     def _anchor(self, key: int, constant: int, twin: int) -> tuple[int, int]:
         message, tag = self._open.get((key, twin), _Open(NONE, TAGS))
-        if tag == TAGS or message not in self._keys:
+        if tag == TAGS or self._keys[message] is None:
             self._sets += 1
             message, tag = self.find(MessageKey(MASK, key, AMONG_NODE, self._sets, twin), bits=0), 0
         self.anchors.put(int(self.rows.array[message, M_REF]), constant, tag)
@@ -137,27 +138,28 @@ class Messages:
         message = self.rows.append((edge_key, node, ref, level, kind, following, NONE, 1))
         if node >= 0:
             self.nodes.array[node, N_MESSAGES] = message
-        self._numbers[key], self._keys[message] = message, key
-        self._site[message] = self._sites.add((SITE_MESSAGE, message, NONE), level, ANYWHERE, edge_key)
-        self._uses[message] = {}
+        self._numbers[key] = message
+        self._keys.append(key)
+        self._tags.append(0)
+        self._site.append(self._sites.add((SITE_MESSAGE, message, NONE), level, ANYWHERE, edge_key))
         self.refresh(message, bits)
         return message
 
     def use(self, message: int, tag: int) -> bool:
         """One more relies on a tag; True if it is the first."""
-        uses = self._uses[message]
-        uses[tag] = uses.get(tag, 0) + 1
-        return uses[tag] == 1
+        uses = self._uses[message, tag] = self._uses.get((message, tag), 0) + 1
+        self._tags[message] += uses == 1
+        return uses == 1
 
     def disuse(self, message: int, tag: int) -> bool:
         """One less relies on a tag; True if it was the last. A message without tags in use goes."""
-        uses = self._uses[message]
-        uses[tag] -= 1
-        if uses[tag]:
+        self._uses[message, tag] -= 1
+        if self._uses[message, tag]:
             return False
-        del uses[tag]
+        del self._uses[message, tag]
         self._withdraw(message, tag)
-        if not uses:
+        self._tags[message] -= 1
+        if not self._tags[message]:
             self._remove(message)
         return True
 
@@ -169,8 +171,10 @@ class Messages:
             self.anchors.remove(int(self.rows.array[message, M_REF]), among[2])
 
     def _remove(self, message: int) -> None:
-        del self._numbers[self._keys.pop(message)], self._uses[message]
-        self._sites.remove(self._site.pop(message))
+        key, self._keys[message] = self._keys[message], None
+        if key is not None:
+            del self._numbers[key]
+        self._sites.remove(self._site[message])
         node = self.node(message)
         if node >= 0:
             self._unchain(message, node)
@@ -199,24 +203,20 @@ class Messages:
         following = int(self.rows.array[message, M_USERS])
         user = self.users.append((kind, ref, part, following))
         self.rows.array[message, M_USERS] = user
-        self._previous[user] = NONE
+        self._previous.append(NONE)
         if following >= 0:
-            self._previous[following] = user
+            self._previous.array[following] = user
         return user
 
     def ignore(self, message: int, user: int) -> None:
         """It does no longer."""
-        before, following = self._previous.pop(user), int(self.users.array[user, U_NEXT])
+        before, following = int(self._previous.array[user]), int(self.users.array[user, U_NEXT])
         if before >= 0:
             self.users.array[before, U_NEXT] = following
         else:
             self.rows.array[message, M_USERS] = following
         if following >= 0:
-            self._previous[following] = before
+            self._previous.array[following] = before
 
     def __len__(self) -> int:
-        return len(self._keys)
-
-    def key_of(self, message: int) -> MessageKey:
-        """What a live message is found by."""
-        return self._keys[message]
+        return len(self._numbers)

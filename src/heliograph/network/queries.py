@@ -78,15 +78,37 @@ class Queries:
 
     def add(self, number: int, kind: int, edges: Sequence[tuple[int, int, int]], components: Sequence[int]) -> int:
         """One query that waits for edges and for components; its row."""
-        columns = np.array(edges, np.int32).reshape(-1, 3)
-        row = self.add_many(np.array([number], np.int64), kind, columns, np.zeros(len(columns), np.int64))
-        self._spans.array[row, _COMPONENTS] = len(components)
-        self._post(row, components)
-        self._list(row, components)
+        row, waited = self.rows.used, self._enter(edges)
+        present = [int(self._graph.arrays.edges[edge, LINK]) & PRESENT for edge in waited]
+        missing = len(waited) - sum(present)
         if kind == Q_TRUTH:
-            held = [component for component in components if self._groups.values.array[component]]
-            self.rows.array[row, Q_MISSING] += len(components) - len(held)
+            missing += sum(1 for component in components if not self._groups.values.array[component])
+        self._spans.append((self.links.used, len(waited), len(components)))
+        for edge in waited:
+            self._wait_for(edge, row)
+        self._post(row, components)
+        first = self._list(components)
+        self.rows.append((missing, kind, 0, 0, first, 0))
+        self.limits.append((0,) * LIMIT_COLUMNS)
+        self.numbers.append(number)
+        self.alive += 1
         return row
+
+    def _enter(self, edges: Sequence[tuple[int, int, int]]) -> list[int]:
+        """The numbers of edges, which differ."""
+        if not edges:
+            return []
+        numbers: list[int] = self._graph.enter_edges(*np.array(edges, np.int32).T).tolist()
+        return numbers
+
+    def _wait_for(self, edge: int, row: int) -> None:
+        known = self._graph.arrays.edges[edge]
+        following = (int(known[LINK]) >> 1) - 1
+        link = self.links.append((row, following))
+        self._previous.append(~edge)
+        if following >= 0:
+            self._previous.array[following] = link
+        known[LINK] = int(known[LINK]) & PRESENT | (link + 1) << 1
 
     def add_many(self, numbers: Ints, kind: int, edges: Ints, owner: Ints) -> int:
         """Queries that wait for edges alone; the row of the first. `owner` says by place whose edge a row of `edges`
@@ -146,12 +168,13 @@ class Queries:
             if following >= 0:
                 self._previous.array[following] = link
 
-    def _list(self, row: int, components: Sequence[int]) -> None:
+    def _list(self, components: Sequence[int]) -> int:
+        """The components of a query, as a chain; its first link."""
         first = self.links.used
         for place, component in enumerate(components, 1):
             self.links.append((component, first + place if place < len(components) else NONE))
             self._previous.append(NONE)
-        self.rows.array[row, Q_FACTORS] = first if components else NONE
+        return first if components else NONE
 
     # --- going --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 The heads of chains stand in a table by open addressing whose slots hold 1 + the number of a head. The hash of
 (vertex, key) is that of the pair (vertex + 1, key + 4), for both may be negative.
-A chain runs from the highest level to the lowest; joins stand before all messages.
+A chain runs from the highest level to the lowest; joins stand before all messages. Under a vertex there are joins only.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from heliograph.network.tables import Array, Rows, pair_key, pair_slot
 ANYWHERE = -1  # in place of a vertex
 ANY_KEY, OUT_KEY, IN_KEY = -1, -2, -3  # of edges whose predicate is a variable: no end known, the subject, the object
 JOIN_LEVEL = MOST_LEVELS  # of joins from an edge
+_PLACED = (S_PREVIOUS, S_NEXT, S_LEVEL, S_HEAD)
 
 
 class Sites:
@@ -39,23 +40,36 @@ class Sites:
         self.slots: Array = np.zeros(16, np.int32)
         self.exchanged = False
         self.dead = 0
+        self._firsts: dict[int, dict[int, int]] = {}  # by head of no vertex and by level: the first site
 
     def add(self, what: tuple[int, int, int], level: int, vertex: int, key: int) -> int:
         """Another site (kind, ref, place) in its place of the chain under (vertex, key)."""
         head = self._head(vertex, key)
-        before, after = NONE, int(self.heads.array[head, H_FIRST])
-        while after >= 0 and self.rows.array[after, S_LEVEL] > level:
-            before, after = after, int(self.rows.array[after, S_NEXT])
-        site = self.rows.append((*what, after, before, level, head))
+        firsts = self._firsts.setdefault(head, {}) if vertex == ANYWHERE else {}
+        after = self._behind(head, level, firsts)
+        before = int(self.rows.array[after, S_PREVIOUS] if after >= 0 else self.heads.array[head, H_LAST])
+        site = firsts[level] = self.rows.append((*what, after, before, level, head))
         self._join(head, before, site)
         self._join(head, site, after)
         return site
 
     def remove(self, site: int) -> None:
         """Takes a site out of its chain."""
-        row = self.rows.array[site]
-        self._join(int(row[S_HEAD]), int(row[S_PREVIOUS]), int(row[S_NEXT]))
+        before, after, level, head = (int(self.rows.array[site, each]) for each in _PLACED)
+        self._join(head, before, after)
         self.dead += 1
+        firsts = self._firsts.get(head, {})
+        if firsts.get(level) == site:
+            del firsts[level]
+            if after >= 0 and self.rows.array[after, S_LEVEL] == level:
+                firsts[level] = after
+
+    def _behind(self, head: int, level: int, firsts: dict[int, int]) -> int:
+        """The site that one of this level comes before: the first that is no higher."""
+        if not firsts:
+            return int(self.heads.array[head, H_FIRST])
+        lower = [each for each in firsts if each <= level]
+        return firsts[max(lower)] if lower else NONE
 
     def find(self, vertex: int, key: int) -> int:
         """The head of (vertex, key), or -1."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from heliograph.evolution.derived import Relation
 from heliograph.kernels import network_layout as layout
-from heliograph.kernels.network_layout import COUNT, MASK, NONE, Q_COUNT, Q_MISSING, Q_ROWS
+from heliograph.kernels.network_layout import COUNT, G_EDGES, G_PARTS, G_SLOTS, MASK, NONE, Q_COUNT, Q_MISSING, Q_ROWS
 from heliograph.network.compiling import Compiled, compiled
 from heliograph.network.groups import Groups
 from heliograph.network.judging import Tests
@@ -118,6 +118,12 @@ class Network:
     def dead_messages(self) -> list[int]:
         """Messages whose states nobody needs."""
         return self.messages.dead
+
+    @property
+    def widest(self) -> int:
+        """As many slots, parts or core edges as a group may have."""
+        rows = self.groups.rows.array[: self.groups.rows.used]
+        return int(rows[:, [G_SLOTS, G_PARTS, G_EDGES]].max(initial=0))
 
     @property
     def garbage(self) -> int:
