@@ -7,7 +7,9 @@ whatever was added and removed before. An index is built when first asked for, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Protocol
 
+from heliograph.taxonomy import Document
 from heliograph.terms import Term
 
 Triple = tuple[Term, Term, Term]
@@ -15,6 +17,14 @@ Mask = tuple[bool, bool, bool]
 Index = dict[tuple[Term, ...], dict[Triple, None]]  # a dict of None is a set that keeps its order
 
 _NOTHING: dict[Triple, None] = {}
+
+
+class Readable(Document, Protocol):
+    """What a solver needs of a graph, whatever holds it."""
+
+    def __iter__(self) -> Iterator[Triple]: ...
+
+    def __len__(self) -> int: ...
 
 
 class Graph:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from heliograph.baselines.graph import Graph, Triple
+from heliograph.baselines.graph import Graph, Readable, Triple
 from heliograph.baselines.steps import RangeStep, Solution, Step, ValuesStep, World, pattern_step
 from heliograph.semantics.expressions import Condition, Metrics
 from heliograph.syntax.query import Query
@@ -131,13 +131,13 @@ class Plan:
         return next(self.solutions(world), None) is not None
 
 
-def world(graph: Graph, taxonomy: Taxonomy | None = None) -> World:
+def world(graph: Readable, taxonomy: Taxonomy | None = None) -> World:
     return World(graph, Classes(graph, taxonomy or _NO_TAXONOMY))
 
 
 def solutions(
     query: Query,
-    graph: Graph,
+    graph: Readable,
     taxonomy: Taxonomy | None = None,
     *,
     metrics: Metrics | None = None,
@@ -147,7 +147,7 @@ def solutions(
     return Plan.of(query).solutions(world(graph, taxonomy), metrics=metrics, vertices=vertices)
 
 
-def matches(query: Query, graph: Graph, taxonomy: Taxonomy | None = None) -> bool:
+def matches(query: Query, graph: Readable, taxonomy: Taxonomy | None = None) -> bool:
     """Whether a filter query is true of a graph."""
     return Plan.of(query).matches(world(graph, taxonomy))
 

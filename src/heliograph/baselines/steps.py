@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from heliograph.baselines.graph import Graph, Triple
+from heliograph.baselines.graph import Readable, Triple
 from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern, TriplePattern, Values
 from heliograph.taxonomy import Classes
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable, is_container_member
@@ -29,7 +29,7 @@ class Step(Protocol):
 class World:
     """What a publication can be asked: its triples, and its classes joined with the taxonomy."""
 
-    graph: Graph
+    graph: Readable
     classes: Classes
 
 

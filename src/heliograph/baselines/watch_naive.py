@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from heliograph.baselines.graph import Graph, Triple
+from heliograph.baselines.graph import Readable, Triple
 from heliograph.baselines.solve import Plan, Solution, world
 from heliograph.syntax.query import ClassPattern, Node, Pattern, Query
 from heliograph.taxonomy import Taxonomy
@@ -49,7 +49,7 @@ class Concerns:
 class Reevaluation:
     """Answers queries over the graph as it is now."""
 
-    def __init__(self, graph: Graph, taxonomy: Taxonomy | None = None) -> None:
+    def __init__(self, graph: Readable, taxonomy: Taxonomy | None = None) -> None:
         self.graph = graph
         self.taxonomy = taxonomy
 

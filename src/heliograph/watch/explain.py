@@ -1,10 +1,14 @@
-"""Why a query holds, or how close it is: which edge is missing, and which update would complete it."""
+"""Why a query holds, or how close it is: which edge is missing, and which update would complete it.
+
+Graphs and numbers of matches may be large, so every search is bounded; where one was cut, the explanation says so.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from heliograph.baselines.watch_naive import Reevaluation
 from heliograph.model import Explanation
@@ -12,9 +16,22 @@ from heliograph.syntax.query import ClassPattern, ClassRelation, Pattern, Query
 from heliograph.syntax.spelling import spell_expression, spell_node, spell_pattern
 from heliograph.terms import spell
 from heliograph.watch.board import Watched
+from heliograph.watch.bounded import Bounded
 from heliograph.watch.evidence import evidence
-from heliograph.watch.modes import Match, Ranked, Solution, current, order
+from heliograph.watch.modes import Key, Match, Ranked, Solution, current, order
 from heliograph.watch.nearest import Near, nearest, unmet
+
+_STEPS = 300_000  # of a search: a second or two
+_LISTED = 10_000  # matches that are counted one by one
+_MOST_FOUND = ", the most that were found in time"
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A mode that knows how many solutions there are for each binding of the GROUP BY variables."""
+
+    @property
+    def counts(self) -> Mapping[Key, int]: ...
 
 
 def explain(watched: Watched, answers: Reevaluation, publication_id: str | None) -> Explanation:
@@ -29,23 +46,40 @@ def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
         return _explain_rank(id, watched.mode)
     if query.having is not None:
         return _explain_count(watched, answers)
-    found = list(answers.answer(query))
+    bounded = Bounded(answers, _STEPS)
+    found = bounded.some(query, _LISTED + 1)
     if found:
-        return _explain_match(id, query, found)
-    failing = unmet(query, answers)
-    return _explain_condition(id, failing) if failing else _explain_missing(id, nearest(query, answers), query)
+        return _explain_match(id, query, found, bounded.cut)
+    return _explain_none(watched, answers, bounded.cut)
 
 
-def _explain_match(id: str, query: Query, found: Sequence[Solution]) -> Explanation:
+def _explain_match(id: str, query: Query, found: Sequence[Solution], cut: bool) -> Explanation:
     least = min(found, key=order)
-    matches = "1 match" if len(found) == 1 else f"{len(found)} matches, of which this is the first"
     held = tuple(spell_pattern(pattern, least) for pattern in query.patterns)
     shown = evidence(query, Match(None, None, least), witness=True)
-    return Explanation("watch", id, None, True, f"{id} holds: {matches}", evidence=shown, held=held)
+    return Explanation("watch", id, None, True, f"{id} holds: {_matches(found, cut)}", evidence=shown, held=held)
+
+
+def _matches(found: Sequence[Solution], cut: bool) -> str:
+    if cut or len(found) > _LISTED:
+        some = f"at least {min(len(found), _LISTED)} match"
+        return some if len(found) == 1 else f"{some}es, of which this is one"
+    return "1 match" if len(found) == 1 else f"{len(found)} matches, of which this is the first"
+
+
+def _explain_none(watched: Watched, answers: Reevaluation, cut: bool) -> Explanation:
+    """No match was found; where the search was cut, edges that are judged apart may still show one."""
+    id, query = watched.subscription.id, watched.subscription.query
+    near = unmet(query, answers) or nearest(query, answers)
+    if cut and not near.missing and not near.waiting:
+        return _explain_match(id, query, [near.solution], cut)
+    if cut and watched.mode.standing:
+        return Explanation("watch", id, None, True, f"{id} holds: at least 1 match, which was not found again in time")
+    return _explain_missing(id, near, query) if near.missing else _explain_condition(id, near)
 
 
 def _explain_condition(id: str, near: Near) -> Explanation:
-    failed = " and ".join(f"FILTER ({spell_expression(each)})" for each in near.waiting)
+    failed = " and ".join(f"FILTER ({spell_expression(each)})" for each in near.waiting) or "VALUES"
     all_hold = f"all {_edges(len(near.held))} hold together" if near.held else "there is no edge to hold"
     summary = f"{id} is silent: {all_hold}, but not {failed}{_where(near)}"
     return Explanation("watch", id, None, False, summary, failed=failed, held=_held(near))
@@ -53,7 +87,7 @@ def _explain_condition(id: str, near: Near) -> Explanation:
 
 def _explain_missing(id: str, near: Near, query: Query) -> Explanation:
     missing = [spell_pattern(pattern, near.solution) for pattern in near.missing]
-    hold = f"{len(near.held)} of {_edges(len(query.patterns))} hold together"
+    hold = f"{len(near.held)} of {_edges(len(query.patterns))} hold together" + (_MOST_FOUND if near.cut else "")
     updates = ", ".join(_update(pattern, near.solution) for pattern in near.missing)
     limits = " and ".join(spell_expression(each) for each in near.waiting)
     completing = f"this would complete it: {updates}" + (f", where {limits}" if limits else "")
@@ -69,26 +103,36 @@ def _explain_count(watched: Watched, answers: Reevaluation) -> Explanation:
     if standing:
         shown = evidence(query, standing[0], witness=False)
         return Explanation("watch", id, None, True, f"{id} holds: {_counted(standing[0])}, and {condition}", shown)
-    nearest_group = _largest(query, answers)
-    summary = f"{id} is silent: {_counted(nearest_group)}, and {condition} does not hold"
+    most, cut = _largest(watched, answers)
+    summary = f"{id} is silent: {_counted(most, cut)}, and {condition} does not hold"
     return Explanation("watch", id, None, False, summary, failed=condition)
 
 
-def _largest(query: Query, answers: Reevaluation) -> Match:
-    """The group with the largest count, the first in order among equals; a count of 0 where there is no group."""
-    groups = Counter(
-        tuple((variable, solution[variable]) for variable in query.group_by if variable in solution)
-        for solution in answers.answer(query)
-    )
-    if not groups:
-        return Match(None, 0)
-    count = max(groups.values())
-    return Match(min((dict(group) for group, size in groups.items() if size == count), key=order), count)
+def _largest(watched: Watched, answers: Reevaluation) -> tuple[Match, bool]:
+    """The group with the largest count, the first in order among equals, and whether it may have more; a count of 0
+    where there is no group."""
+    query, mode = watched.subscription.query, watched.mode
+    bounded = Bounded(answers, _STEPS)
+    counts: Mapping[Key, int]
+    if isinstance(mode, Counting):
+        counts = mode.counts
+    else:
+        found = bounded.some(query, _STEPS)
+        counts = Counter(tuple(solution.get(variable) for variable in query.group_by) for solution in found)
+    if not counts:
+        return Match(None, 0), bounded.cut
+    count = max(counts.values())
+    groups = [_bindings(query, key) for key, size in counts.items() if size == count]
+    return Match(min(groups, key=order), count), bounded.cut
 
 
-def _counted(match: Match) -> str:
+def _bindings(query: Query, key: Key) -> Solution:
+    return {variable: term for variable, term in zip(query.group_by, key, strict=True) if term is not None}
+
+
+def _counted(match: Match, cut: bool = False) -> str:
     group = ", ".join(f"{variable} = {spell(term)}" for variable, term in (match.bindings or {}).items())
-    return f"COUNT(*) is {match.value}" + (f" for {group}" if group else "")
+    return f"COUNT(*) is {'at least ' if cut else ''}{match.value}" + (f" for {group}" if group else "")
 
 
 def _explain_rank(id: str, mode: Ranked) -> Explanation:
