@@ -5,7 +5,8 @@ work on columns or on rows and tell the same story.
 
 Who makes them: `reading.as_encoded(items, intake)` of anything that `publish` takes, where the intake names vocabulary,
 prefixes, sequence and whether a window needs times; `background.background(items, vocabulary, prefixes)` of what
-`load_graph` takes. Both give an `Encoding(encoded, rejected)`.
+`load_graph` takes. Both give an `Encoding(encoded, rejected)`. What was read and not yet published is an
+`interned.Updates`, the same columns with seqs still to be given out.
 """
 
 from __future__ import annotations
