@@ -21,11 +21,12 @@ from heliograph.kernels import lexicon_layout as layout
 from heliograph.kernels.lexicon_layout import Others, Strings
 from heliograph.publications import Ids
 from heliograph.terms import Term, TermKind, iri, parse_cell, plain_name, spell
-from heliograph.vocabulary.hashtable import PRIME
+from heliograph.vocabulary.hashtable import PRIME, hash_text
 from heliograph.vocabulary.typed import TEXTS
 
 _SPARE = 8  # bytes behind the texts, which kernels read and write a word at a time
 _SMALL = 1024  # rows of the first arrays
+_SOME = 30  # texts from which the kernel is faster: calling it costs as much as finding so many in Python
 
 
 class State(NamedTuple):
@@ -170,18 +171,15 @@ class Lexicon:
 
     def find(self, terms: Sequence[Term]) -> list[int]:
         """The id of each term, or -1; terms of the lexicon under this one are not looked for."""
-        from heliograph.kernels import lexicon as kernels
-
-        out = np.empty(len(terms), np.int32)
-        kernels.find(self._state.rows, strings([spell(term) for term in terms]), out)
-        ids: list[int] = np.where(out < 0, out, out + self.first).tolist()
-        return ids
+        rows, texts = self._state.rows, [spell(term) for term in terms]
+        found = find_texts(rows, texts) if len(texts) >= _SOME else [find_text(rows, text) for text in texts]
+        return [number if number < 0 else number + self.first for number in found]
 
     def term(self, id: int) -> Term:
         """The term of an id, read from its spelling."""
         rows, number = self._state.rows, id - self.first
-        text = rows.data[rows.offsets[number] : rows.offsets[number + 1]].tobytes().decode()
-        if rows.kinds[number] != layout.IRI:
+        text = _text_at(rows, number).decode()
+        if rows.kinds.item(number) != layout.IRI:
             return parse_cell(text)
         return iri(text[1:-1]) if text[0] == "<" and text[-1] == ">" else plain_name(text)
 
@@ -198,6 +196,34 @@ class Lexicon:
         """The spellings of all rows, from the first id on, as an Arrow array; nothing is copied."""
         rows = self._state.rows
         return arrow_strings(rows.size, rows.offsets, rows.data)
+
+
+def find_texts(rows: layout.Lexicon, texts: Sequence[str]) -> list[int]:
+    """The number of each text, or -1."""
+    from heliograph.kernels import lexicon as kernels
+
+    out = np.empty(len(texts), np.int32)
+    kernels.find(rows, strings(texts), out)
+    numbers: list[int] = out.tolist()
+    return numbers
+
+
+def find_text(rows: layout.Lexicon, text: str) -> int:
+    """`find_texts` for one, in plain Python: the two must agree in every bit."""
+    wanted = text.encode()
+    hashed = hash_text(layout.HEAD, wanted, int(rows.key)) >> 29
+    size = len(rows.slots)
+    place = hashed * size >> 32
+    while slot := rows.slots.item(place):
+        number = (slot & 0xFFFFFFFF) - 1
+        if slot >> 32 == hashed and number < rows.size and _text_at(rows, number) == wanted:
+            return number
+        place = (place + 1) % size
+    return -1
+
+
+def _text_at(rows: layout.Lexicon, number: int) -> bytes:
+    return rows.data[rows.offsets.item(number) : rows.offsets.item(number + 1)].tobytes()
 
 
 def _grown(array: Any, used: int, wanted: int) -> Any:

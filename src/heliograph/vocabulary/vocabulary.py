@@ -34,7 +34,7 @@ from heliograph.publications import Ids
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
 from heliograph.vocabulary import bulk, flat
-from heliograph.vocabulary.lexicon import Lexicon, entries
+from heliograph.vocabulary.lexicon import Lexicon, State, entries
 from heliograph.vocabulary.memo import Column, Memo
 from heliograph.vocabulary.typed import (
     TEXTS,
@@ -146,14 +146,18 @@ class Vocabulary:
 
     def intern_many(self, terms: Sequence[Term]) -> list[int]:
         """The id of each term, new ones where it was not known."""
+        seen = self._entered()
         found = self.find_many(terms)
         if -1 in found:
             _check_texts([term for term, id in zip(terms, found, strict=True) if id < 0])
             with self._lock:
-                if self._lexicon is not None:  # another writer may have been first
+                if self._entered() is not seen:  # another writer was first
                     found = self.find_many(terms)
                 self._append(terms, found)
         return found
+
+    def _entered(self) -> State | None:
+        return None if self._lexicon is None else self._lexicon.state
 
     def _append(self, terms: Sequence[Term], found: list[int]) -> None:
         """Gives ids to the terms that have none. A hash of a term costs as much as the rest, so there is only one.
