@@ -11,6 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import SubscriptionError, UsageError, Watch
+from heliograph.baselines.graph import Graph
+from heliograph.baselines.watch_naive import Reevaluation
+from heliograph.syntax.sparql import parse_sparql
+from heliograph.terms import parse_cell, plain_name
+from heliograph.watch.bounded import Bounded
+from heliograph.watch.modes import Counted
 from tests.watch.naive import Step
 from tests.watch.streams import bodies, row, steps
 
@@ -118,6 +124,33 @@ def test_large_patterns_are_approached_edge_by_edge() -> None:
     assert found.summary.endswith("+ v3 p v4, + v20 p v21")
 
 
+def test_edges_that_nothing_ties_together_are_judged_apart() -> None:
+    """Of each pair of edges one holds: 40 edges, but no more than two at a time are tried together."""
+    pairs = [f":a{n} :p ?x{n} . ?x{n} :q :b{n}" for n in range(20)]
+    found = watching(f"ASK {{ {' . '.join(pairs)} }}", *(f"+ a{n} p c{n}" for n in range(20))).explain("s")
+    assert "20 of 40 edges hold together; missing: c0 q b0, c1 q b1" in found.summary
+
+
+def test_conditions_and_values_tie_edges_together() -> None:
+    query, held = "ASK { :a :p ?x . :b :p ?y %s }", ("+ a p c", "+ b p c")
+    found = watching(query % ". ?x :q ?z FILTER(?x != ?y)", *held).explain("s")
+    assert "1 of 3 edges hold together" in found.summary
+    found = watching(query % "VALUES (?x ?y) { (:c :d) (:d :c) }", *held).explain("s")
+    assert "1 of 2 edges hold together" in found.summary
+
+
+def test_a_long_chain_is_approached_edge_by_edge() -> None:
+    edges = [f"?x{n} :p ?x{n + 1}" for n in range(14)]
+    found = watching(f"ASK {{ {' . '.join(edges)} }}", *(f"+ v{n} p v{n + 1}" for n in range(9))).explain("s")
+    assert "13 of 14 edges hold together, the most that were found in time" in found.summary
+    assert found.summary.endswith("+ v9 p v0")
+
+
+def test_no_edges_and_no_values() -> None:
+    found = watching("ASK { VALUES ?x { } }").explain("s")
+    assert (found.matched, found.failed) == (False, "VALUES")
+
+
 def test_states() -> None:
     watch = watching("ASK { :a :p :b }", "+ a p b", "- a")
     assert watch.explain("s", 2).publication_id == "2"
@@ -146,3 +179,80 @@ def test_the_updates_named_complete_a_silent_query(body: str, stream: list[Step]
         grounded = [re.sub(r"\?(\w+)", r"new_\1", text) for text in named]
         watch.publish([tuple(text.split(" ", 3)) for text in grounded])
     assert watch.explain("s").matched
+
+
+# --- much of everything -----------------------------------------------------------------------------------------
+
+STAR = [f"+ v{n} p h" for n in range(30)] + [f"+ h q w{n}" for n in range(30)]
+
+
+def test_matches_are_not_all_listed() -> None:
+    """Ten million matches, of 6,400 edges."""
+    watch = Watch("change")
+    watch.subscribe(("s", "SELECT * { ?x :p :h . :h :q ?y }"))
+    watch.load_graph([(f"v{n}", "p", "h") for n in range(3200)] + [("h", "q", f"w{n}") for n in range(3200)])
+    watch.publish(("+", "a", "b", "c"))
+    found = watch.explain("s")
+    assert found.summary == "s holds: at least 10000 matches, of which this is one"
+    assert len(found.held) == 2
+
+
+def test_a_search_that_is_cut_tells_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.watch.explain._STEPS", 100)
+    found = watching("SELECT * { ?x :p ?h . ?h :q ?y }", *STAR).explain("s")
+    assert found.matched
+    assert re.search(r"at least \d\d matches, of which this is one", found.summary)
+    monkeypatch.setattr("heliograph.watch.explain._STEPS", 8)
+    found = watching("ASK { :v1 :p :h . :h :q ?y }", *STAR).explain("s")
+    assert found.summary == "s holds: at least 1 match"
+
+
+def test_a_match_that_only_shows_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heliograph.watch.explain._STEPS", 5)
+    found = watching("ASK { ?x :p ?h . ?g :q ?y }", *STAR).explain("s")
+    assert (found.matched, found.summary) == (True, "s holds: at least 1 match")
+    assert found.held == ("v0 p h", "h q w0")
+
+
+def test_a_match_that_is_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("explain", "nearest"):
+        monkeypatch.setattr(f"heliograph.watch.{module}._STEPS", 3)
+    found = watching("ASK { ?x :p ?h . ?g :q ?y }", *STAR).explain("s")
+    assert found.matched
+    assert "not found again in time" in found.summary
+
+
+def test_a_silent_query_that_is_sought_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No triangle is there, but after 700 steps nobody can tell."""
+    for module in ("explain", "nearest"):
+        monkeypatch.setattr(f"heliograph.watch.{module}._STEPS", 700)
+    monkeypatch.setattr("heliograph.watch.nearest._TRIAL", 200)
+    watch = Watch()
+    watch.subscribe(("s", "ASK { ?x :p ?y . ?y :p ?z . ?z :p ?x }"))
+    watch.load_graph([(f"u{m}", "p", f"v{n}") for m in range(20) for n in range(20)])
+    watch.load_graph([(f"v{n}", "p", "w") for n in range(20)])
+    found = watch.explain("s")
+    assert "2 of 3 edges hold together, the most that were found in time" in found.summary
+
+
+def test_counts_that_are_cut_or_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "SELECT ?x (COUNT(*) AS ?n) { ?x :p :h . :h :q ?y } GROUP BY ?x HAVING (COUNT(*) > 30)"
+    assert "COUNT(*) is 30 for ?x = v0" in watching(query, *STAR).explain("s").summary
+    monkeypatch.setattr("heliograph.watch.explain._STEPS", 50)
+    watch = watching(query, *STAR)
+    assert "COUNT(*) is at least" in watch.explain("s").summary
+    monkeypatch.setattr(Counted, "counts", {(plain_name("v7"),): 29, (plain_name("v8"),): 30}, raising=False)
+    assert "COUNT(*) is 30 for ?x = v8" in watch.explain("s").summary
+
+
+@settings(deadline=None, max_examples=80)
+@given(bodies(), st.lists(steps(), max_size=12), st.integers(0, 60))
+def test_within_a_budget_answers_are_right(body: str, stream: list[Step], budget: int) -> None:
+    query = parse_sparql(f"ASK {{ {body} }}", verb="watch")
+    added = [map(parse_cell, step.triple) for step in stream if step.op == "+"]
+    answers = Reevaluation(Graph((subject, predicate, object) for subject, predicate, object in added))
+    bounded = Bounded(answers, budget)
+    found, everything = bounded.some(query, 1000), list(answers.answer(query))
+    assert found == everything[: len(found)]
+    assert bounded.cut or len(found) == len(everything)
+    assert 0 <= bounded.steps <= budget

@@ -95,10 +95,12 @@ def _largest(query: Query, answers: Bounded) -> Found | None:
 def _grown(query: Query, answers: Bounded) -> Found:
     """The part that is reached by adding edges in their order, and a solution of it."""
     part: tuple[Pattern, ...] = ()
+    solution: Solution = {}
     for pattern in query.patterns:
-        if answers.some(_trial(query, (*part, pattern)), 1, _TRIAL):
-            part = (*part, pattern)
-    return part, _least(_trial(query, part), answers) or {}
+        found = answers.some(_trial(query, (*part, pattern)), 1, _TRIAL)
+        if found:
+            part, solution = (*part, pattern), found[0]
+    return part, _least(_trial(query, part), answers) or solution
 
 
 def _trial(query: Query, part: tuple[Pattern, ...]) -> Query:
