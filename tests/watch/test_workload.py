@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import UsageError, Watch
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.baselines.watch_algorithm import Algorithm
+from heliograph.baselines.watch_bf import BruteForce
+from heliograph.baselines.watch_trie import Trie
+from heliograph.syntax.sparql import compile_sparql, parse_sparql
+from heliograph.terms import RDF_TYPE, Term, plain_name
 from heliograph.workloads.watch import generate_watch
 
 SMALL = {"vertices": 120, "updates": 400, "queries": 60}
@@ -99,6 +105,87 @@ def test_queries_with_variables() -> None:
     assert len(watch.publish(made["updates"].slice(0, 100)).rejected) == 0
 
 
+def slots(text: str) -> list[tuple[str, str]]:
+    """The edges of a pattern, without its class triples."""
+    return re.findall(r"(\S+) :p\d+ (\S+)", text)
+
+
+def has_cycle(text: str) -> bool:
+    """Of three or more vertices, whatever the directions."""
+    graph = nx.Graph(slots(text))
+    return not nx.is_forest(graph)
+
+
+def test_structures_of_every_shape_occur() -> None:
+    made = generate_watch(3, **DENSE, queries=300, concrete=0.0)
+    texts = {re.sub(r":C\d+", ":C", text): text for text in queries(made)}.values()
+    assert 150 < len(texts) <= 200
+    stars = [text for text in texts if len({source for source, _ in slots(text)}) == 1]
+    chains = [text for text in texts if all(a[1] == b[0] for a, b in pairwise(slots(text)))]
+    assert min(len(stars), len(chains)) > 30
+    assert 10 < sum(map(has_cycle, texts)) < 60
+
+
+DENSE = {"vertices": 200, "updates": 1500, "variables": True, "degree_cap": 0}
+
+
+@pytest.mark.parametrize("deletions", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("shape", "vertices", "cyclic"), [("chain", {6}, False), ("star", {6}, False), ("cyclic", {4, 5}, True)]
+)
+def test_one_structure_of_a_kind(shape: str, vertices: set[int], cyclic: bool, deletions: float) -> None:
+    made = generate_watch(
+        1, **DENSE, queries=1, shape=shape, spread=0, concrete=0.0, deletions=deletions, form="count", threshold=3
+    )
+    (text,) = queries(made)
+    assert len({end for edge in slots(text) for end in edge}) in vertices
+    assert (len(slots(text)), has_cycle(text)) == (5, cyclic)
+    assert text.startswith("SELECT (COUNT(*) AS ?n)")
+    assert text.endswith("HAVING (COUNT(*) >= 3)")
+    assert ("-" in made["updates"]["op"].to_pylist()) == (deletions > 0)
+
+
+def test_mode_and_classes() -> None:
+    made = generate_watch(1, **DENSE, queries=20, form="select", mode="change", classes=0)
+    assert made["graph"].num_rows == 0
+    assert all(text.startswith("SELECT * {") and " a " not in text for text in queries(made))
+    watch = Watch()
+    assert watch.subscribe(made["subscriptions"]).accepted == 20
+    assert {json.loads(str(each))["mode"] for each in made["subscriptions"]["options"].to_pylist()} == {"change"}
+
+
+def test_classes_stand_at_variables() -> None:
+    made = generate_watch(1, **DENSE, queries=200, concrete=1.0)
+    assert all(re.search(r"\?v\d+ a :C\d+", text) and not re.search(r" :v\d+ a ", text) for text in queries(made))
+    single = generate_watch(1, **DENSE, queries=50, concrete=1.0, edges=1)
+    assert all(text.count(" a :C") == 1 for text in queries(single))
+
+
+@pytest.mark.parametrize("structure_seed", range(3))
+def test_the_trie_and_brute_force_agree_on_patterns(structure_seed: int) -> None:
+    made = generate_watch(
+        structure_seed, vertices=40, updates=90, queries=20, variables=True, degree_cap=12, classes=2, deletions=0.2
+    )
+    algorithms: list[Algorithm] = [Trie(), BruteForce()]
+    for row in made["subscriptions"].to_pylist():
+        for each in algorithms:
+            each.subscribe(row["subscription_id"], parse_sparql(row["query"], verb="watch"))
+    for each in algorithms:
+        for row in made["graph"].to_pylist():
+            each.update("+", terms(row))
+    found = 0
+    for row in made["updates"].to_pylist():
+        first, second = (each.update(row["op"], terms(row)) for each in algorithms)
+        assert [sorted(part) for part in first] == [sorted(part) for part in second]
+        found += len(first.rose)
+    assert found > 0
+
+
+def terms(row: dict[str, Any]) -> tuple[Term, Term, Term]:
+    property = RDF_TYPE if row["property"] == "a" else plain_name(row["property"])
+    return plain_name(row["subject"]), property, plain_name(row["object"])
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -109,6 +196,10 @@ def test_queries_with_variables() -> None:
         {"deletions": 0.5, "duplicates": 0.3},
         {"vertices": 3, "updates": 7},
         {"vertices": 10, "updates": 40, "variables": True, "degree_cap": 2},
+        {"shape": "round"},
+        {"form": "count"},
+        {"mode": "change"},
+        {"variables": True, "mode": "often"},
     ],
 )
 def test_what_cannot_be_made(options: dict[str, Any]) -> None:
@@ -126,6 +217,8 @@ def test_what_cannot_be_made(options: dict[str, Any]) -> None:
         {"queries": 0},
         {"queries": 0, "variables": True, "degree_cap": 0},
         {"edges": 1},
+        {"shape": "cyclic", "matching": 1.0},
+        {"shape": "cyclic", "edges": 2, "spread": 0},
     ],
 )
 def test_small_ones(options: dict[str, Any]) -> None:
