@@ -12,7 +12,7 @@
 What kernels rely on beyond the layout:
 
 - Places: S_PLACE is the number of a core edge within its group; T_EDGE, T_OTHER and U_PART are rows. Every group has
-  its starts. LINK of an edge is PRESENT and 2 * (1 + its first link).
+  its starts, but for a listed one those from slots are empty. LINK of an edge is PRESENT and 2 * (1 + its first link).
 - A group or node hears each message once: where it asks the same thing at two slots, or twice in a count, the second
   message is a twin of the first with states of its own.
 - Every message on a node is kept for all tags in `ones`. A tag that was given up is never given again in that node or

@@ -31,6 +31,7 @@ from heliograph.kernels.network_layout import (
     K_NEXT,
     NONE,
     PART_HEARS,
+    ROWS,
     SITE_CORE,
     SITE_DRIVER,
     START_COLUMNS,
@@ -155,7 +156,8 @@ class Groups:
 
     def _add_starts(self, core: Core, first_edge: int) -> int:
         first_start = self.starts.used
-        for order in orders_of(core.edges, core.slots, {slot for slot, _, _ in core.parts}):
+        choosy = {slot for slot, _, _ in core.parts}
+        for order in orders_of(core.edges, core.slots, choosy, core.kind == ROWS):
             first = self.steps.used
             self.steps.extend(
                 [(first_edge + edge, known, first + other if other >= 0 else NONE) for edge, known, other in order]

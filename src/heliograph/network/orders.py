@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from heliograph.kernels.network_layout import NONE
@@ -40,9 +41,12 @@ class _Choice(NamedTuple):
     edge: int
 
 
-def orders_of(edges: Sequence[Edge], slots: int, choosy: Collection[int]) -> tuple[tuple[Step, ...], ...]:
-    """Orders from each of the slots, from each edge and from nothing; `choosy` slots hear or are tested."""
-    return _orders(tuple(_abstract(edge) for edge in edges), slots, frozenset(choosy))
+def orders_of(edges: Sequence[Edge], slots: int, choosy: Collection[int], listed: bool) -> tuple[tuple[Step, ...], ...]:
+    """Orders from each of the slots, from each edge and from nothing; `choosy` slots hear or are tested.
+
+    No join of a listed pattern starts from a slot, for nothing is heard there: those orders are empty.
+    """
+    return _orders(tuple(_abstract(edge) for edge in edges), slots, frozenset(choosy), listed)
 
 
 def _abstract(edge: Edge) -> Edge:
@@ -50,47 +54,58 @@ def _abstract(edge: Edge) -> Edge:
 
 
 @lru_cache(maxsize=4096)
-def _orders(edges: tuple[Edge, ...], slots: int, choosy: frozenset[int]) -> tuple[tuple[Step, ...], ...]:
-    every = range(len(edges))
-    from_slots = [_order(edges, every, {slot}, choosy) for slot in range(slots)]
-    from_edges = [
-        _order(edges, [each for each in every if each != edge], set(_slots_of(edges[edge])), choosy) for edge in every
-    ]
-    return (*from_slots, *from_edges, _order(edges, every, set(), choosy))
+def _orders(edges: tuple[Edge, ...], slots: int, choosy: frozenset[int], listed: bool) -> tuple[tuple[Step, ...], ...]:
+    join = _Join(edges, choosy)
+    from_slots = [() if listed else join.order({slot}) for slot in range(slots)]
+    from_edges = [join.order(set(_slots_of(edge)), place) for place, edge in enumerate(edges)]
+    return (*from_slots, *from_edges, join.order(set()))
 
 
-def _order(edges: Sequence[Edge], todo: Collection[int], known: set[int], choosy: Collection[int]) -> tuple[Step, ...]:
-    left, steps, bound = list(todo), [], set(known)
-    while left:
-        edge = min(_choice(edges, each, bound, choosy) for each in left).edge
-        left.remove(edge)
-        steps.append((edge, frozenset(bound)))
-        bound.update(_slots_of(edges[edge]))
-    return tuple(
-        Step(edge, _known(edges[edge], before), _other(edges, steps, place))
-        for place, (edge, before) in enumerate(steps)
-    )
+class _Join:
+    """The edges of a core, and by slot those that touch it."""
 
+    def __init__(self, edges: Sequence[Edge], choosy: Collection[int]) -> None:
+        self._edges, self._choosy = edges, choosy
+        self._touching: dict[int, list[int]] = {}
+        for place, edge in enumerate(edges):
+            for slot in _slots_of(edge):
+                self._touching.setdefault(slot, []).append(place)
 
-def _choice(edges: Sequence[Edge], edge: int, bound: Collection[int], choosy: Collection[int]) -> _Choice:
-    known = _known(edges[edge], bound)
-    fresh = [slot for slot in _slots_of(edges[edge]) if slot not in bound]
-    apart = len(fresh) == len(_slots_of(edges[edge])) and known != _ALL
-    plain = not any(slot in choosy for slot in fresh)
-    return _Choice(known != _ALL, apart, known not in (*_WALKED, _ALL), plain, 3 - known.bit_count(), edge)
+    def order(self, bound: set[int], done: int = NONE) -> tuple[Step, ...]:
+        """All edges but the one that is done, from slots that are bound. What a choice is worth changes only when a slot
+        of its edge is bound: it is entered again then."""
+        left = set(range(len(self._edges))) - {done}
+        heap = sorted(self._choice(edge, bound) for edge in left)
+        steps: list[tuple[int, int, list[int]]] = []
+        while left:
+            edge = heappop(heap).edge
+            if edge not in left:
+                continue
+            left.remove(edge)
+            fresh = [slot for slot in _slots_of(self._edges[edge]) if slot not in bound]
+            steps.append((edge, _known(self._edges[edge], bound), self._others(edge, fresh, bound) if left else []))
+            bound.update(fresh)
+            for other in {other for slot in fresh for other in self._touching[slot]} & left:
+                heappush(heap, self._choice(other, bound))
+        places = {edge: place for place, (edge, _, _) in enumerate(steps)}
+        return tuple(
+            Step(edge, known, min((places[each] for each in others if places.get(each, NONE) > place), default=NONE))
+            for place, (edge, known, others) in enumerate(steps)
+        )
 
+    def _choice(self, edge: int, bound: Collection[int]) -> _Choice:
+        nodes = self._edges[edge]
+        known, slots = _known(nodes, bound), _slots_of(nodes)
+        fresh = [slot for slot in slots if slot not in bound]
+        apart = len(fresh) == len(slots) and known != _ALL
+        plain = not any(slot in self._choosy for slot in fresh)
+        return _Choice(known != _ALL, apart, known not in (*_WALKED, _ALL), plain, 3 - known.bit_count(), edge)
 
-def _other(edges: Sequence[Edge], steps: Sequence[tuple[int, frozenset[int]]], place: int) -> int:
-    """A later step that knows all but the slot which this one binds."""
-    edge, bound = steps[place]
-    if _known(edges[edge], bound) not in _WALKED:
-        return NONE
-    for later in range(place + 1, len(steps)):
-        another = edges[steps[later][0]]
-        fresh = [slot for slot in _slots_of(another) if slot not in bound]
-        if _known(another, bound) in _WALKED and set(fresh) <= set(_slots_of(edges[edge])):
-            return later
-    return NONE
+    def _others(self, edge: int, fresh: list[int], bound: Collection[int]) -> list[int]:
+        """Edges that could bind the same slot, where a run is walked through."""
+        if _known(self._edges[edge], bound) not in _WALKED:
+            return []
+        return [other for other in self._touching[fresh[0]] if _known(self._edges[other], bound) in _WALKED]
 
 
 def _known(edge: Edge, bound: Collection[int]) -> int:
