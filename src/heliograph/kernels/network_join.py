@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_access import edge_at, find_edge, find_run, is_present, neighbour, run_length
 from heliograph.kernels.evolution_layout import (
     EDGES,
     IN,
     KEY,
-    NEXT_RUN,
     OBJECT,
     OUT,
     PREDICATE,
@@ -48,188 +46,209 @@ from heliograph.kernels.network_layout import (
     T_OTHER,
 )
 from heliograph.kernels.network_solutions import Start, settle
-from heliograph.kernels.network_types import World
 from heliograph.kernels.network_values import part_mask
+from heliograph.kernels.network_world import (
+    core_edges,
+    counters,
+    cursors,
+    edge_at,
+    edges,
+    find_edge,
+    find_run,
+    first_run,
+    groups,
+    is_present,
+    masks,
+    neighbour,
+    next_run,
+    parts,
+    path,
+    run_length,
+    runs,
+    starts,
+    steps,
+)
 
 _0 = np.uint64(0)
 
 
 @kernel(inline=True)
-def _term(path: Any, node: Any) -> Any:
+def _term(terms: Any, node: Any) -> Any:
     """The term that a core edge's node stands for, once it is known."""
-    return node if node >= 0 else path[~node]
+    return node if node >= 0 else terms[~node]
 
 
 # --- slots ------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def _hears(world: World, start: Start, slot: Any) -> Any:
+def _hears(world: Any, start: Start, slot: Any) -> Any:
     """Whether every part of a slot hears something at its vertex; what they hear is kept."""
-    network, group, scratch = world.network, start.group, world.scratch
-    first, vertex = network.groups[group, G_FIRST_PART], scratch.path[slot]
-    for part in range(first, first + network.groups[group, G_PARTS]):
-        if network.parts[part, P_SLOT] != slot:
+    group = start.group
+    first, vertex = np.int64(groups(world)[group, G_FIRST_PART]), np.int64(path(world)[slot])
+    for part in range(first, first + groups(world)[group, G_PARTS]):
+        if parts(world)[part, P_SLOT] != slot:
             continue
-        mask = start.value if part == start.part else part_mask(network, world.states, part, vertex)
+        mask = start.value if part == start.part else part_mask(world, part, vertex)
         if mask == _0:
             return False
-        scratch.masks[part - first] = mask
+        masks(world)[part - first] = mask
     return True
 
 
 @kernel()
-def _bind(world: World, start: Start, node: Any, known: Any, term: Any) -> Any:
+def _bind(world: Any, start: Start, node: Any, known: Any, term: Any) -> Any:
     """Gives a node of an edge its term, unless it is known: then it must be that."""
     if known:
-        return _term(world.scratch.path, node) == term
-    world.scratch.path[~node] = term
-    return _hears(world, start, ~node)
+        return _term(path(world), node) == term
+    path(world)[~node] = term
+    return _hears(world, start, np.int64(~node))
 
 
 @kernel()
-def _unify(world: World, start: Start, edge: Any, known: Any, triple: Any) -> Any:
+def _unify(world: Any, start: Start, edge: Any, known: Any, triple: Any) -> Any:
     """Binds what is unknown of a core edge to a triple; a variable that stands in it twice must agree."""
-    network, path = world.network, world.scratch.path
-    nodes = network.edges[edge]
-    if not _bind(world, start, nodes[E_SUBJECT], known & 1, triple[0]):
+    nodes = core_edges(world)[edge]
+    if not _bind(world, start, nodes[E_SUBJECT], known & 1 != 0, triple[0]):
         return False
     again = not known & 1 and nodes[E_PREDICATE] == nodes[E_SUBJECT]
-    if not _bind(world, start, nodes[E_PREDICATE], known & 2 or again, triple[1]):
+    if not _bind(world, start, nodes[E_PREDICATE], known & 2 != 0 or again, triple[1]):
         return False
     again = not known & 1 and nodes[E_OBJECT] == nodes[E_SUBJECT]
     again = again or (not known & 2 and nodes[E_OBJECT] == nodes[E_PREDICATE])
     if again:
-        return path[~nodes[E_OBJECT]] == triple[2]
-    return _bind(world, start, nodes[E_OBJECT], known & 4, triple[2])
+        return path(world)[~nodes[E_OBJECT]] == triple[2]
+    return _bind(world, start, nodes[E_OBJECT], known & 4 != 0, triple[2])
 
 
 # --- steps ------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
-def _is_hidden(world: World, start: Start, edge: Any, number: Any) -> Any:
+def _is_hidden(world: Any, start: Start, edge: Any, number: Any) -> Any:
     """Whether a core edge must not be this edge of the graph: it is the changed one, and met at an earlier place."""
-    return number == start.edge and edge - world.network.groups[start.group, G_FIRST_EDGE] < start.place
+    return number == start.edge and edge - groups(world)[start.group, G_FIRST_EDGE] < start.place
 
 
 @kernel()
-def _run_of(world: World, edge: Any, known: Any) -> Any:
+def _run_of(world: Any, edge: Any, known: Any) -> Any:
     """The run that a step walks through, where one end and the predicate are known; else -1."""
-    nodes, path = world.network.edges[edge], world.scratch.path
-    key = 2 * np.int64(_term(path, nodes[E_PREDICATE]))
+    nodes, terms = core_edges(world)[edge], path(world)
+    key = 2 * np.int64(_term(terms, nodes[E_PREDICATE]))
     if known & 1:
-        return find_run(world.graph, _term(path, nodes[E_SUBJECT]), key + OUT)
-    return find_run(world.graph, _term(path, nodes[E_OBJECT]), key + IN)
+        return find_run(world, np.int64(_term(terms, nodes[E_SUBJECT])), key + OUT)
+    return find_run(world, np.int64(_term(terms, nodes[E_OBJECT])), key + IN)
 
 
 @kernel()
-def _found(world: World, start: Start, edge: Any) -> Any:
+def _found(world: Any, start: Start, edge: Any) -> Any:
     """Whether a core edge, all of it known, is there."""
-    nodes, path = world.network.edges[edge], world.scratch.path
-    s, p, o = (_term(path, nodes[E_SUBJECT]), _term(path, nodes[E_PREDICATE]), _term(path, nodes[E_OBJECT]))
-    number = find_edge(world.graph, s, p, o)
-    return number >= 0 and is_present(world.graph, number) and not _is_hidden(world, start, edge, number)
+    nodes, terms = core_edges(world)[edge], path(world)
+    s, p, o = (_term(terms, nodes[E_SUBJECT]), _term(terms, nodes[E_PREDICATE]), _term(terms, nodes[E_OBJECT]))
+    number = find_edge(world, s, p, o)
+    return number >= 0 and is_present(world, number) and not _is_hidden(world, start, edge, number)
 
 
 @kernel()
-def _open(world: World, step: Any, depth: Any) -> None:
+def _open(world: Any, step: Any, depth: Any) -> None:
     """Begins a step."""
-    network, cursor = world.network, world.scratch.cursors[depth]
-    edge, known, other = network.steps[step, T_EDGE], network.steps[step, T_KNOWN], network.steps[step, T_OTHER]
+    cursor = cursors(world)[depth]
+    edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
+    other = steps(world)[step, T_OTHER]
     cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
     if known == 3 or known == 6:
         run = _run_of(world, edge, known)
         if other >= 0 and run >= 0:
-            another = network.steps[other, T_EDGE]
+            another = np.int64(steps(world)[other, T_EDGE])
             # What the other step knows is all but the slot that this one binds.
-            slot = network.edges[edge, E_OBJECT] if known == 3 else network.edges[edge, E_SUBJECT]
-            its = 6 if network.edges[another, E_SUBJECT] == slot else 3
+            slot = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
+            its = np.int64(6 if core_edges(world)[another, E_SUBJECT] == slot else 3)
             candidate = _run_of(world, another, its)
-            if run_length(world.graph, candidate) < run_length(world.graph, run):
+            if run_length(world, candidate) < run_length(world, run):
                 run = candidate
                 cursor[CURSOR_OTHER] = another
         cursor[CURSOR_RUN] = run
     elif known == 1 or known == 5:
-        cursor[CURSOR_RUN] = world.graph.first[_term(world.scratch.path, network.edges[edge, E_SUBJECT])] - 1
+        cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_SUBJECT]))
     elif known == 4:
-        cursor[CURSOR_RUN] = world.graph.first[_term(world.scratch.path, network.edges[edge, E_OBJECT])] - 1
+        cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_OBJECT]))
 
 
 @kernel()
-def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_in_run(world: Any, start: Start, step: Any, depth: Any) -> Any:
     """The next neighbour of a step's run that fits."""
-    network, graph, cursor = world.network, world.graph, world.scratch.cursors[depth]
-    edge, known = network.steps[step, T_EDGE], network.steps[step, T_KNOWN]
+    cursor = cursors(world)[depth]
+    edge, known = np.int64(steps(world)[step, T_EDGE]), steps(world)[step, T_KNOWN]
     run, walked = cursor[CURSOR_RUN], edge if cursor[CURSOR_OTHER] < 0 else cursor[CURSOR_OTHER]
-    node = network.edges[edge, E_OBJECT] if known == 3 else network.edges[edge, E_SUBJECT]
-    while cursor[CURSOR_PLACE] < run_length(graph, run):
+    node = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
+    while cursor[CURSOR_PLACE] < run_length(world, run):
         place = cursor[CURSOR_PLACE]
         cursor[CURSOR_PLACE] += 1
-        if start.edge >= 0 and _is_hidden(world, start, walked, edge_at(graph, run, place)):
+        if start.edge >= 0 and _is_hidden(world, start, walked, edge_at(world, run, place)):
             continue
-        world.scratch.path[~node] = neighbour(graph, run, place)
+        path(world)[~node] = neighbour(world, run, place)
         if walked != edge and not _found(world, start, edge):
             continue
-        if _hears(world, start, ~node):
+        if _hears(world, start, np.int64(~node)):
             return True
     return False
 
 
 @kernel()
-def _fits(world: World, start: Start, step: Any, number: Any) -> Any:
+def _fits(world: Any, start: Start, step: Any, number: Any) -> Any:
     """Whether an edge of the graph fits a step; its unknown parts are bound on the way."""
-    network, edge = world.network, world.network.steps[step, T_EDGE]
+    edge = np.int64(steps(world)[step, T_EDGE])
     if _is_hidden(world, start, edge, number):
         return False
-    row = world.graph.edges[number]
-    return _unify(world, start, edge, network.steps[step, T_KNOWN], (row[SUBJECT], row[PREDICATE], row[OBJECT]))
+    row = edges(world)[number]
+    known = np.int64(steps(world)[step, T_KNOWN])
+    return _unify(world, start, edge, known, (row[SUBJECT], row[PREDICATE], row[OBJECT]))
 
 
 @kernel(inline=True)
-def _is_virtual(world: World, predicate: Any) -> Any:
-    first = world.graph.counters[VIRTUAL]
+def _is_virtual(world: Any, predicate: Any) -> Any:
+    first = counters(world)[VIRTUAL]
     return first <= predicate < first + VIRTUALS
 
 
 @kernel()
-def _next_of_vertex(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_vertex(world: Any, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of a vertex, whatever its property, that fits; virtual properties are nobody's variable."""
-    graph, cursor = world.graph, world.scratch.cursors[depth]
-    direction = OUT if world.network.steps[step, T_KNOWN] & 1 else IN
+    cursor = cursors(world)[depth]
+    direction = OUT if steps(world)[step, T_KNOWN] & 1 else IN
     while cursor[CURSOR_RUN] >= 0:
         run = cursor[CURSOR_RUN]
-        key = graph.runs[run, KEY]
+        key = runs(world)[run, KEY]
         wanted = key & 1 == direction and not _is_virtual(world, key >> 1)
-        while wanted and cursor[CURSOR_PLACE] < run_length(graph, run):
+        while wanted and cursor[CURSOR_PLACE] < run_length(world, run):
             place = cursor[CURSOR_PLACE]
             cursor[CURSOR_PLACE] += 1
-            if _fits(world, start, step, edge_at(graph, run, place)):
+            if _fits(world, start, step, edge_at(world, run, place)):
                 return True
-        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = graph.runs[run, NEXT_RUN] - 1, 0
+        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = next_run(world, run), 0
     return False
 
 
 @kernel()
-def _next_of_all(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next_of_all(world: Any, start: Start, step: Any, depth: Any) -> Any:
     """The next edge of the whole graph that fits."""
-    graph, cursor, known = world.graph, world.scratch.cursors[depth], world.network.steps[step, T_KNOWN]
-    while cursor[CURSOR_PLACE] < graph.counters[EDGES]:
+    cursor, known = cursors(world)[depth], steps(world)[step, T_KNOWN]
+    while cursor[CURSOR_PLACE] < counters(world)[EDGES]:
         number = cursor[CURSOR_PLACE]
         cursor[CURSOR_PLACE] += 1
-        visible = is_present(graph, number) and (known & 2 or not _is_virtual(world, graph.edges[number, PREDICATE]))
+        visible = is_present(world, number) and (known & 2 or not _is_virtual(world, edges(world)[number, PREDICATE]))
         if visible and _fits(world, start, step, number):
             return True
     return False
 
 
 @kernel()
-def _next(world: World, start: Start, step: Any, depth: Any) -> Any:
+def _next(world: Any, start: Start, step: Any, depth: Any) -> Any:
     """Takes the next way through a step, if there is another."""
-    known, cursor = world.network.steps[step, T_KNOWN], world.scratch.cursors[depth]
+    known, cursor = steps(world)[step, T_KNOWN], cursors(world)[depth]
     if known == 7:
         cursor[CURSOR_PLACE] += 1
-        return cursor[CURSOR_PLACE] == 1 and _found(world, start, world.network.steps[step, T_EDGE])
+        return cursor[CURSOR_PLACE] == 1 and _found(world, start, np.int64(steps(world)[step, T_EDGE]))
     if known == 3 or known == 6:
         return _next_in_run(world, start, step, depth)
     if known & 5:
@@ -241,14 +260,14 @@ def _next(world: World, start: Start, step: Any, depth: Any) -> Any:
 
 
 @kernel()
-def _join(world: World, start: Start, which: Any) -> Any:
+def _join(world: Any, start: Start, which: Any) -> Any:
     """Meets all solutions of the core by the steps of a start; False if there was no room to list them."""
-    row = world.network.groups[start.group, G_STARTS] + which
-    first, count = world.network.starts[row, B_STEPS], world.network.starts[row, B_COUNT]
+    row = groups(world)[start.group, G_STARTS] + which
+    first, count = np.int64(starts(world)[row, B_STEPS]), starts(world)[row, B_COUNT]
     if count == 0:
         return settle(world, start)
-    depth = 0
-    _open(world, first, 0)
+    depth = np.int64(0)
+    _open(world, first, np.int64(0))
     while depth >= 0:
         if not _next(world, start, first + depth, depth):
             depth -= 1
@@ -262,51 +281,50 @@ def _join(world: World, start: Start, which: Any) -> Any:
 
 
 @kernel()
-def join_from_slot(world: World, group: Any, slot: Any, vertex: Any, part: Any, value: Any, sign: Any) -> None:
+def join_from_slot(world: Any, group: Any, slot: Any, vertex: Any, part: Any, value: Any, sign: Any) -> None:
     """A part of a slot hears `value` anew, or no longer, at a vertex."""
     start = Start(np.int64(group), np.int64(part), value, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
-    world.scratch.path[slot] = vertex
+    path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
 
 
 @kernel()
-def join_from_driver(world: World, constant: Any, group: Any, slot: Any, vertex: Any, sign: Any) -> None:
+def join_from_driver(world: Any, constant: Any, group: Any, slot: Any, vertex: Any, sign: Any) -> None:
     """The edge from a slot's vertex to a driving constant came or went."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(constant), np.int64(sign))
-    world.scratch.path[slot] = vertex
+    path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
 
 
 @kernel()
-def join_from_vertex(world: World, group: Any, slot: Any, vertex: Any) -> None:
+def join_from_vertex(world: Any, group: Any, slot: Any, vertex: Any) -> None:
     """All that a slot's vertex takes part in."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(1))
-    world.scratch.path[slot] = vertex
+    path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
 
 
 @kernel()
-def join_from_edge(world: World, group: Any, place: Any, number: Any, sign: Any) -> Any:
+def join_from_edge(world: Any, group: Any, place: Any, number: Any, sign: Any) -> Any:
     """A changed edge of the graph stands for a core edge; False if there was no room to list what it completes."""
-    network = world.network
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign))
-    row, nodes = world.graph.edges[number], network.edges[network.groups[group, G_FIRST_EDGE] + place]
-    known = (1 if nodes[E_SUBJECT] >= 0 else 0) | (2 if nodes[E_PREDICATE] >= 0 else 0)
-    known |= 4 if nodes[E_OBJECT] >= 0 else 0
+    edge = np.int64(groups(world)[group, G_FIRST_EDGE]) + place
+    row, nodes = edges(world)[number], core_edges(world)[edge]
+    known = np.int64(1 if nodes[E_SUBJECT] >= 0 else 0) | np.int64(2 if nodes[E_PREDICATE] >= 0 else 0)
+    known |= np.int64(4 if nodes[E_OBJECT] >= 0 else 0)
     triple = (row[SUBJECT], row[PREDICATE], row[OBJECT])
     if not known & 2 and _is_virtual(world, row[PREDICATE]):
         return True
-    if not _unify(world, start, network.groups[group, G_FIRST_EDGE] + place, known, triple):
+    if not _unify(world, start, edge, known, triple):
         return True
-    return _join(world, start, network.groups[group, G_SLOTS] + place)
+    return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + place)
 
 
 @kernel()
-def join_from_nothing(world: World, group: Any, edges: Any, sign: Any) -> Any:
+def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
     """All solutions of a group's core; `edges` is the number of its core edges."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
-    return _join(world, start, world.network.groups[group, G_SLOTS] + edges)
-
+    return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + edges)

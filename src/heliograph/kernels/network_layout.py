@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.kernels.evolution_layout import Floats, Int8s, Int32s, Int64s
+from heliograph.kernels.evolution_layout import Floats, Graph, Int8s, Int32s, Int64s, Window
 
 Masks: TypeAlias = "npt.NDArray[np.uint64]"
 
@@ -164,7 +164,7 @@ CURSOR_COLUMNS = 3
 
 
 class Batch(NamedTuple):
-    """Updates, accepted and in order; see `watch.encoding`. Edges whose predicate is among `deriving` lead to others."""
+    """Updates, accepted and in order; see `watch.encoding`. From edges whose predicate is `deriving`, others follow."""
 
     seq: Int64s
     op: Int8s
@@ -176,7 +176,14 @@ class Batch(NamedTuple):
     deriving: Int32s
 
 
-# Where a run stands, in `Progress`: the update, its stage, the changes that it makes and the one that is under way,
+class Run(NamedTuple):
+    """Where a run stands, and the edges that an update removes."""
+
+    progress: Int64s  # see below
+    changes: Int32s
+
+
+# Where a run stands, in `progress`: the update, its stage, the changes that it makes and the one that is under way,
 # the stage of that, and where a chain of sites was left.
 P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = range(8)
 P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN = range(8, 12)  # the edge that was changed, for whoever derives others
@@ -184,3 +191,9 @@ PROGRESS = 12
 
 # Why a run returned; NEED_DERIVED: an edge was changed that others are derived from.
 DONE, NEED_GRAPH, NEED_STATES, NEED_WORK, NEED_REPORTS, NEED_CHANGES, NEED_ADJACENCY, NEED_DERIVED = range(8)
+
+
+# --- everything -------------------------------------------------------------------------------------------------
+
+# The order in which kernels find the arrays by their addresses: of each the address and the length.
+PARTS_OF_WORLD = (Graph, Window, Network, States, Work, Reports, Scratch, Batch, Run)

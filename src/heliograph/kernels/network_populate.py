@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import int32, int64, uint64
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_access import find_run, is_present, neighbour, run_length
 from heliograph.kernels.evolution_layout import EDGES, OBJECT, PREDICATE, SUBJECT
 from heliograph.kernels.network_join import join_from_driver, join_from_nothing, join_from_vertex
 from heliograph.kernels.network_layout import (
@@ -29,34 +29,48 @@ from heliograph.kernels.network_layout import (
     NEED_REPORTS,
     NEED_STATES,
     VALUES,
-    Network,
 )
-from heliograph.kernels.network_types import INT32S, INT64S, MASKS, WORLD, World
 from heliograph.kernels.network_values import heard, pair_slot, spoken, tell
-from numba import int64
+from heliograph.kernels.network_world import (
+    WORLD,
+    counters,
+    edges,
+    find_run,
+    groups,
+    is_present,
+    messages,
+    neighbour,
+    report_state,
+    run_length,
+    state_counts,
+    state_keys,
+    state_values,
+)
+from heliograph.kernels.types import array
 
+INT32S, INT64S, MASKS = (array(dtype, writable=True) for dtype in (int32, int64, uint64))
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @kernel()
-def _begin(network: Network, fresh: Any, slots: Any, key: Any) -> Any:
+def _begin(world: Any, fresh: Any, slots: Any, key: Any) -> Any:
     """Where the fresh messages of a key begin, or the end of them all."""
     mask = np.uint64(len(slots) - 1)
     slot = pair_slot(key + 1) & mask
     while slots[slot] != 0:
-        if network.messages[fresh[slots[slot] - 1], M_KEY] == key:
+        if messages(world)[fresh[slots[slot] - 1], M_KEY] == key:
             return np.int64(slots[slot] - 1)
         slot = (slot + _1) & mask
     return np.int64(len(fresh))
 
 
 @kernel()
-def _index(network: Network, fresh: Any, slots: Any) -> None:
+def _index(world: Any, fresh: Any, slots: Any) -> None:
     """Enters the first message of each key; `fresh` is in order of keys."""
     mask = np.uint64(len(slots) - 1)
     for place in range(len(fresh)):
-        key = np.int64(network.messages[fresh[place], M_KEY])
-        if place == 0 or network.messages[fresh[place - 1], M_KEY] != key:
+        key = np.int64(messages(world)[fresh[place], M_KEY])
+        if place == 0 or messages(world)[fresh[place - 1], M_KEY] != key:
             slot = pair_slot(key + 1) & mask
             while slots[slot] != 0:
                 slot = (slot + _1) & mask
@@ -64,39 +78,40 @@ def _index(network: Network, fresh: Any, slots: Any) -> None:
 
 
 @kernel()
-def _hear(world: World, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: Any) -> None:
+def _hear(world: Any, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: Any) -> None:
     """Every fresh message of one key takes in what an edge carries."""
-    network, states, place = world.network, world.states, begin
-    while place < len(fresh) and network.messages[fresh[place], M_KEY] == network.messages[fresh[begin], M_KEY]:
-        message = fresh[place]
-        value = spoken(network, states, message, hearer, speaker)
-        if network.messages[message, M_KIND] == COUNT:
+    place = begin
+    while place < len(fresh) and messages(world)[fresh[place], M_KEY] == messages(world)[fresh[begin], M_KEY]:
+        message = np.int64(fresh[place])
+        value = spoken(world, message, hearer, speaker)
+        if messages(world)[message, M_KIND] == COUNT:
             if value != _0:
-                tell(states, message, hearer, heard(states, message, hearer) + value)
+                tell(world, message, hearer, heard(world, message, hearer) + value)
         elif value & bits[place]:
-            tell(states, message, hearer, heard(states, message, hearer) | (value & bits[place]))
+            tell(world, message, hearer, heard(world, message, hearer) | (value & bits[place]))
         place += 1
 
 
 @kernel((WORLD, INT32S, MASKS, INT32S, INT64S))
-def populate(world: World, fresh: Any, bits: Any, slots: Any, progress: Any) -> int:
+def populate(world: Any, fresh: Any, bits: Any, slots: Any, progress: Any) -> int:
     """Fills messages of one level, in order of their keys, each with its bits; `slots` is an empty table for them.
 
     progress[0] is the first edge that is not done.
     """
-    graph, network, states = world.graph, world.network, world.states
     if progress[0] == 0:
-        _index(network, fresh, slots)
-    while progress[0] < graph.counters[EDGES]:
+        _index(world, fresh, slots)
+    while progress[0] < counters(world)[EDGES]:
         edge = progress[0]
-        if 2 * (states.counts[0] + 2 * len(fresh)) > len(states.keys):
+        if 2 * (state_counts(world)[0] + 2 * len(fresh)) > len(state_keys(world)):
             return NEED_STATES
         progress[0] += 1
-        if is_present(graph, edge):
-            row = graph.edges[edge]
+        if is_present(world, edge):
+            row = edges(world)[edge]
             key = 2 * np.int64(row[PREDICATE])
-            _hear(world, fresh, bits, _begin(network, fresh, slots, key), row[SUBJECT], row[OBJECT])
-            _hear(world, fresh, bits, _begin(network, fresh, slots, key + 1), row[OBJECT], row[SUBJECT])
+            _hear(world, fresh, bits, _begin(world, fresh, slots, key), np.int64(row[SUBJECT]), np.int64(row[OBJECT]))
+            _hear(
+                world, fresh, bits, _begin(world, fresh, slots, key + 1), np.int64(row[OBJECT]), np.int64(row[SUBJECT])
+            )
     return DONE
 
 
@@ -104,38 +119,47 @@ def populate(world: World, fresh: Any, bits: Any, slots: Any, progress: Any) -> 
 
 
 @kernel((WORLD, INT32S, INT32S))
-def survey(world: World, firsts: Any, groups: Any) -> None:
+def survey(world: Any, firsts: Any, groups: Any) -> None:
     """Counts the places of fresh components of groups of one slot: wherever their first message is heard.
 
     `groups[firsts[m]:firsts[m + 1]]` are those whose first message is m.
     """
-    keys, values = world.states.keys, world.states.values
+    keys, said = state_keys(world), state_values(world)
     for slot in range(len(keys)):
-        if values[slot] != _0:
+        if said[slot] != _0:
             message, vertex = (keys[slot] - 1) >> 32, (keys[slot] - 1) & 0xFFFFFFFF
             for place in range(firsts[message], firsts[message + 1]):
-                join_from_vertex(world, groups[place], 0, vertex)
+                join_from_vertex(world, np.int64(groups[place]), np.int64(0), vertex)
 
 
 @kernel((WORLD, INT32S))
-def drive(world: World, constants: Any) -> None:
+def drive(world: Any, driving: Any) -> None:
     """Counts the places of fresh components of driving constants."""
-    network, graph = world.network, world.graph
-    for constant in constants:
-        group = network.constants[constant, C_GROUP]
-        key = network.groups[group, G_DRIVER_KEY] ^ 1
-        run = find_run(graph, network.constants[constant, C_CONSTANT], key)
-        for place in range(run_length(graph, run)):
-            vertex = neighbour(graph, run, place)
-            join_from_driver(world, constant, group, network.groups[group, G_DRIVER_SLOT], vertex, 1)
+    for constant in driving:
+        group = np.int64(constants(world)[constant, C_GROUP])
+        key = np.int64(groups(world)[group, G_DRIVER_KEY]) ^ 1
+        run = find_run(world, np.int64(constants(world)[constant, C_CONSTANT]), key)
+        for place in range(run_length(world, run)):
+            vertex = neighbour(world, run, place)
+            slot = np.int64(groups(world)[group, G_DRIVER_SLOT])
+            join_from_driver(world, np.int64(constant), group, slot, vertex, np.int64(1))
 
 
 @kernel((WORLD, int64))
-def list_all(world: World, group: int) -> int:
+def list_all(world: Any, group: int) -> int:
     """Meets all solutions of a group: they are listed, or counted for its fresh components."""
-    state = world.reports.state
+    state = report_state(world)
     events, values = state[EVENTS], state[VALUES]
-    if join_from_nothing(world, group, world.network.groups[group, G_EDGES], 1):
+    if join_from_nothing(world, group, np.int64(groups(world)[group, G_EDGES]), np.int64(1)):
         return DONE
     state[EVENTS], state[VALUES] = events, values
     return NEED_REPORTS
+
+
+@kernel((INT64S, MASKS, WORLD))
+def rehash(keys: Any, said: Any, world: Any) -> None:
+    """Moves what is heard into a larger, empty table, the world's."""
+    for slot in range(len(keys)):
+        if said[slot] != _0:
+            key = keys[slot] - 1
+            tell(world, key >> 32, key & 0xFFFFFFFF, said[slot])

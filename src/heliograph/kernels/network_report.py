@@ -40,103 +40,111 @@ from heliograph.kernels.network_layout import (
     W_SIGN,
     W_UPDATE,
     W_VALUE,
-    Network,
-    Reports,
+)
+from heliograph.kernels.network_world import (
+    components,
+    events,
+    limits,
+    links,
+    queries,
+    report_state,
+    touched,
+    values,
 )
 
 
 @kernel()
-def touch(network: Network, reports: Reports, query: Any) -> None:
+def touch(world: Any, query: Any) -> None:
     """Notes a query that is about to change, once a phase, with whether it holds."""
-    if network.queries[query, Q_STAMP] == reports.state[STAMP]:
+    if queries(world)[query, Q_STAMP] == report_state(world)[STAMP]:
         return
-    network.queries[query, Q_STAMP] = reports.state[STAMP]
-    network.queries[query, Q_BEFORE] = network.queries[query, Q_MISSING] == 0
-    reports.touched[reports.state[TOUCHED]] = query
-    reports.state[TOUCHED] += 1
-    reports.state[CANDIDATES] += 1
+    queries(world)[query, Q_STAMP] = report_state(world)[STAMP]
+    queries(world)[query, Q_BEFORE] = queries(world)[query, Q_MISSING] == 0
+    touched(world)[report_state(world)[TOUCHED]] = query
+    report_state(world)[TOUCHED] += 1
+    report_state(world)[CANDIDATES] += 1
 
 
 @kernel()
-def tell_queries(network: Network, reports: Reports, link: Any, missing: Any) -> None:
+def tell_queries(world: Any, link: Any, missing: Any) -> None:
     """Adds to the number of missing components of all queries in a chain of links."""
     while link >= 0:
-        query = network.links[link, L_ITEM]
-        touch(network, reports, query)
-        network.queries[query, Q_MISSING] += missing
-        link = network.links[link, L_NEXT]
+        query = np.int64(links(world)[link, L_ITEM])
+        touch(world, query)
+        queries(world)[query, Q_MISSING] += missing
+        link = np.int64(links(world)[link, L_NEXT])
 
 
 @kernel()
-def hold_more(network: Network, reports: Reports, component: Any, sign: Any) -> None:
+def hold_more(world: Any, component: Any, sign: Any) -> None:
     """A component holds in one place more or less."""
-    before = network.values[component]
-    network.values[component] = before + sign
+    before = values(world)[component]
+    values(world)[component] = before + sign
     if sign > 0 and before == 0:
-        tell_queries(network, reports, network.components[component, K_POSTINGS], -1)
+        tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(-1))
     elif sign < 0 and before == 1:
-        tell_queries(network, reports, network.components[component, K_POSTINGS], 1)
+        tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(1))
 
 
 @kernel()
-def count_more(network: Network, reports: Reports, component: Any, count: Any) -> None:
+def count_more(world: Any, component: Any, count: Any) -> None:
     """A component is counted higher or lower."""
-    network.values[component] += np.int64(count)
-    tell_queries(network, reports, network.components[component, K_POSTINGS], 0)
+    values(world)[component] += np.int64(count)
+    tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
 # --- at the end of a phase --------------------------------------------------------------------------------------
 
 
 @kernel()
-def counted(network: Network, query: Any) -> Any:
+def counted(world: Any, query: Any) -> Any:
     """The count of a query: the product of its components, if all its concrete edges are there."""
-    if network.queries[query, Q_MISSING] > 0:
+    if queries(world)[query, Q_MISSING] > 0:
         return np.int64(0)
-    total, link = np.int64(1), network.queries[query, Q_FACTORS]
+    total, link = np.int64(1), queries(world)[query, Q_FACTORS]
     while link >= 0:
-        total *= network.values[network.links[link, L_ITEM]]
-        link = network.links[link, L_NEXT]
+        total *= values(world)[links(world)[link, L_ITEM]]
+        link = links(world)[link, L_NEXT]
     return total
 
 
 @kernel()
-def _write(reports: Reports, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
-    event = reports.events[reports.state[EVENTS]]
+def _write(world: Any, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, value: Any) -> None:
+    event = events(world)[report_state(world)[EVENTS]]
     event[W_UPDATE], event[W_PHASE], event[W_KIND] = update, phase, kind
     event[W_REF], event[W_SIGN], event[W_VALUE] = ref, sign, value
-    reports.state[EVENTS] += 1
+    report_state(world)[EVENTS] += 1
 
 
 @kernel()
-def _tell_count(network: Network, reports: Reports, query: Any, update: Any, phase: Any) -> None:
-    limits, count = network.limits[query], counted(network, query)
-    if network.queries[query, Q_WATCH]:
-        if count != limits[LATEST]:
-            _write(reports, update, phase, V_COUNT, query, 0, count)
+def _tell_count(world: Any, query: Any, update: Any, phase: Any) -> None:
+    known, count = limits(world)[query], counted(world, query)
+    if queries(world)[query, Q_WATCH]:
+        if count != known[LATEST]:
+            _write(world, update, phase, V_COUNT, query, 0, count)
     else:
-        holds = limits[ENTER_LOW] <= count <= limits[ENTER_HIGH]
-        holds = holds or (limits[HELD] != 0 and limits[STAY_LOW] <= count <= limits[STAY_HIGH])
-        if holds != (limits[HELD] != 0):
-            limits[HELD] = holds
-            _write(reports, update, phase, V_COUNT, query, 1 if holds else -1, count)
-    limits[LATEST] = count
+        holds = known[ENTER_LOW] <= count <= known[ENTER_HIGH]
+        holds = holds or (known[HELD] != 0 and known[STAY_LOW] <= count <= known[STAY_HIGH])
+        if holds != (known[HELD] != 0):
+            known[HELD] = holds
+            _write(world, update, phase, V_COUNT, query, 1 if holds else -1, count)
+    known[LATEST] = count
 
 
 @kernel()
-def flush(network: Network, reports: Reports, update: Any, phase: Any) -> Any:
+def flush(world: Any, update: Any, phase: Any) -> Any:
     """Tells what has changed in a phase and begins another; False, with nothing done, if there is no room for it."""
-    state = reports.state
-    if state[EVENTS] + state[TOUCHED] > len(reports.events):
+    state = report_state(world)
+    if state[EVENTS] + state[TOUCHED] > len(events(world)):
         return False
     for place in range(state[TOUCHED]):
-        query = reports.touched[place]
-        if network.queries[query, Q_KIND] == Q_COUNT:
-            _tell_count(network, reports, query, update, phase)
+        query = np.int64(touched(world)[place])
+        if queries(world)[query, Q_KIND] == Q_COUNT:
+            _tell_count(world, query, update, phase)
         else:
-            holds = network.queries[query, Q_MISSING] == 0
-            if holds != (network.queries[query, Q_BEFORE] != 0):
-                _write(reports, update, phase, V_TRUTH, query, 1 if holds else -1, 0)
+            holds = queries(world)[query, Q_MISSING] == 0
+            if holds != (queries(world)[query, Q_BEFORE] != 0):
+                _write(world, update, phase, V_TRUTH, query, 1 if holds else -1, 0)
     state[TOUCHED] = 0
     state[STAMP] += 1
     return True

@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution import drop, has_room, put
-from heliograph.kernels.evolution_access import edge_at, find_edge, find_run, is_present, prefetch_edge, prefetch_row, run_length
 from heliograph.kernels.evolution_layout import (
     ACCEPTED,
     KEY,
     LINK,
-    NEXT_RUN,
     OBJECT,
     PREDICATE,
     SUBJECT,
@@ -25,8 +22,6 @@ from heliograph.kernels.evolution_layout import (
     VIRTUALS,
     Stamp,
 )
-from heliograph.kernels.evolution_types import WINDOW
-from heliograph.kernels.evolution_window import next_due, renew, settle_new, tick, window_has_room
 from heliograph.kernels.network_layout import (
     DONE,
     FREE_ITEM,
@@ -54,12 +49,50 @@ from heliograph.kernels.network_layout import (
     TOUCHED,
     UPDATE,
     USED,
-    Batch,
 )
 from heliograph.kernels.network_report import flush, tell_queries
 from heliograph.kernels.network_sites import seed_messages, visit_sites
-from heliograph.kernels.network_types import BATCH, INT32S, INT64S, WORLD, World
 from heliograph.kernels.network_work import followers, has_work, take
+from heliograph.kernels.network_world import (
+    WORLD,
+    batch_at,
+    batch_object,
+    batch_op,
+    batch_predicate,
+    batch_seq,
+    batch_subject,
+    batch_weight,
+    clocks,
+    counters,
+    deriving,
+    drop,
+    edge_at,
+    edges,
+    find_edge,
+    find_run,
+    first_run,
+    has_room,
+    is_present,
+    items,
+    messages,
+    next_due,
+    next_run,
+    prefetch_edge,
+    prefetch_row,
+    put,
+    renew,
+    report_state,
+    run_changes,
+    run_length,
+    run_progress,
+    runs,
+    settle_new,
+    site_slots,
+    state_counts,
+    state_keys,
+    tick,
+    work_state,
+)
 
 _BEGIN, _EXPIRE, _EXPAND, _REMOVE, _ADD, _END = range(6)  # stages of an update
 _FIRST, _SITES, _SEEDS, _WORK, _DERIVED = range(5)  # stages of a reaction to one changed edge
@@ -71,24 +104,22 @@ _AHEAD = 12  # updates for which memory is asked for ahead
 
 
 @kernel()
-def _work_room(world: World, wanted: Any) -> Any:
+def _work_room(world: Any, wanted: Any) -> Any:
     """Whether there is room for so many items of work."""
-    work = world.work
-    if work.state[USED] + wanted <= len(work.items):
+    if work_state(world)[USED] + wanted <= len(items(world)):
         return True
-    spare, item = len(work.items) - work.state[USED], work.state[FREE_ITEM]
+    spare, item = len(items(world)) - work_state(world)[USED], work_state(world)[FREE_ITEM]
     while item >= 0 and spare < wanted:
-        spare, item = spare + 1, np.int64(work.items[item, 2])
+        spare, item = spare + 1, np.int64(items(world)[item, 2])
     if spare < wanted:
-        world.reports.state[NEEDED] = wanted
+        report_state(world)[NEEDED] = wanted
     return spare >= wanted
 
 
 @kernel()
-def _drain(world: World, sign: Any) -> Any:
-    states = world.states
-    while has_work(world.work):
-        if 2 * (states.counts[0] + 1) > len(states.keys):
+def _drain(world: Any, sign: Any) -> Any:
+    while has_work(world):
+        if 2 * (state_counts(world)[0] + 1) > len(state_keys(world)):
             return NEED_STATES
         if not _work_room(world, followers(world)):
             return NEED_WORK
@@ -97,46 +128,46 @@ def _drain(world: World, sign: Any) -> Any:
 
 
 @kernel()
-def _begin(world: World, progress: Any, edge: Any, sign: Any) -> None:
+def _begin(world: Any, progress: Any, edge: Any, sign: Any) -> None:
     """Tells those who wait for just this edge."""
-    row = world.graph.edges[edge]
+    row = edges(world)[edge]
     progress[P_SUBJECT], progress[P_PREDICATE], progress[P_OBJECT] = row[SUBJECT], row[PREDICATE], row[OBJECT]
     progress[P_SIGN] = sign
-    link = row[LINK] >> 1
+    link = np.int64(row[LINK] >> 1)
     if link:
-        tell_queries(world.network, world.reports, link - 1, -sign)
+        tell_queries(world, link - 1, -sign)
     progress[P_REACTION], progress[P_HEAD], progress[P_SITE] = _SITES, 0, -2
 
 
 @kernel()
-def react(world: World, progress: Any, edge: Any, sign: Any) -> Any:
+def react(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
     """Everything that an edge brings that was just added, or takes that is about to be removed (and then is)."""
     if progress[P_REACTION] == _FIRST:
         _begin(world, progress, edge, sign)
-    if len(world.network.site_slots) > 1:
+    if len(site_slots(world)) > 1:
         if progress[P_REACTION] == _SITES:
             if not visit_sites(world, progress, edge, sign):
                 return NEED_REPORTS
             progress[P_REACTION] = _SEEDS
         if progress[P_REACTION] == _SEEDS:
-            if not _work_room(world, len(world.network.messages)):
+            if not _work_room(world, len(messages(world))):
                 return NEED_WORK
             seed_messages(world, edge, sign)
     if progress[P_REACTION] < _WORK:
         if sign < 0:
-            drop(world.graph, edge)
+            drop(world, edge)
         progress[P_REACTION] = _WORK
     return _drain(world, sign)
 
 
 @kernel()
-def _follow(world: World, progress: Any, edge: Any, sign: Any, deriving: Any) -> Any:
+def _follow(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
     """Reacts to a changed edge, and stops once if others are derived from it."""
     if progress[P_REACTION] != _DERIVED:
         reason = react(world, progress, edge, sign)
         if reason != DONE:
             return reason
-        for predicate in deriving:
+        for predicate in deriving(world):
             if predicate == progress[P_PREDICATE]:
                 progress[P_REACTION] = _DERIVED
                 return NEED_DERIVED
@@ -148,10 +179,10 @@ def _follow(world: World, progress: Any, edge: Any, sign: Any, deriving: Any) ->
 
 
 @kernel()
-def _flush(world: World, phase: Any) -> Any:
+def _flush(world: Any, phase: Any) -> Any:
     """Ends a phase of an update, if anything was touched in it."""
-    state = world.reports.state
-    if state[TOUCHED] and not flush(world.network, world.reports, state[UPDATE], phase):
+    state = report_state(world)
+    if state[TOUCHED] and not flush(world, state[UPDATE], phase):
         state[NEEDED] = state[TOUCHED]
         return False
     state[PHASE] = phase + 1
@@ -159,24 +190,24 @@ def _flush(world: World, phase: Any) -> Any:
 
 
 @kernel()
-def _expire(world: World, window: Any, batch: Batch, progress: Any) -> Any:
+def _expire(world: Any, progress: Any) -> Any:
     while True:
         if progress[P_REACTION] == _FIRST:
-            progress[P_EDGE] = next_due(window, world.graph)
+            progress[P_EDGE] = next_due(world)
             if progress[P_EDGE] < 0:
                 return DONE if _flush(world, 0) else NEED_REPORTS
-        reason = _follow(world, progress, progress[P_EDGE], -1, batch.deriving)
+        reason = _follow(world, progress, progress[P_EDGE], -1)
         if reason != DONE:
             return reason
 
 
 @kernel()
-def _others(world: World, run: Any, object: Any, changes: Any) -> Any:
+def _others(world: Any, run: Any, object: Any, changes: Any) -> Any:
     """The edges of a run that lead elsewhere; returns how many, room or not."""
-    graph, count = world.graph, 0
-    for place in range(run_length(graph, run)):
-        edge = edge_at(graph, run, place)
-        if graph.edges[edge, OBJECT] != object:
+    count = 0
+    for place in range(run_length(world, run)):
+        edge = edge_at(world, run, place)
+        if edges(world)[edge, OBJECT] != object:
             if count < len(changes):
                 changes[count] = edge
             count += 1
@@ -184,45 +215,45 @@ def _others(world: World, run: Any, object: Any, changes: Any) -> Any:
 
 
 @kernel()
-def _touching(world: World, vertex: Any, changes: Any) -> Any:
+def _touching(world: Any, vertex: Any, changes: Any) -> Any:
     """The edges that touch a vertex, each once, but for virtual ones; returns how many, room or not."""
-    graph, count, run = world.graph, 0, world.graph.first[vertex] - 1
-    virtual = graph.counters[VIRTUAL]
+    count, run = 0, first_run(world, vertex)
+    virtual = counters(world)[VIRTUAL]
     while run >= 0:
-        key = graph.runs[run, KEY]
+        key = runs(world)[run, KEY]
         if not virtual <= key >> 1 < virtual + VIRTUALS:
-            for place in range(run_length(graph, run)):
-                edge = edge_at(graph, run, place)
-                if not key & 1 or graph.edges[edge, SUBJECT] != vertex:  # a loop stands in two runs
+            for place in range(run_length(world, run)):
+                edge = edge_at(world, run, place)
+                if not key & 1 or edges(world)[edge, SUBJECT] != vertex:  # a loop stands in two runs
                     if count < len(changes):
                         changes[count] = edge
                     count += 1
-        run = graph.runs[run, NEXT_RUN] - 1
+        run = next_run(world, run)
     return count
 
 
 @kernel()
-def _expand(world: World, batch: Batch, row: Any, changes: Any) -> Any:
+def _expand(world: Any, row: Any, changes: Any) -> Any:
     """Finds the edges that an update removes; returns how many, room or not, or -1 if adjacency is needed for it."""
-    graph, op = world.graph, batch.op[row]
-    subject, predicate, object = batch.subject[row], batch.predicate[row], batch.object[row]
+    op = batch_op(world)[row]
+    subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
     if op == _ADDING:
         return 0
     if op == _REMOVING:
-        edge = find_edge(graph, subject, predicate, object)
+        edge = find_edge(world, subject, predicate, object)
         changes[0] = edge
-        return 1 if edge >= 0 and is_present(graph, edge) else 0
-    if len(graph.runs) == 0:
+        return 1 if edge >= 0 and is_present(world, edge) else 0
+    if len(runs(world)) == 0:
         return -1
     if op == _SETTING:
-        return _others(world, find_run(graph, subject, 2 * np.int64(predicate)), object, changes)
+        return _others(world, find_run(world, np.int64(subject), 2 * np.int64(predicate)), object, changes)
     return _touching(world, subject, changes)
 
 
 @kernel()
-def _remove(world: World, batch: Batch, progress: Any, changes: Any) -> Any:
+def _remove(world: Any, progress: Any, changes: Any) -> Any:
     while progress[P_CHANGE] < progress[P_CHANGES]:
-        reason = _follow(world, progress, np.int64(changes[progress[P_CHANGE]]), -1, batch.deriving)
+        reason = _follow(world, progress, np.int64(changes[progress[P_CHANGE]]), -1)
         if reason != DONE:
             return reason
         progress[P_CHANGE] += 1
@@ -230,43 +261,43 @@ def _remove(world: World, batch: Batch, progress: Any, changes: Any) -> Any:
 
 
 @kernel()
-def _add(world: World, window: Any, batch: Batch, progress: Any) -> Any:
+def _add(world: Any, progress: Any) -> Any:
     """Adds the edge of an update, or renews it."""
-    row, graph = progress[P_UPDATE], world.graph
-    if batch.op[row] != _ADDING and batch.op[row] != _SETTING:
+    row = progress[P_UPDATE]
+    if batch_op(world)[row] != _ADDING and batch_op(world)[row] != _SETTING:
         return DONE
     if progress[P_REACTION] == _FIRST and progress[P_EDGE] < 0:
-        subject, predicate, object = batch.subject[row], batch.predicate[row], batch.object[row]
-        edge = find_edge(graph, subject, predicate, object)
-        known = Stamp(batch.weight[row], batch.at[row], batch.seq[row], window.clocks[ACCEPTED])
-        if edge >= 0 and is_present(graph, edge):
-            renew(graph, window, edge, known)
+        subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
+        edge = find_edge(world, subject, predicate, object)
+        known = Stamp(batch_weight(world)[row], batch_at(world)[row], batch_seq(world)[row], clocks(world)[ACCEPTED])
+        if edge >= 0 and is_present(world, edge):
+            renew(world, edge, known)
             return DONE
-        progress[P_EDGE] = put(graph, subject, predicate, object)
-        settle_new(graph, window, progress[P_EDGE], known)
-    reason = _follow(world, progress, progress[P_EDGE], 1, batch.deriving)
+        progress[P_EDGE] = put(world, subject, predicate, object)
+        settle_new(world, progress[P_EDGE], known)
+    reason = _follow(world, progress, progress[P_EDGE], 1)
     if reason == DONE:
         progress[P_EDGE] = -1
     return reason
 
 
 @kernel()
-def _update(world: World, window: Any, batch: Batch, progress: Any, changes: Any) -> Any:
+def _update(world: Any, progress: Any, changes: Any) -> Any:
     """One update, from wherever it stands to its end; or the reason why it cannot go on."""
-    row, state = progress[P_UPDATE], world.reports.state
+    row, state = progress[P_UPDATE], report_state(world)
     if progress[P_STAGE] == _BEGIN:
-        if not has_room(world.graph) or not window_has_room(window):
+        if not has_room(world):
             return NEED_GRAPH
-        tick(window, batch.at[row])
+        tick(world, batch_at(world)[row])
         state[UPDATE], state[PHASE] = row, 0
         progress[P_STAGE] = _EXPIRE
     if progress[P_STAGE] == _EXPIRE:
-        reason = _expire(world, window, batch, progress)
+        reason = _expire(world, progress)
         if reason != DONE:
             return reason
         progress[P_STAGE] = _EXPAND
     if progress[P_STAGE] == _EXPAND:
-        count = _expand(world, batch, row, changes)
+        count = _expand(world, row, changes)
         if count < 0:
             return NEED_ADJACENCY
         if count > len(changes):
@@ -274,12 +305,12 @@ def _update(world: World, window: Any, batch: Batch, progress: Any, changes: Any
             return NEED_CHANGES
         progress[P_CHANGES], progress[P_CHANGE], progress[P_STAGE] = count, 0, _REMOVE
     if progress[P_STAGE] == _REMOVE:
-        reason = _remove(world, batch, progress, changes)
+        reason = _remove(world, progress, changes)
         if reason != DONE:
             return reason
         progress[P_STAGE], progress[P_EDGE] = _ADD, -1
     if progress[P_STAGE] == _ADD:
-        reason = _add(world, window, batch, progress)
+        reason = _add(world, progress)
         if reason != DONE:
             return reason
         progress[P_STAGE] = _END
@@ -289,40 +320,40 @@ def _update(world: World, window: Any, batch: Batch, progress: Any, changes: Any
     return DONE
 
 
-@kernel((WORLD, WINDOW, BATCH, INT64S, INT32S))
-def run(world: World, window: Any, batch: Batch, progress: Any, changes: Any) -> int:
-    """Applies updates from `progress` on; DONE after the last one, else what is lacking."""
-    rows = len(batch.op)
+@kernel((WORLD,))
+def run(world: Any) -> int:
+    """Applies updates from where the run stands; DONE after the last one, else what is lacking."""
+    rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
     while progress[P_UPDATE] < rows:
         ahead = progress[P_UPDATE] + _AHEAD
         if ahead < rows:
-            prefetch_edge(world.graph, batch.subject[ahead], batch.predicate[ahead], batch.object[ahead])
-            ahead -= _AHEAD // 2
-            prefetch_row(world.graph, batch.subject[ahead], batch.predicate[ahead], batch.object[ahead])
-        reason = _update(world, window, batch, progress, changes)
+            prefetch_edge(world, ahead)
+            prefetch_row(world, ahead - _AHEAD // 2)
+        reason = _update(world, progress, changes)
         if reason != DONE:
             return reason
         progress[P_UPDATE] += 1
     return DONE
 
 
-@kernel((WORLD, INT64S))
-def alter(world: World, progress: Any) -> int:
-    """Adds or removes one derived edge, that `progress` names, in the midst of an update."""
-    graph, sign = world.graph, progress[P_SIGN]
+@kernel((WORLD,))
+def alter(world: Any) -> int:
+    """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
+    progress = run_progress(world)
+    sign = progress[P_SIGN]
     if progress[P_REACTION] == _FIRST:
         subject, predicate, object = (
             np.int32(progress[P_SUBJECT]),
             np.int32(progress[P_PREDICATE]),
             np.int32(progress[P_OBJECT]),
         )
-        edge = find_edge(graph, subject, predicate, object)
-        if (edge >= 0 and is_present(graph, edge)) == (sign > 0):
+        edge = find_edge(world, subject, predicate, object)
+        if (edge >= 0 and is_present(world, edge)) == (sign > 0):
             return DONE
-        if not has_room(graph):
+        if not has_room(world):
             return NEED_GRAPH
         if sign > 0:
-            edge = put(graph, subject, predicate, object)
+            edge = put(world, subject, predicate, object)
         progress[P_EDGE] = edge
     reason = react(world, progress, progress[P_EDGE], sign)
     if reason == DONE:

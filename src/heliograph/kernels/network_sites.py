@@ -32,11 +32,18 @@ from heliograph.kernels.network_layout import (
     SITE_DRIVER,
     SITE_MESSAGE,
     VALUES,
-    Network,
 )
-from heliograph.kernels.network_types import World
 from heliograph.kernels.network_values import pair_key, pair_slot
 from heliograph.kernels.network_work import seed
+from heliograph.kernels.network_world import (
+    constants,
+    edges,
+    groups,
+    report_state,
+    site_heads,
+    site_slots,
+    sites,
+)
 
 HEADS = 7
 _1 = np.uint64(1)
@@ -44,83 +51,83 @@ _1 = np.uint64(1)
 
 @kernel(inline=True)
 def site_slot(vertex: Any, key: Any) -> Any:
-    """A hash of the key of a head; both may be negative. As network.sites."""
+    """A hash of the key of a head; both may be negative. As sites(world)."""
     return pair_slot(pair_key(np.int64(vertex) + 1, np.int64(key) + 4))
 
 
 @kernel()
-def first_site(network: Network, vertex: Any, key: Any) -> Any:
+def first_site(world: Any, vertex: Any, key: Any) -> Any:
     """The first site under a key, or -1."""
-    mask = np.uint64(len(network.site_slots) - 1)
+    mask = np.uint64(len(site_slots(world)) - 1)
     slot = site_slot(vertex, key) & mask
-    while network.site_slots[slot] != 0:
-        head = network.site_slots[slot] - 1
-        if network.site_heads[head, H_VERTEX] == vertex and network.site_heads[head, H_KEY] == key:
-            return np.int64(network.site_heads[head, H_FIRST])
+    while site_slots(world)[slot] != 0:
+        head = site_slots(world)[slot] - 1
+        if site_heads(world)[head, H_VERTEX] == vertex and site_heads(world)[head, H_KEY] == key:
+            return np.int64(site_heads(world)[head, H_FIRST])
         slot = (slot + _1) & mask
     return np.int64(-1)
 
 
 @kernel()
-def _head(network: Network, head: Any, row: Any) -> Any:
+def _head(world: Any, head: Any, row: Any) -> Any:
     """The first site under the n-th key that an edge is asked by."""
     key = 2 * np.int64(row[PREDICATE])
     if head == 0:
-        return first_site(network, -1, key)
+        return first_site(world, np.int64(-1), key)
     if head == 1:
-        return first_site(network, -1, key + 1)
+        return first_site(world, np.int64(-1), key + 1)
     if head == 2:
-        return first_site(network, row[SUBJECT], key)
+        return first_site(world, np.int64(row[SUBJECT]), key)
     if head == 3:
-        return first_site(network, row[OBJECT], key + 1)
+        return first_site(world, np.int64(row[OBJECT]), key + 1)
     if head == 4:
-        return first_site(network, row[SUBJECT], -2)
+        return first_site(world, np.int64(row[SUBJECT]), np.int64(-2))
     if head == 5:
-        return first_site(network, row[OBJECT], -3)
-    return first_site(network, -1, -1)
+        return first_site(world, np.int64(row[OBJECT]), np.int64(-3))
+    return first_site(world, np.int64(-1), np.int64(-1))
 
 
 @kernel()
-def _visit(world: World, site: Any, edge: Any, far: Any, sign: Any) -> Any:
+def _visit(world: Any, site: Any, edge: Any, far: Any, sign: Any) -> Any:
     """Joins from one site; `far` is the end of the edge that a constant is not."""
-    network, reports = world.network, world.reports
-    kind, ref = network.sites[site, S_KIND], network.sites[site, S_REF]
+    kind, ref = sites(world)[site, S_KIND], np.int64(sites(world)[site, S_REF])
     if kind == SITE_DRIVER:
-        group = network.constants[ref, C_GROUP]
-        join_from_driver(world, ref, group, network.groups[group, G_DRIVER_SLOT], far, sign)
+        group = np.int64(constants(world)[ref, C_GROUP])
+        join_from_driver(world, ref, group, np.int64(groups(world)[group, G_DRIVER_SLOT]), far, sign)
     elif kind == SITE_CORE:
-        events, values = reports.state[EVENTS], reports.state[VALUES]
-        reports.state[CANDIDATES] += 1
-        if not join_from_edge(world, ref, network.sites[site, S_PLACE], edge, sign):
-            reports.state[EVENTS], reports.state[VALUES] = events, values
+        told, listed = report_state(world)[EVENTS], report_state(world)[VALUES]
+        report_state(world)[CANDIDATES] += 1
+        if not join_from_edge(world, ref, np.int64(sites(world)[site, S_PLACE]), edge, sign):
+            report_state(world)[EVENTS], report_state(world)[VALUES] = told, listed
             return False
     return True
 
 
 @kernel()
-def visit_sites(world: World, progress: Any, edge: Any, sign: Any) -> Any:
+def visit_sites(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
     """Joins from every core edge and driving constant that an edge stands for; False where room was lacking: the next
     call goes on from there."""
-    network, row = world.network, world.graph.edges[edge]
+    row = edges(world)[edge]
     while progress[P_HEAD] < HEADS:
         head = progress[P_HEAD]
-        site = _head(network, head, row) if progress[P_SITE] == -2 else progress[P_SITE]
-        far = row[OBJECT] if head == 2 else row[SUBJECT]
-        while site >= 0 and network.sites[site, S_KIND] != SITE_MESSAGE:  # joins stand before messages
+        site = _head(world, head, row) if progress[P_SITE] == -2 else progress[P_SITE]
+        far = np.int64(row[OBJECT] if head == 2 else row[SUBJECT])
+        while site >= 0 and sites(world)[site, S_KIND] != SITE_MESSAGE:  # joins stand before messages
             progress[P_SITE] = site
             if not _visit(world, site, edge, far, sign):
                 return False
-            site = np.int64(network.sites[site, S_NEXT])
+            site = np.int64(sites(world)[site, S_NEXT])
         progress[P_HEAD], progress[P_SITE] = head + 1, -2
     return True
 
 
 @kernel()
-def seed_messages(world: World, edge: Any, sign: Any) -> None:
+def seed_messages(world: Any, edge: Any, sign: Any) -> None:
     """Work for every message that an edge carries, either way."""
-    network, row = world.network, world.graph.edges[edge]
-    subject, object = row[SUBJECT], row[OBJECT]
+    row = edges(world)[edge]
+    subject, object = np.int64(row[SUBJECT]), np.int64(row[OBJECT])
     key = 2 * np.int64(row[PREDICATE])
-    concerned = seed(world, first_site(network, -1, key), subject, object, sign)
-    concerned += seed(world, first_site(network, -1, key + 1), object, subject, sign)
-    world.reports.state[CANDIDATES] += concerned
+    anywhere = np.int64(-1)
+    concerned = seed(world, first_site(world, anywhere, key), subject, object, sign)
+    concerned += seed(world, first_site(world, anywhere, key + 1), object, subject, sign)
+    report_state(world)[CANDIDATES] += concerned

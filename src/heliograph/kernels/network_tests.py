@@ -12,7 +12,13 @@ import numpy as np
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.filter_layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
-from heliograph.kernels.network_layout import Network
+from heliograph.kernels.network_world import (
+    atoms,
+    banks,
+    domains,
+    tests,
+    verdicts,
+)
 
 _FLOAT = 11  # index.domains.Domain
 _LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # index.interests
@@ -21,9 +27,9 @@ _1 = np.uint64(1)
 
 
 @kernel()
-def _verdict(network: Network, test: Any, term: Any) -> Any:
+def _verdict(world: Any, test: Any, term: Any) -> Any:
     """What was judged outside; -1 where nothing was."""
-    table = network.verdicts
+    table = verdicts(world)
     key = ((np.int64(test) << 32) | np.int64(term)) + 1
     mask = np.uint64(len(table) - 1)
     hashed = np.uint64(key) * _ODD
@@ -36,40 +42,40 @@ def _verdict(network: Network, test: Any, term: Any) -> Any:
 
 
 @kernel()
-def _within(network: Network, atom: Any, at: Any) -> Any:
+def _within(world: Any, atom: Any, at: Any) -> Any:
     """Whether a coordinate lies in an interval of its domain: 0 no, 1 yes, 2 by a tie with a rounded end."""
-    low, high = network.atoms[atom, LOW], network.atoms[atom, HIGH]
+    low, high = atoms(world)[atom, LOW], atoms(world)[atom, HIGH]
     if at < low or at > high:
         return 0
     if at > low and at < high:
         return 1
-    flags = np.int64(network.atoms[atom, ATOM_FLAGS])
+    flags = np.int64(atoms(world)[atom, ATOM_FLAGS])
     if flags & _ROUNDED:
         return 2
     return 0 if (at == low and flags & _LOW_OPEN) or (at == high and flags & _HIGH_OPEN) else 1
 
 
 @kernel()
-def passes(network: Network, test: Any, term: Any) -> Any:
+def passes(world: Any, test: Any, term: Any) -> Any:
     """Whether a term passes a test."""
-    code = np.int64(network.domains[term, DOMAIN_CODE])
-    at = network.domains[term, COORDINATE]
+    code = np.int64(domains(world)[term, DOMAIN_CODE])
+    at = domains(world)[term, COORDINATE]
     doubtful = code >= ROUNDED_CODE or code == _FLOAT
-    for atom in range(network.tests[test], network.tests[test + 1]):
-        if np.int64(network.atoms[atom, DOMAIN]) == code % ROUNDED_CODE:
-            found = _within(network, atom, at)
+    for atom in range(tests(world)[test], tests(world)[test + 1]):
+        if np.int64(atoms(world)[atom, DOMAIN]) == code % ROUNDED_CODE:
+            found = _within(world, atom, at)
             if found == 1 and not doubtful:
                 return True
             doubtful = doubtful or found == 2
-    return doubtful and _verdict(network, test, term) == 1
+    return doubtful and _verdict(world, test, term) == 1
 
 
 @kernel()
-def banked(network: Network, bank: Any, term: Any) -> Any:
+def banked(world: Any, bank: Any, term: Any) -> Any:
     """Which tests of a bank a term passes, a bit each."""
     answer = np.uint64(0)
     for place in range(64):
-        test = network.banks[bank, place]
-        if test >= 0 and passes(network, test, term):
+        test = banks(world)[bank, place]
+        if test >= 0 and passes(world, test, term):
             answer |= _1 << np.uint64(place)
     return answer

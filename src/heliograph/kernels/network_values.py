@@ -29,10 +29,19 @@ from heliograph.kernels.network_layout import (
     PART_HEARS,
     PART_TEST,
     SAME,
-    Network,
-    States,
 )
 from heliograph.kernels.network_tests import banked, passes
+from heliograph.kernels.network_world import (
+    anchors,
+    maps,
+    messages,
+    nodes,
+    ones,
+    parts,
+    state_counts,
+    state_keys,
+    state_values,
+)
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _32 = np.uint64(32)
@@ -68,110 +77,110 @@ def find_pair(table: Any, key: Any) -> Any:
 
 
 @kernel(inline=True)
-def state_slot(states: States, message: Any, vertex: Any) -> Any:
+def state_slot(world: Any, message: Any, vertex: Any) -> Any:
     """Where a message to a vertex stands, or the free place where it would."""
     key = pair_key(message, vertex)
-    mask = np.uint64(len(states.keys) - 1)
+    mask = np.uint64(len(state_keys(world)) - 1)
     slot = pair_slot(key) & mask
-    while states.keys[slot] != 0 and states.keys[slot] != key:
+    while state_keys(world)[slot] != 0 and state_keys(world)[slot] != key:
         slot = (slot + _1) & mask
     return slot
 
 
 @kernel(inline=True)
-def heard(states: States, message: Any, vertex: Any) -> Any:
+def heard(world: Any, message: Any, vertex: Any) -> Any:
     """The value of a message at a vertex."""
-    return states.values[state_slot(states, message, vertex)]
+    return state_values(world)[state_slot(world, message, vertex)]
 
 
 @kernel(inline=True)
-def tell(states: States, message: Any, vertex: Any, value: Any) -> None:
+def tell(world: Any, message: Any, vertex: Any, value: Any) -> None:
     """Sets the value of a message at a vertex; there is room for one more."""
-    slot = state_slot(states, message, vertex)
-    if states.keys[slot] == 0:
-        states.keys[slot] = pair_key(message, vertex)
-        states.counts[0] += 1
-    states.values[slot] = value
+    slot = state_slot(world, message, vertex)
+    if state_keys(world)[slot] == 0:
+        state_keys(world)[slot] = pair_key(message, vertex)
+        state_counts(world)[0] += 1
+    state_values(world)[slot] = value
 
 
 # --- nodes ------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def part_mask(network: Network, states: States, part: Any, vertex: Any) -> Any:
+def part_mask(world: Any, part: Any, vertex: Any) -> Any:
     """What a part hears at a vertex, in tags of its own; a test has the one tag 0."""
-    kind, ref = network.parts[part, P_KIND], network.parts[part, P_REF]
+    kind, ref = parts(world)[part, P_KIND], np.int64(parts(world)[part, P_REF])
     if kind == PART_HEARS:
-        return heard(states, ref, vertex)
+        return heard(world, ref, vertex)
     if kind == PART_TEST:
-        return _1 if passes(network, ref, vertex) else _0
-    return banked(network, ref, vertex)
+        return _1 if passes(world, ref, vertex) else _0
+    return banked(world, ref, vertex)
 
 
 @kernel()
-def mapped(network: Network, part: Any, mask: Any, ones: Any) -> Any:
+def mapped(world: Any, part: Any, mask: Any, tags: Any) -> Any:
     """What a part hears, in the tags of its node."""
-    how = network.parts[part, P_MAP]
+    how = parts(world)[part, P_MAP]
     if how == SAME:
-        return mask & ones
+        return mask & tags
     if how == FLAT:
-        return ones if mask else _0
+        return tags if mask else _0
     answer, bit = _0, _1
     for tag in range(64):
-        if ones & bit and (mask >> np.uint64(network.maps[how + tag])) & _1:
+        if tags & bit and (mask >> np.uint64(maps(world)[how + tag])) & _1:
             answer |= bit
         bit <<= _1
     return answer
 
 
 @kernel()
-def node_bits(network: Network, states: States, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
+def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> Any:
     """What a node says at a vertex; of the part `skipped` (or -1) only these bits are taken."""
-    ones = network.ones[node]
-    answer = ones if skipped < 0 else mapped(network, skipped, bits, ones)
-    first = network.nodes[node, N_FIRST]
-    for part in range(first, first + network.nodes[node, N_PARTS]):
+    tags = ones(world)[node]
+    answer = tags if skipped < 0 else mapped(world, skipped, bits, tags)
+    first = np.int64(nodes(world)[node, N_FIRST])
+    for part in range(first, first + nodes(world)[node, N_PARTS]):
         if answer == _0:
             break
         if part != skipped:
-            answer &= mapped(network, part, part_mask(network, states, part, vertex), ones)
+            answer &= mapped(world, part, part_mask(world, part, vertex), tags)
     return answer
 
 
 @kernel()
-def node_count(network: Network, states: States, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
+def node_count(world: Any, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
     """How often a node can be completed at a vertex; in place of the part `skipped` (or -1) stands `count`."""
     answer = _1 if skipped < 0 else count
-    first = network.nodes[node, N_FIRST]
-    for part in range(first, first + network.nodes[node, N_PARTS]):
+    first = np.int64(nodes(world)[node, N_FIRST])
+    for part in range(first, first + nodes(world)[node, N_PARTS]):
         if answer == _0:
             break
         if part != skipped:
-            answer *= part_mask(network, states, part, vertex)
+            answer *= part_mask(world, part, vertex)
     return answer
 
 
 @kernel()
-def node_value(network: Network, states: States, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
+def node_value(world: Any, message: Any, vertex: Any, skipped: Any, value: Any) -> Any:
     """What the node of a message says, by the message's kind."""
-    node = network.messages[message, M_NODE]
-    if network.messages[message, M_KIND] == COUNT:
-        return node_count(network, states, node, vertex, skipped, value)
-    return node_bits(network, states, node, vertex, skipped, value)
+    node = np.int64(messages(world)[message, M_NODE])
+    if messages(world)[message, M_KIND] == COUNT:
+        return node_count(world, node, vertex, skipped, value)
+    return node_bits(world, node, vertex, skipped, value)
 
 
 @kernel()
-def spoken(network: Network, states: States, message: Any, hearer: Any, speaker: Any) -> Any:
+def spoken(world: Any, message: Any, hearer: Any, speaker: Any) -> Any:
     """What one edge, from the vertex that hears to the one that speaks, adds to a message."""
-    node = network.messages[message, M_NODE]
+    node = messages(world)[message, M_NODE]
     if node >= 0:
-        return node_value(network, states, message, speaker, -1, _0)
+        return node_value(world, message, speaker, np.int64(-1), _0)
     if node == ANY_NODE:
         return _1
-    ref = network.messages[message, M_REF]
+    ref = messages(world)[message, M_REF]
     if node == IS_NODE:
         return _1 if speaker == ref else _0
     if node == AMONG_NODE:
-        bit = find_pair(network.anchors, pair_key(ref, speaker))
+        bit = find_pair(anchors(world), pair_key(ref, speaker))
         return _0 if bit < 0 else _1 << np.uint64(bit)
     return _1 if speaker == hearer else _0

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_access import find_run, neighbour, run_length
 from heliograph.kernels.network_join import join_from_slot
 from heliograph.kernels.network_layout import (
     COUNT,
@@ -26,24 +25,36 @@ from heliograph.kernels.network_layout import (
     M_KIND,
     M_LEVEL,
     M_NEXT,
-    M_NODE,
     M_USERS,
     N_MESSAGES,
     P_SLOT,
-    SITE_MESSAGE,
     S_KIND,
     S_NEXT,
     S_REF,
+    SITE_MESSAGE,
     U_KIND,
     U_NEXT,
     U_PART,
     U_REF,
     USED,
     USER_NODE,
-    Work,
 )
-from heliograph.kernels.network_types import World
 from heliograph.kernels.network_values import heard, node_value, spoken, state_slot, tell
+from heliograph.kernels.network_world import (
+    find_run,
+    items,
+    levels,
+    messages,
+    neighbour,
+    nodes,
+    parts,
+    payloads,
+    run_length,
+    sites,
+    state_values,
+    users,
+    work_state,
+)
 
 _0 = np.uint64(0)
 _MESSAGE, _VERTEX, _NEXT = range(3)  # of items
@@ -51,56 +62,56 @@ IDLE = 1 << 20  # the lowest level when there is no work
 
 
 @kernel()
-def push(world: World, message: Any, vertex: Any, payload: Any) -> None:
+def push(world: Any, message: Any, vertex: Any, payload: Any) -> None:
     """Another item; there is room for it."""
-    work, level = world.work, world.network.messages[message, M_LEVEL]
-    item = work.state[FREE_ITEM]
+    level = np.int64(messages(world)[message, M_LEVEL])
+    item = work_state(world)[FREE_ITEM]
     if item >= 0:
-        work.state[FREE_ITEM] = work.items[item, _NEXT]
+        work_state(world)[FREE_ITEM] = items(world)[item, _NEXT]
     else:
-        item = work.state[USED]
-        work.state[USED] += 1
-    work.items[item, _MESSAGE], work.items[item, _VERTEX] = message, vertex
-    work.items[item, _NEXT] = work.levels[level]
-    work.levels[level] = item
-    work.payloads[item] = payload
-    work.state[LOWEST] = min(work.state[LOWEST], level)
+        item = work_state(world)[USED]
+        work_state(world)[USED] += 1
+    items(world)[item, _MESSAGE], items(world)[item, _VERTEX] = message, vertex
+    items(world)[item, _NEXT] = levels(world)[level]
+    levels(world)[level] = item
+    payloads(world)[item] = payload
+    work_state(world)[LOWEST] = min(work_state(world)[LOWEST], level)
 
 
 @kernel()
-def has_work(work: Work) -> Any:
+def has_work(world: Any) -> Any:
     """Whether there is an item; the lowest level is looked up on the way."""
-    level = work.state[LOWEST]
-    while level < len(work.levels) and work.levels[level] < 0:
+    level = work_state(world)[LOWEST]
+    while level < len(levels(world)) and levels(world)[level] < 0:
         level += 1
-    work.state[LOWEST] = level if level < len(work.levels) else IDLE
-    return level < len(work.levels)
+    work_state(world)[LOWEST] = level if level < len(levels(world)) else IDLE
+    return level < len(levels(world))
 
 
 @kernel()
-def _pop(work: Work) -> Any:
-    level = work.state[LOWEST]
-    item = np.int64(work.levels[level])
-    work.levels[level] = work.items[item, _NEXT]
-    work.items[item, _NEXT] = work.state[FREE_ITEM]
-    work.state[FREE_ITEM] = item
+def _pop(world: Any) -> Any:
+    level = work_state(world)[LOWEST]
+    item = np.int64(levels(world)[level])
+    levels(world)[level] = items(world)[item, _NEXT]
+    items(world)[item, _NEXT] = work_state(world)[FREE_ITEM]
+    work_state(world)[FREE_ITEM] = item
     return item
 
 
 @kernel()
-def followers(world: World) -> Any:
+def followers(world: Any) -> Any:
     """At most how many items the next one leads to."""
-    work, network = world.work, world.network
-    item = work.levels[work.state[LOWEST]]
-    message, vertex, total = work.items[item, _MESSAGE], work.items[item, _VERTEX], 0
-    user = network.messages[message, M_USERS]
+    item = levels(world)[work_state(world)[LOWEST]]
+    message, vertex, total = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX]), 0
+    user = messages(world)[message, M_USERS]
     while user >= 0:
-        if network.users[user, U_KIND] == USER_NODE:
-            above = network.nodes[network.users[user, U_REF], N_MESSAGES]
+        if users(world)[user, U_KIND] == USER_NODE:
+            above = nodes(world)[users(world)[user, U_REF], N_MESSAGES]
             while above >= 0:
-                total += run_length(world.graph, find_run(world.graph, vertex, network.messages[above, M_KEY] ^ 1))
-                above = network.messages[above, M_NEXT]
-        user = network.users[user, U_NEXT]
+                key = np.int64(messages(world)[above, M_KEY]) ^ 1
+                total += run_length(world, find_run(world, vertex, key))
+                above = messages(world)[above, M_NEXT]
+        user = users(world)[user, U_NEXT]
     return total
 
 
@@ -108,23 +119,23 @@ def followers(world: World) -> Any:
 
 
 @kernel()
-def seed(world: World, site: Any, hearer: Any, speaker: Any, sign: Any) -> Any:
+def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> Any:
     """Work for all messages that a changed edge carries from one end to the other; returns how many it concerns."""
-    network, states, concerned = world.network, world.states, 0
+    concerned = 0
     while site >= 0:
-        if network.sites[site, S_KIND] == SITE_MESSAGE:
-            message = network.sites[site, S_REF]
-            value = spoken(network, states, message, hearer, speaker)
+        if sites(world)[site, S_KIND] == SITE_MESSAGE:
+            message = np.int64(sites(world)[site, S_REF])
+            value = spoken(world, message, hearer, speaker)
             if value != _0:
                 concerned += 1
-                if network.messages[message, M_KIND] == COUNT:
+                if messages(world)[message, M_KIND] == COUNT:
                     push(world, message, hearer, value if sign > 0 else _0 - value)
                 else:
-                    known = heard(states, message, hearer)
+                    known = heard(world, message, hearer)
                     value &= ~known if sign > 0 else known
                     if value != _0:
                         push(world, message, hearer, value)
-        site = network.sites[site, S_NEXT]
+        site = np.int64(sites(world)[site, S_NEXT])
     return concerned
 
 
@@ -132,82 +143,79 @@ def seed(world: World, site: Any, hearer: Any, speaker: Any, sign: Any) -> Any:
 
 
 @kernel()
-def _still_said(world: World, message: Any, vertex: Any, wanted: Any) -> Any:
+def _still_said(world: Any, message: Any, vertex: Any, wanted: Any) -> Any:
     """Which of these bits some neighbour still says."""
-    network, states = world.network, world.states
-    run = find_run(world.graph, vertex, network.messages[message, M_KEY])
+    run = find_run(world, vertex, np.int64(messages(world)[message, M_KEY]))
     said = _0
-    for place in range(run_length(world.graph, run)):
-        said |= spoken(network, states, message, vertex, neighbour(world.graph, run, place)) & wanted
+    for place in range(run_length(world, run)):
+        said |= spoken(world, message, vertex, neighbour(world, run, place)) & wanted
         if said == wanted:
             break
     return said
 
 
 @kernel()
-def _apply(world: World, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
+def _apply(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
     """Changes a message; returns the bits or the count by which it changed."""
-    states = world.states
-    known = heard(states, message, vertex)
-    if world.network.messages[message, M_KIND] == COUNT:
-        tell(states, message, vertex, known + payload)
+    known = heard(world, message, vertex)
+    if messages(world)[message, M_KIND] == COUNT:
+        tell(world, message, vertex, known + payload)
         return payload
     if sign > 0:
         changed = payload & ~known
         if changed != _0:
-            tell(states, message, vertex, known | changed)
+            tell(world, message, vertex, known | changed)
         return changed
     payload &= known
     changed = _0 if payload == _0 else payload & ~_still_said(world, message, vertex, payload)
     if changed != _0:
-        states.values[state_slot(states, message, vertex)] = known & ~changed
+        state_values(world)[state_slot(world, message, vertex)] = known & ~changed
     return changed
 
 
 @kernel()
-def _carry(world: World, message: Any, vertex: Any, value: Any, sign: Any) -> None:
+def _carry(world: Any, message: Any, vertex: Any, value: Any, sign: Any) -> None:
     """Work for those who may hear `message` from a vertex whose node says this anew, or no longer."""
-    graph, states = world.graph, world.states
-    run = find_run(graph, vertex, world.network.messages[message, M_KEY] ^ 1)
-    counted = world.network.messages[message, M_KIND] == COUNT
-    for place in range(run_length(graph, run)):
-        hearer = neighbour(graph, run, place)
+    key = np.int64(messages(world)[message, M_KEY]) ^ 1
+    run = find_run(world, vertex, key)
+    counted = messages(world)[message, M_KIND] == COUNT
+    for place in range(run_length(world, run)):
+        hearer = neighbour(world, run, place)
         if counted:
             push(world, message, hearer, value)
         else:
-            known = heard(states, message, hearer)
+            known = heard(world, message, hearer)
             bits = value & (~known if sign > 0 else known)
             if bits != _0:
                 push(world, message, hearer, bits)
 
 
 @kernel()
-def _node_hears(world: World, user: Any, vertex: Any, changed: Any, sign: Any) -> None:
+def _node_hears(world: Any, user: Any, vertex: Any, changed: Any, sign: Any) -> None:
     """A part of a node changed: whoever listens to the node may hear of it."""
-    network = world.network
-    node, part = network.users[user, U_REF], network.users[user, U_PART]
-    message = network.nodes[node, N_MESSAGES]
+    node, part = users(world)[user, U_REF], np.int64(users(world)[user, U_PART])
+    message = np.int64(nodes(world)[node, N_MESSAGES])
     if message < 0:
         return
-    value = node_value(network, world.states, message, vertex, part, changed)
+    value = node_value(world, message, vertex, part, changed)
     while message >= 0 and value != _0:
         _carry(world, message, vertex, value, sign)
-        message = network.messages[message, M_NEXT]
+        message = np.int64(messages(world)[message, M_NEXT])
 
 
 @kernel()
-def take(world: World, sign: Any) -> None:
+def take(world: Any, sign: Any) -> None:
     """Takes one item and does it; there is room for a state and for all that follows."""
-    work, network = world.work, world.network
-    item = _pop(work)
-    message, vertex, payload = work.items[item, _MESSAGE], work.items[item, _VERTEX], work.payloads[item]
+    item = _pop(world)
+    message, vertex = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX])
+    payload = payloads(world)[item]
     changed = _apply(world, message, vertex, payload, sign)
-    user = network.messages[message, M_USERS] if changed != _0 else -1
+    user = np.int64(messages(world)[message, M_USERS]) if changed != _0 else np.int64(-1)
     while user >= 0:
-        if network.users[user, U_KIND] == USER_NODE:
+        if users(world)[user, U_KIND] == USER_NODE:
             _node_hears(world, user, vertex, changed, sign)
         else:
-            part = network.users[user, U_PART]
-            slot = network.parts[part, P_SLOT]
-            join_from_slot(world, network.users[user, U_REF], slot, vertex, part, changed, sign)
-        user = network.users[user, U_NEXT]
+            part = np.int64(users(world)[user, U_PART])
+            slot = np.int64(parts(world)[part, P_SLOT])
+            join_from_slot(world, np.int64(users(world)[user, U_REF]), slot, vertex, part, changed, sign)
+        user = np.int64(users(world)[user, U_NEXT])

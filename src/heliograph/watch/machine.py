@@ -1,0 +1,274 @@
+"""The machine: an evolving graph, the queries over it, and the kernels that carry updates from one to the other.
+
+The law: a batch leaves graph, messages and counts as its updates would one by one, and its events are told in order.
+A kernel that lacks room stops where it stands; the machine makes room and lets it go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heliograph.evolution.derived import Changes, Derived
+from heliograph.evolution.graph import FlatGraph
+from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.network_layout import (
+    CANDIDATES,
+    CURSOR_COLUMNS,
+    DONE,
+    EVENT_COLUMNS,
+    EVENTS,
+    FREE_ITEM,
+    LOWEST,
+    MOST_LEVELS,
+    NEED_ADJACENCY,
+    NEED_CHANGES,
+    NEED_DERIVED,
+    NEED_GRAPH,
+    NEED_REPORTS,
+    NEED_STATES,
+    NEED_WORK,
+    NEEDED,
+    ONLY_FRESH,
+    P_EDGE,
+    P_OBJECT,
+    P_PREDICATE,
+    P_SIGN,
+    P_SITE,
+    P_SUBJECT,
+    PARTS_OF_WORLD,
+    PROGRESS,
+    STAMP,
+    TOUCHED,
+    USED,
+    VALUES,
+    Batch,
+    Reports,
+    Run,
+    Scratch,
+    States,
+    Work,
+)
+from heliograph.network import Network
+from heliograph.watch.encoding import Encoded
+
+_FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
+_SCRATCH = 512  # slots, parts and steps of one group
+_IDLE = 1 << 20  # kernels.network_work.IDLE
+_NO_SITES = np.zeros(1, np.int32)
+
+
+class Events(NamedTuple):
+    """What some updates changed, in order; see `network_layout` for the columns. Rows of solutions stand in `rows`."""
+
+    events: Int64s
+    rows: Int32s
+    candidates: int
+
+
+class _World:
+    """The addresses and lengths of arrays, which are kept for as long as they stand there."""
+
+    def __init__(self) -> None:
+        count = sum(len(part._fields) for part in PARTS_OF_WORLD)
+        self._arrays: list[Any] = [None] * count
+        self._table = np.zeros(2 * count, np.int64)
+        self.table = _fixed(self._table)
+
+    def update(self, arrays: Iterable[Any]) -> None:
+        for place, array in enumerate(arrays):
+            if array is not self._arrays[place]:
+                self._arrays[place] = array
+                self._table[2 * place] = array.__array_interface__["data"][0]
+                self._table[2 * place + 1] = len(array)
+
+
+class Machine:
+    """Runs updates over a graph and a network."""
+
+    def __init__(self, graph: FlatGraph, network: Network, derived: Derived) -> None:
+        self.graph, self.network, self.derived = graph, network, derived
+        self.states = _states(_FIRST_STATES)
+        self._work = _work(_FIRST_ITEMS)
+        self._reports = _reports(_FIRST_EVENTS, _FIRST_ROWS)
+        self._scratch = Scratch(
+            np.zeros(_SCRATCH, np.int32),
+            np.zeros(_SCRATCH, np.uint64),
+            np.zeros((_SCRATCH, CURSOR_COLUMNS), np.int64),
+        )
+        self._batch = _batch(Encoded.none(), np.empty(0, np.int32))
+        self._run = Run(_progress(), np.zeros(_FIRST_CHANGES, np.int32))
+        self._world = _World()
+        self._seen: Int32s = np.empty(0, np.int32)  # properties of edges, as far as somebody derives edges
+
+    @property
+    def nbytes(self) -> int:
+        network = sum(array.nbytes for array in self.network.arrays)
+        return self.graph.nbytes + network + sum(array.nbytes for array in self.states)
+
+    # --- updates ------------------------------------------------------------------------------------------------
+
+    def run(self, updates: Encoded) -> Events:
+        """Applies updates; what they changed."""
+        from heliograph.kernels.network_run import run
+
+        self.prepare()
+        self._reports.state[CANDIDATES] = 0
+        self._batch, self._run = _batch(updates, self._deriving(updates)), self._run._replace(progress=_progress())
+        while (reason := run(self.world())) != DONE:
+            if reason == NEED_DERIVED:
+                self._derive(self._run.progress)
+            else:
+                self.make_room(reason)
+        return self.take()
+
+    def take(self) -> Events:
+        """The events so far, which are forgotten."""
+        reports = self._reports
+        events = reports.events[: reports.state[EVENTS]].copy()
+        rows = reports.rows[: reports.state[VALUES]].copy()
+        reports.state[EVENTS] = reports.state[VALUES] = 0
+        return Events(events, rows, int(reports.state[CANDIDATES]))
+
+    def forget(self) -> None:
+        """Nothing of what was touched is told."""
+        state = self._reports.state
+        state[EVENTS] = state[VALUES] = state[TOUCHED] = 0
+        state[STAMP] += 1
+
+    def prepare(self) -> None:
+        """Room for whatever is one a query."""
+        queries = self.network.queries.rows.used
+        if len(self._reports.touched) < queries:
+            self._reports = self._reports._replace(touched=np.zeros(2 * queries, np.int32))
+
+    def only_fresh(self, only: bool) -> None:
+        """Whether only components that are new take note of a solution."""
+        self._reports.state[ONLY_FRESH] = only
+
+    def list_all(self, group: int) -> None:
+        """Meets all solutions of a group, which are listed or counted."""
+        from heliograph.kernels.network_populate import list_all
+
+        while (reason := list_all(self.world(), group)) != DONE:
+            self.make_room(reason)
+
+    def world(self) -> Int64s:
+        """Where kernels find everything; see `kernels.network_world`. Valid until something grows or is changed."""
+        arrays = self.network.arrays
+        if not self.network.sites.heads.used:
+            arrays = arrays._replace(site_slots=_NO_SITES)  # kernels need not even look
+        parts = (self.graph.arrays, self.graph.window, arrays, self.states, self._work, self._reports)
+        parts = (*parts, self._scratch, self._batch, self._run)
+        self._world.update(chain.from_iterable(parts))
+        return self._world.table
+
+    # --- derived edges ------------------------------------------------------------------------------------------
+
+    def _deriving(self, updates: Encoded) -> Int32s:
+        """The properties from whose edges others are derived."""
+        if not self.derived.wanted:
+            return np.empty(0, np.int32)
+        known = updates.predicate[updates.predicate >= 0]
+        self._seen = np.union1d(self._seen, known).astype(np.int32)
+        return self._seen[self.derived.concerned(self._seen)]
+
+    def _derive(self, progress: Int64s) -> None:
+        """Follows a changed edge in the edges that are derived from it."""
+        row = progress[[P_SUBJECT, P_PREDICATE, P_OBJECT]].astype(np.int32).reshape(1, 3)
+        none = row[:0]
+        self.alter(self.derived.change(row, none) if progress[P_SIGN] > 0 else self.derived.change(none, row))
+
+    def alter(self, changes: Changes) -> None:
+        """Removes and adds derived edges."""
+        for rows, sign in ((changes.removed, -1), (changes.added, 1)):
+            for row in rows.tolist():
+                self._alter(row, sign)
+
+    def _alter(self, row: list[int], sign: int) -> None:
+        from heliograph.kernels.network_run import alter
+
+        outer, progress = self._run, _progress()
+        progress[[P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN]] = (*row, sign)
+        self._run = outer._replace(progress=progress)
+        while (reason := alter(self.world())) != DONE:
+            self.make_room(reason)
+        self._run = self._run._replace(progress=outer.progress)
+
+    # --- room ---------------------------------------------------------------------------------------------------
+
+    def make_room(self, reason: int) -> None:
+        """Makes room for what a kernel lacks."""
+        {
+            NEED_GRAPH: self.graph.grow,
+            NEED_ADJACENCY: self.graph.keep_adjacency,
+            NEED_STATES: self._grow_states,
+            NEED_WORK: self._grow_work,
+            NEED_REPORTS: self._grow_reports,
+            NEED_CHANGES: self._grow_changes,
+        }[reason]()
+
+    def _grow_states(self) -> None:
+        from heliograph.kernels.network_populate import rehash
+
+        old, self.states = self.states, _states(2 * len(self.states.keys))
+        rehash(old.keys, old.values, self.world())
+
+    def _grow_work(self) -> None:
+        old, needed = self._work, int(self._reports.state[NEEDED])
+        larger = _work(max(2 * len(old.items), len(old.items) + needed))
+        larger.items[: len(old.items)], larger.payloads[: len(old.items)] = old.items, old.payloads
+        self._work = larger._replace(levels=old.levels, state=old.state)
+
+    def _grow_reports(self) -> None:
+        old, needed = self._reports, int(self._reports.state[NEEDED])
+        events = np.zeros((2 * len(old.events) + needed, EVENT_COLUMNS), np.int64)
+        rows = np.zeros(2 * len(old.rows) + needed, np.int32)
+        events[: len(old.events)], rows[: len(old.rows)] = old.events, old.rows
+        self._reports = old._replace(events=events, rows=rows)
+
+    def _grow_changes(self) -> None:
+        self._run = self._run._replace(changes=np.zeros(2 * int(self._reports.state[NEEDED]), np.int32))
+
+    def reset_states(self) -> None:
+        """Forgets everything that was heard."""
+        self.states = _states(_FIRST_STATES)
+
+    def see(self, predicates: Int32s) -> None:
+        """Takes note of properties of edges that came another way than by updates."""
+        self._seen = np.union1d(self._seen, predicates).astype(np.int32)
+
+
+def _states(size: int) -> States:
+    return States(np.zeros(size, np.int64), np.zeros(size, np.uint64), np.zeros(1, np.int64))
+
+
+def _work(size: int) -> Work:
+    state = np.zeros(4, np.int64)
+    state[USED], state[FREE_ITEM], state[LOWEST] = 0, -1, _IDLE
+    return Work(np.zeros((size, 3), np.int32), np.zeros(size, np.uint64), np.full(MOST_LEVELS + 1, -1, np.int32), state)
+
+
+def _reports(events: int, rows: int) -> Reports:
+    state = np.zeros(12, np.int64)
+    state[STAMP] = 1
+    return Reports(np.zeros((events, EVENT_COLUMNS), np.int64), np.zeros(rows, np.int32), np.zeros(16, np.int32), state)
+
+
+def _progress() -> Int64s:
+    progress = np.zeros(PROGRESS, np.int64)
+    progress[P_EDGE], progress[P_SITE] = -1, -2
+    return progress
+
+
+def _batch(updates: Encoded, deriving: Int32s) -> Batch:
+    return Batch(*(_fixed(column) for column in (*updates.columns, deriving)))
+
+
+def _fixed(column: Any) -> Any:
+    view = np.ascontiguousarray(column).view()
+    view.flags.writeable = False
+    return view
