@@ -13,17 +13,17 @@ Not in TriC: deletions of this exactness, variable properties, variables that st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from heliograph.baselines.watch_algorithm import ADD, Changes, Edge, Match, Values, edges_of, nothing
+from heliograph.baselines.watch_algorithm import ADD, Changes, Edge, Match, Values, Vertex, edges_of, nothing
 from heliograph.baselines.watch_paths import Path, covering_paths
-from heliograph.baselines.watch_views import Forest, Node, Places, Walks
+from heliograph.baselines.watch_views import Forest, Node, Walks
 from heliograph.syntax.query import Query
 from heliograph.terms import Variable
 
-_FROM_NOTHING = -1
+Solution = dict[Variable, Vertex]
 
 
 class _Part(NamedTuple):
@@ -32,80 +32,44 @@ class _Part(NamedTuple):
     path: Path
     node: Node
 
+    def walks(self, known: Solution) -> Collection[Values]:
+        """The walks that agree with what is known."""
+        shared = [(place, known[name]) for name, place in self.path.places.items() if name in known]
+        return self.node.view.at(tuple(place for place, _ in shared), tuple(value for _, value in shared))
 
-class _Step(NamedTuple):
-    """A join with one more path."""
-
-    part: _Part
-    shared: Places  # in its walks, the variables that are known
-    known: Places  # the same variables in a row
-    new: Places  # in its walks, the variables that the row gets
-
-
-class _Plan(NamedTuple):
-    steps: tuple[_Step, ...]
-    order: Places  # in a full row, the query's variables
+    def extended(self, known: Solution, walks: Iterable[Values]) -> Iterator[Solution]:
+        """What is known, with the variables of each of these walks, unless one would have two values."""
+        for walk in walks:
+            if self.path.agrees(walk):
+                yield {**known, **{name: walk[place] for name, place in self.path.places.items()}}
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A query. Rows are the values of variables in the order in which a join came across them."""
-
     id: str
     variables: tuple[Variable, ...]
     parts: tuple[_Part, ...]
     count: int = 0
-    plans: dict[int, _Plan] = field(default_factory=dict)  # by the path it starts from
 
     def solutions(self, start: int, walks: Iterable[Values]) -> set[Values]:
         """The solutions in which one path has one of some walks."""
-        path = self.parts[start].path
-        first = tuple(path.places.values())
-        rows = [tuple(walk[place] for place in first) for walk in walks if path.agrees(walk)]
-        return self._joined(start, rows)
-
-    def all_solutions(self) -> set[Values]:
-        return self._joined(_FROM_NOTHING, [()])
-
-    def _joined(self, start: int, rows: list[Values]) -> set[Values]:
         if not all(part.node.view.walks for part in self.parts):
             return set()
-        plan = self.plans.get(start)
-        if plan is None:
-            plan = self.plans[start] = self._plan(start)
-        for step in plan.steps:
-            rows = [row + more for row in rows for more in _ways(step, row)]
-        return {tuple(row[slot] for slot in plan.order) for row in rows}
+        others = self.parts[:start] + self.parts[start + 1 :]
+        return {values for known in self.parts[start].extended({}, walks) for values in self._joined(known, others)}
 
-    def _plan(self, start: int) -> _Plan:
-        """Next comes the path that shares most with what is known."""
-        known = list(self.parts[start].path.places) if start != _FROM_NOTHING else []
-        left = [part for number, part in enumerate(self.parts) if number != start]
-        steps = []
-        while left:
-            part = max(left, key=lambda each: len(each.path.places.keys() & set(known)))
-            left.remove(part)
-            steps.append(_step(part, known))
-            known += [name for name in part.path.places if name not in known]
-        return _Plan(tuple(steps), tuple(map(known.index, self.variables)))
+    def all_solutions(self) -> set[Values]:
+        return set(self._joined({}, self.parts))
 
-
-def _step(part: _Part, known: list[Variable]) -> _Step:
-    places = part.path.places
-    shared = [name for name in places if name in known]
-    return _Step(
-        part,
-        tuple(places[name] for name in shared),
-        tuple(known.index(name) for name in shared),
-        tuple(place for name, place in places.items() if name not in known),
-    )
-
-
-def _ways(step: _Step, row: Values) -> list[Values]:
-    """What a row gets from each walk that agrees with it."""
-    walks = step.part.node.view.at(step.shared, tuple(row[slot] for slot in step.known))
-    agrees = step.part.path.agrees
-    return [tuple(walk[place] for place in step.new) for walk in walks if agrees(walk)]
+    def _joined(self, known: Solution, left: tuple[_Part, ...]) -> Iterator[Values]:
+        """Next comes the path with the fewest walks that agree: a star's edges are not multiplied out in vain."""
+        if not left:
+            yield tuple(known[name] for name in self.variables)
+            return
+        ways = [part.walks(known) for part in left]
+        best = min(range(len(left)), key=lambda place: len(ways[place]))
+        for extended in left[best].extended(known, ways[best]):
+            yield from self._joined(extended, left[:best] + left[best + 1 :])
 
 
 class Trie:
