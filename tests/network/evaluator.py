@@ -133,9 +133,8 @@ class Evaluator:
         assert not free or row[G_SLOTS] == 1
         paths: list[dict[int, int]] = [{}]
         for edge in edges:
-            paths = [found for path in paths for triple in self.triples if (found := _unified(edge, triple, path))]
-            if not any(node < 0 for node in edge):
-                paths = paths if tuple(edge) in self.triples else []
+            unified = [_unified(edge, triple, path) for path in paths for triple in self.triples]
+            paths = [path for path in unified if path is not None]
         for slot in free:
             paths = [{**path, slot: term} for path in paths for term in self.terms]
         yield from {tuple(path[slot] for slot in range(int(row[G_SLOTS]))) for path in paths}
@@ -187,7 +186,7 @@ class Evaluator:
 
 
 def _unified(edge: list[int], triple: Triple, path: dict[int, int]) -> dict[int, int] | None:
-    """A path that agrees with a triple; one that binds nothing is kept as it is."""
+    """The path with what a triple adds to it, if they agree."""
     found = dict(path)
     for node, term in zip(edge, triple, strict=True):
         if node >= 0 and node != term:

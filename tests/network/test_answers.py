@@ -22,13 +22,13 @@ def check_answers(graph: Triples, asked: list[Query], kind: int) -> None:
         assert small.answer(row, values) == small.expected(query, kind), query.patterns
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(triples(), st.lists(queries(), min_size=1, max_size=4))
 def test_truth_is_that_of_the_query(graph: Triples, asked: list[Query]) -> None:
     check_answers(graph, asked, Q_TRUTH)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(triples(), st.lists(queries(), min_size=1, max_size=3))
 def test_counts_are_those_of_the_query(graph: Triples, asked: list[Query]) -> None:
     check_answers(graph, asked, Q_COUNT)

@@ -25,7 +25,9 @@ def check_order(edges: list[Edge], order: tuple[Step, ...], bound: set[int], don
         assert step.known == known(edges[step.edge], bound)
         if step.other >= 0:
             another = edges[order[step.other].edge]
-            assert step.other > place and step.known in (3, 6) and known(another, bound) in (3, 6)
+            assert step.other > place
+            assert step.known in (3, 6)
+            assert known(another, bound) in (3, 6)
             assert slots_of(another) - bound == slots_of(edges[step.edge]) - bound
         bound = bound | slots_of(edges[step.edge])
 

@@ -24,7 +24,8 @@ def chain(sites: Sites, vertex: int, key: int) -> list[int]:
 def check_chain(sites: Sites, vertex: int, key: int, expected: set[int]) -> None:
     found = chain(sites, vertex, key)
     levels = sites.rows.array[found, S_LEVEL].tolist()
-    assert set(found) == expected and len(found) == len(expected)
+    assert set(found) == expected
+    assert len(found) == len(expected)
     assert levels == sorted(levels, reverse=True)
     assert sites.rows.array[found, S_PREVIOUS].tolist() == [-1, *found][: len(found)]
     head = sites.find(vertex, key)
