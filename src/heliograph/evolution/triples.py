@@ -16,6 +16,8 @@ from heliograph.terms import Term
 
 Triple = tuple[Term, Term, Term]
 
+_BLOCK = 1024  # rows that are spelled out at once
+
 
 class Terms(Protocol):
     """A vocabulary, as far as it is needed here."""
@@ -39,8 +41,9 @@ class Found:
 
     def __iter__(self) -> Iterator[Triple]:
         term = self._terms.term
-        for subject, predicate, object in self._rows.tolist():
-            yield term(subject), term(predicate), term(object)
+        for first in range(0, len(self._rows), _BLOCK):  # whoever stops early has not paid for a million rows
+            for subject, predicate, object in self._rows[first : first + _BLOCK].tolist():
+                yield term(subject), term(predicate), term(object)
 
     def __contains__(self, triple: object) -> bool:
         if not isinstance(triple, tuple) or len(triple) != 3:

@@ -25,7 +25,7 @@ Found = tuple[tuple[Pattern, ...], Solution]  # a part of a pattern, and a solut
 
 _BUDGET = 4096  # parts of a pattern that are tried
 _LOOKED_AT = 1000  # solutions among which the best is chosen
-_STEPS = 300_000  # of all trials: a second or two
+_STEPS = 200_000  # of all trials: about a second
 _TRIAL = 50_000  # of one of them
 
 
@@ -58,14 +58,18 @@ def nearest(query: Query, answers: Reevaluation) -> Near:
     thorough, quick = Bounded(answers, _STEPS), Bounded(answers, _STEPS)
     held: set[Pattern] = set()
     solution: dict[Variable, Term] = {}
-    cut = False
-    for apart in _apart(query):
+    certain = True
+    for apart in sorted(_apart(query), key=lambda each: len(each.patterns)):  # what is cheap is not starved
         largest = _largest(apart, thorough)
-        part, found = largest or _grown(apart, quick)
+        certain = certain and largest is not None and not thorough.cut
+        part, found = largest if largest and certain else _larger(largest, _grown(apart, quick))
         held.update(part)
         solution.update(found)
-        cut = cut or largest is None
-    return _near(query, tuple(each for each in query.patterns if each in held), solution, cut or thorough.cut)
+    return _near(query, tuple(each for each in query.patterns if each in held), solution, not certain)
+
+
+def _larger(largest: Found | None, grown: Found) -> Found:
+    return grown if largest is None or len(grown[0]) > len(largest[0]) else largest
 
 
 def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> Near:
