@@ -10,6 +10,7 @@ Edges of virtual properties are seen by those who ask for them by name only: the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +40,7 @@ from heliograph.kernels.evolution_layout import (
     Rows,
 )
 
-Column: TypeAlias = "npt.NDArray[Any]"
+Column: TypeAlias = "npt.NDArray[Any] | Sequence[float]"
 
 
 class FlatGraph:
@@ -164,7 +165,7 @@ class FlatGraph:
         at = none if at is None else at
         known = none if seq is None else np.where(np.asarray(at) == NO_TIME, NO_TIME, seq)
         weight = np.full(len(subject), np.nan) if weight is None else weight
-        self._add(Rows(subject, predicate, object, weight, at, known, none))
+        self._add(Rows._make((subject, predicate, object, weight, at, known, none)))
 
     def saved(self) -> Rows:
         """The edges in the order of their numbers; NaN and NO_TIME where something is not known."""
@@ -177,6 +178,7 @@ class FlatGraph:
     def restore(self, rows: Rows) -> None:
         """Puts saved edges back exactly as they were, into a graph without edges; see `set_clocks` for the rest."""
         order = np.argsort(rows.number, kind="stable")  # promises by number are made in the order of numbers
+        self.reserve(edges=len(order))
         self._add(Rows._make(column[order] for column in rows))
 
     def _add(self, rows: Rows) -> None:

@@ -16,6 +16,7 @@ from heliograph.kernels.evolution_access import NUMBER as _NUMBER
 from heliograph.kernels.evolution_access import edge_tag, home, slot_of
 from heliograph.kernels.evolution_layout import (
     AT,
+    EDGE_COLUMNS,
     EDGES,
     FREE_EDGE,
     FULL,
@@ -36,6 +37,7 @@ from heliograph.kernels.evolution_layout import (
     Graph,
 )
 from heliograph.kernels.evolution_runs import join_runs, quit_runs
+from heliograph.kernels.prefetching import prefetch
 
 
 @kernel(inline=True)
@@ -113,7 +115,10 @@ def _number(graph: Graph) -> Any:
     """A number that no edge has."""
     edge = graph.counters[FREE_EDGE] - 1
     if edge >= 0:
-        graph.counters[FREE_EDGE] = graph.edges[edge, SUBJECT]
+        following = np.int64(graph.edges[edge, SUBJECT])
+        graph.counters[FREE_EDGE] = following
+        if following:  # it lies anywhere: by the time it is needed it will have come
+            prefetch(graph.edges, (following - 1) * EDGE_COLUMNS)
         return edge
     edge = graph.counters[EDGES]
     graph.counters[EDGES] = edge + 1

@@ -18,14 +18,19 @@ from heliograph.kernels.evolution_access import (
     is_present,
     prefetch_edge,
     prefetch_ends,
+    prefetch_row,
     prefetch_runs,
     run_tag,
 )
 from heliograph.kernels.evolution_layout import (
+    EDGE_COLUMNS,
     EDGES,
     KEY,
+    OBJECT,
+    PREDICATE,
     RUN_BITS,
     RUNS,
+    SUBJECT,
     VERTEX,
     Graph,
     Int32s,
@@ -37,6 +42,7 @@ from heliograph.kernels.evolution_layout import (
 from heliograph.kernels.evolution_runs import join_runs
 from heliograph.kernels.evolution_types import GRAPH, NEW_INT32S, NEW_INT64S, ROWS, WINDOW
 from heliograph.kernels.evolution_window import move, next_due, renew, settle_new, window_has_room
+from heliograph.kernels.prefetching import prefetch
 from heliograph.kernels.types import INT32S, INT64S
 
 _AHEAD = 12  # rows; the memory of their slots is asked for that much earlier
@@ -75,6 +81,8 @@ def _look_ahead(graph: Graph, rows: Rows, row: Any) -> None:
         prefetch_edge(graph, rows.subject[far], rows.predicate[far], rows.object[far])
     if len(graph.runs) and far < last:
         prefetch_ends(graph, rows.subject[far], rows.predicate[far], rows.object[far])
+    if near < last:
+        prefetch_row(graph, rows.subject[near], rows.predicate[near], rows.object[near])
     if len(graph.runs) and near < last:
         prefetch_runs(graph, rows.subject[near], rows.predicate[near], rows.object[near])
 
@@ -108,8 +116,25 @@ def leave_all(graph: Graph, edges: Int64s) -> None:
 @kernel((GRAPH, INT64S))
 def drop_all(graph: Graph, edges: Int64s) -> None:
     """Takes present edges away."""
-    for edge in edges:
-        drop(graph, edge)
+    for row in range(len(edges)):
+        _look_ahead_of(graph, edges, row)
+        drop(graph, edges[row])
+
+
+@kernel(inline=True)
+def _look_ahead_of(graph: Graph, edges: Int64s, row: Any) -> None:
+    """Asks for memory that edges which go later will need: their rows, then what those lead to."""
+    far, near = row + 2 * _AHEAD, row + _AHEAD
+    if far < len(edges):
+        prefetch(graph.edges, edges[far] * EDGE_COLUMNS)
+    if near < len(edges):
+        ends = graph.edges[edges[near]]
+        prefetch_edge(graph, ends[SUBJECT], ends[PREDICATE], ends[OBJECT])
+        if len(graph.runs):
+            prefetch(graph.places, edges[near] * 2)
+            prefetch_ends(graph, ends[SUBJECT], ends[PREDICATE], ends[OBJECT])
+            ends = graph.edges[edges[row + _AHEAD // 2]]
+            prefetch_runs(graph, ends[SUBJECT], ends[PREDICATE], ends[OBJECT])
 
 
 # --- arrays made anew -------------------------------------------------------------------------------------------
@@ -121,6 +146,9 @@ def list_runs(graph: Graph, first: Any) -> Any:
     for edge in range(first, graph.counters[EDGES]):
         if not runs_have_room(graph):
             return edge
+        far, near = min(edge + _AHEAD, len(graph.edges) - 1), min(edge + _AHEAD // 2, len(graph.edges) - 1)
+        prefetch_ends(graph, graph.edges[far, SUBJECT], graph.edges[far, PREDICATE], graph.edges[far, OBJECT])
+        prefetch_runs(graph, graph.edges[near, SUBJECT], graph.edges[near, PREDICATE], graph.edges[near, OBJECT])
         if is_present(graph, edge):
             join_runs(graph, edge)
     return graph.counters[EDGES]
@@ -141,6 +169,8 @@ def rehash_slots(old: Int64s, slots: Int64s) -> None:
 def rehash_heads(graph: Graph, heads: Int32s) -> None:
     """Enters all runs into a table of another size."""
     for run in range(graph.counters[RUNS]):
+        later = min(run + _AHEAD, graph.counters[RUNS] - 1)
+        prefetch(heads, home(run_tag(graph.runs[later, VERTEX], graph.runs[later, KEY]), len(heads)))
         tag = run_tag(graph.runs[run, VERTEX], graph.runs[run, KEY])
         place = home(tag, len(heads))
         while heads[place]:
