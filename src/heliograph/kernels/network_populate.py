@@ -33,6 +33,7 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_values import heard, pair_slot, spoken, tell
 from heliograph.kernels.network_world import (
     WORLD,
+    constants,
     counters,
     edges,
     find_run,

@@ -76,7 +76,7 @@ class _World:
         count = sum(len(part._fields) for part in PARTS_OF_WORLD)
         self._arrays: list[Any] = [None] * count
         self._table = np.zeros(2 * count, np.int64)
-        self.table = _fixed(self._table)
+        self.table: Int64s = _fixed(self._table)
 
     def update(self, arrays: Iterable[Any]) -> None:
         for place, array in enumerate(arrays):
@@ -161,9 +161,8 @@ class Machine:
         arrays = self.network.arrays
         if not self.network.sites.heads.used:
             arrays = arrays._replace(site_slots=_NO_SITES)  # kernels need not even look
-        parts = (self.graph.arrays, self.graph.window, arrays, self.states, self._work, self._reports)
-        parts = (*parts, self._scratch, self._batch, self._run)
-        self._world.update(chain.from_iterable(parts))
+        room = (self.states, self._work, self._reports, self._scratch)
+        self._world.update(chain(self.graph.arrays, self.graph.window, arrays, *room, self._batch, self._run))
         return self._world.table
 
     # --- derived edges ------------------------------------------------------------------------------------------

@@ -1,0 +1,297 @@
+"""Who is entered in the network, and where they stand.
+
+The law: what stands for a subscription is what the graph says, and for those whose standing depends on the past (a
+hysteresis, a place in a top-k set) what `Memory` says besides. Whoever is entered over a graph is settled silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from heliograph.baselines.watch_naive import Reevaluation
+from heliograph.evolution.derived import Derived
+from heliograph.evolution.graph import FlatGraph
+from heliograph.kernels.evolution_layout import PREDICATE, Int32s
+from heliograph.kernels.network_layout import (
+    ENTER_HIGH,
+    ENTER_LOW,
+    HELD,
+    LATEST,
+    Q_COUNT,
+    Q_MISSING,
+    Q_ROWS,
+    Q_TRUTH,
+    STAY_HIGH,
+    STAY_LOW,
+)
+from heliograph.network import Compiled, Limits, Network
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Variable
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.board import Interest, Report, Watched, afresh
+from heliograph.watch.deltas import Grouped, Tally
+from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_turn, truth_match
+from heliograph.watch.judging import Judge
+from heliograph.watch.limits import limits_of
+from heliograph.watch.machine import Machine
+from heliograph.watch.modes import Counted, Key, Match, Turn, current, order
+from heliograph.watch.populating import populate
+from heliograph.watch.ranking import Ranking
+from heliograph.watch.snapshots import Memory
+from heliograph.watch.solutions import Completion
+
+_WRAP = 1 << 64
+
+
+class Enrolment:
+    """All subscriptions of an indexed strategy."""
+
+    def __init__(self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: Memory) -> None:
+        self._graph, self._derived, self._vocabulary = graph, derived, vocabulary
+        self.network = Network(vocabulary.intern, derived, graph)
+        self.machine = Machine(graph, self.network, derived)
+        self._judge = Judge(self.network, vocabulary)
+        self.entries: dict[str, Entry] = {}
+        self.by_row: dict[int, Entry] = {}
+        self.by_group: dict[int, dict[str, Entry]] = {}
+        self.ranking = Ranking()
+        self._memory = memory
+        self._greeting: dict[str, None] = {}
+        self._unsettled: dict[str, Entry] = {}
+        self._truths = 0
+
+    @property
+    def garbage(self) -> int:
+        return self.network.garbage
+
+    @property
+    def has_truths(self) -> bool:
+        """Whether somebody is told of truth without a solution."""
+        return self._truths > 0
+
+    @property
+    def ranked(self) -> set[str]:
+        return {id for id, entry in self.entries.items() if entry.interest.options.top is not None}
+
+    # --- coming -------------------------------------------------------------------------------------------------
+
+    def enter(self, interests: Sequence[Interest]) -> None:
+        """Enters subscriptions over the graph as it is."""
+        plain = [each for each in interests if self._is_plain(each)]
+        self._enter_concrete(plain)
+        known = {each.subscription.id for each in plain}
+        for each in interests:
+            if each.subscription.id not in known:
+                self._enter(each)
+
+    def _is_plain(self, interest: Interest) -> bool:
+        """Whether a query waits for nothing but edges of the graph."""
+        query = interest.subscription.query
+        if not is_concrete(query) or kind_of(query, interest.options) != Q_TRUTH:
+            return False
+        return all(tuple(pattern)[1] not in (RDF_TYPE, RDFS_MEMBER) for pattern in query.patterns)
+
+    def _enter_concrete(self, interests: Sequence[Interest]) -> None:
+        if not interests:
+            return
+        patterns = [each.subscription.query.patterns for each in interests]
+        terms: list[Any] = list(chain.from_iterable(chain.from_iterable(patterns)))
+        edges = np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)
+        owner = np.repeat(np.arange(len(patterns)), [len(each) for each in patterns])
+        self._graph.cover(len(self._vocabulary))
+        row = self.network.add_concrete([each.subscription.number for each in interests], Q_TRUTH, edges, owner)
+        for place, interest in enumerate(interests):
+            self._admit(Entry(interest, Q_TRUTH, row + place))
+
+    def _enter(self, interest: Interest) -> None:
+        query = interest.subscription.query
+        compiled = self.network.compile(query, kind_of(query, interest.options))
+        self._want(compiled)
+        self._graph.cover(len(self._vocabulary))
+        row = self.network.subscribe(interest.subscription.number, compiled)
+        entry = Entry(interest, compiled.kind, row, len(compiled.slots))
+        if compiled.kind == Q_ROWS:
+            listing(entry, Completion(query, compiled.slots, self._vocabulary, compiled.remaining))
+        elif compiled.kind == Q_COUNT:
+            self._limit(entry)
+        self._admit(entry)
+
+    def _admit(self, entry: Entry) -> None:
+        options = entry.interest.options
+        self.entries[entry.id] = self.by_row[entry.row] = self._unsettled[entry.id] = entry
+        if entry.kind == Q_ROWS:
+            self.by_group.setdefault(self.network.group(entry.row), {})[entry.id] = entry
+        self._truths += entry.kind == Q_TRUTH
+        if options.initial:
+            self._greeting[entry.id] = None
+        if options.top is not None:
+            self.ranking.add(entry.id, options.top)
+
+    def _limit(self, entry: Entry) -> None:
+        """Tells the network when a count matters."""
+        query, options = entry.query, entry.interest.options
+        limits = None
+        if options.top is None and query.having is not None:
+            limits = limits_of(query.having, options.hysteresis)
+            entry.rule = Counted(query, options.hysteresis) if limits is None else None
+        self.network.set_limits(entry.row, None if limits is None else Limits(*limits))
+
+    def _want(self, compiled: Compiled) -> None:
+        """Sees to it that edges a query asks for are derived."""
+        for want in compiled.wants:
+            if not self._derived.wanted:
+                self.machine.see(np.unique(self._graph.arrays.edges[self._graph.edge_numbers(), PREDICATE]))
+            rows = self._derived.want(*want)
+            if len(rows):
+                self._graph.load(rows[:, 0], rows[:, 1], rows[:, 2])
+
+    # --- going --------------------------------------------------------------------------------------------------
+
+    def leave(self, id: str) -> None:
+        entry = self.entries.pop(id)
+        if entry.kind == Q_ROWS:
+            group = self.network.group(entry.row)
+            del self.by_group[group][id]
+        del self.by_row[entry.row]
+        self.network.unsubscribe(entry.row)
+        self._truths -= entry.kind == Q_TRUTH
+        self._greeting.pop(id, None)
+        self._unsettled.pop(id, None)
+        if id in self.ranking:
+            self.ranking.remove(id)
+
+    # --- settling -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Finds out what stands for whoever was entered, silently."""
+        self._judge.extend()
+        if not self._unsettled:
+            return
+        populate(self.machine)
+        counts: dict[str, int] = {}
+        for entry in self._unsettled.values():
+            self._start(entry, self._memory.held.get(entry.id, ()))
+            if id_ranked(entry):
+                counts[entry.id] = self.count(entry)
+        self._rank(counts)
+        self._unsettled = {}
+
+    def _rank(self, counts: dict[str, int]) -> None:
+        memory = self._memory
+        if memory.held or memory.stirred or memory.unplaced:
+            remembered = [id for id in counts if memory.held.get(id)]
+            self.ranking.restore(remembered, memory.stirred, memory.unplaced)
+            self._greeting |= dict.fromkeys(id for id in memory.greeting if id in self.entries)
+            self._memory = Memory()
+        self.ranking.settle(counts)
+
+    def _start(self, entry: Entry, held: tuple[Key, ...]) -> None:
+        if entry.deltas is not None and entry.completion is not None:
+            if not entry.is_stateless:
+                entry.deltas.start(entry.completion(self.rows(entry)).terms, held)
+        elif entry.kind == Q_COUNT:
+            self._start_count(entry, bool(held))
+
+    def _start_count(self, entry: Entry, held: bool) -> None:
+        limits, count = self.network.queries.limits.array[entry.row], self.count(entry)
+        if entry.rule is not None:
+            entry.held = entry.rule.holds((), count, held)
+        enters = limits[ENTER_LOW] <= count <= limits[ENTER_HIGH]
+        limits[HELD] = enters or (held and limits[STAY_LOW] <= count <= limits[STAY_HIGH])
+        limits[LATEST] = count
+
+    # --- asking -------------------------------------------------------------------------------------------------
+
+    def count(self, entry: Entry) -> int:
+        """How many solutions a query has that is counted, or tallied from its rows."""
+        if isinstance(entry.deltas, Tally):
+            return entry.deltas.count
+        if self.network.queries.rows.array[entry.row, Q_MISSING]:
+            return 0
+        total = 1
+        for component in self.network.queries.components(entry.row):
+            total = total * int(self.network.groups.values.array[component]) % _WRAP
+        return total if total < _WRAP // 2 else total - _WRAP
+
+    def is_true(self, entry: Entry) -> bool:
+        return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)
+
+    def rows(self, entry: Entry) -> Int32s:
+        """All solutions of a listing query's pattern."""
+        group = self.network.group(entry.row)
+        if group < 0:
+            return np.empty((0, entry.slots), np.int32)
+        self.machine.list_all(group)
+        events, rows, _ = self.machine.take()
+        return rows.reshape(len(events), entry.slots)
+
+    # --- at first -----------------------------------------------------------------------------------------------
+
+    def greet(self, answers: Reevaluation, witness: bool) -> tuple[Report, ...]:
+        """What stands for those who asked to know it at first and have not been told."""
+        greeted = sorted((self.entries[id] for id in self._greeting), key=lambda entry: entry.number)
+        self._greeting.clear()
+        return tuple(Report(self.report_of(entry), self._standing(entry, answers, witness)) for entry in greeted)
+
+    def _standing(self, entry: Entry, answers: Reevaluation, witness: bool) -> Turn:
+        if id_ranked(entry):
+            match = Match(None, self.count(entry))
+            return Turn((), (match,) if self.ranking.stands(entry.id) else ())
+        if entry.kind == Q_COUNT:
+            held = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
+            return Turn((), (Match(None, self.count(entry)),) if held else ())
+        if entry.kind == Q_TRUTH:
+            return Turn((), (self._true(entry, answers, witness),) if self.is_true(entry) else ())
+        if isinstance(entry.deltas, Grouped) and entry.deltas.standing:
+            return Turn((), current(afresh(entry.interest, answers, entry.deltas.standing, witness).mode))
+        fresh = listing(Entry(entry.interest, entry.kind, entry.row, entry.slots), entry.completion)  # type: ignore[arg-type]
+        rows = self.rows(entry)
+        return rows_turn(fresh, rows[:0], rows, witness)
+
+    def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
+        match = truth_match(entry)
+        if not witness:
+            return match
+        return match._replace(witness=min(answers.answer(entry.query), key=order, default=None))
+
+    def report_of(self, entry: Entry) -> Watched:
+        return Watched(entry.interest.subscription, entry.interest.options, Shown(entry.shown), None)  # type: ignore[arg-type]
+
+    # --- memory -------------------------------------------------------------------------------------------------
+
+    def memory(self, waiting: Iterable[str] = ()) -> Memory:
+        """What must be kept to restore everybody over the same graph; `waiting` are to be greeted too."""
+        held = {id: self._held(entry) for id, entry in self.entries.items() if _remembers(entry)}
+        greeting = tuple(dict.fromkeys((*self._memory.greeting, *self._greeting, *waiting)))
+        stirred = frozenset(self.ranking.stirred | self._memory.stirred)
+        unplaced = frozenset(self.ranking.unplaced | self._memory.unplaced)
+        return Memory(greeting, stirred, {**self._memory.held, **held}, unplaced)
+
+    def _held(self, entry: Entry) -> tuple[Key, ...]:
+        if id_ranked(entry):
+            return ((),) if self.ranking.stands(entry.id) else ()
+        if entry.kind == Q_COUNT:
+            held = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
+            return ((),) if held else ()
+        return entry.deltas.standing if entry.deltas is not None else ()
+
+
+class Shown:
+    """As much of a mode as reports look at."""
+
+    __slots__ = ("shown",)
+
+    def __init__(self, shown: tuple[Variable, ...]) -> None:
+        self.shown = shown
+
+
+def id_ranked(entry: Entry) -> bool:
+    return entry.interest.options.top is not None
+
+
+def _remembers(entry: Entry) -> bool:
+    """Whether what stands depends on more than the graph."""
+    return id_ranked(entry) or bool(entry.interest.options.hysteresis)

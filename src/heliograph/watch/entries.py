@@ -1,0 +1,125 @@
+"""A subscription inside the indexed strategy: the way it is answered, and what it tells of events.
+
+Three ways. *Truth*: somebody is told when nothing is missing any more, and when something is again. *Count*: when the
+count crosses its limits. *Rows*: solutions gained and lost are listed, and `deltas` says what that means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
+from heliograph.syntax.query import Form, Query, TriplePattern
+from heliograph.terms import Variable
+from heliograph.watch.board import Interest
+from heliograph.watch.deltas import Deltas, Every, deltas_of
+from heliograph.watch.modes import Counted, Match, Turn
+from heliograph.watch.options import Options
+from heliograph.watch.solutions import Completion
+
+
+@dataclass(slots=True)
+class Entry:
+    """A subscription, its row in the network, and what is needed to tell of it."""
+
+    interest: Interest
+    kind: int
+    row: int
+    slots: int = 0  # of a solution of its pattern
+    completion: Completion | None = None
+    deltas: Deltas | None = None
+    rule: Counted | None = None  # of a count that is judged here, change by change
+    held: bool = False  # whether such a count holds
+
+    @property
+    def id(self) -> str:
+        return self.interest.subscription.id
+
+    @property
+    def number(self) -> int:
+        return self.interest.subscription.number
+
+    @property
+    def query(self) -> Query:
+        return self.interest.subscription.query
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether nothing need be known of what stands."""
+        return isinstance(self.deltas, Every)
+
+    @property
+    def shown(self) -> tuple[Variable, ...]:
+        return () if self.deltas is None else self.deltas.shown
+
+
+def kind_of(query: Query, options: Options) -> int:
+    """The way in which a query would best be answered."""
+    if options.top is not None:
+        return Q_ROWS if query.distinct else Q_COUNT
+    if query.having is not None:
+        return Q_ROWS if query.group_by else Q_COUNT
+    if query.form is Form.ASK or options.mode == "change":
+        return Q_TRUTH
+    return Q_TRUTH if is_concrete(query) else Q_ROWS
+
+
+def is_concrete(query: Query) -> bool:
+    """Whether a query asks for edges between constants and nothing else."""
+    return (
+        bool(query.patterns)
+        and not (query.filters or query.values)
+        and not any(isinstance(node, Variable) for pattern in query.patterns for node in pattern)
+        and all(isinstance(pattern, TriplePattern) for pattern in query.patterns)
+    )
+
+
+def listing(entry: Entry, completion: Completion) -> Entry:
+    """An entry that is told solutions."""
+    entry.completion = completion
+    entry.deltas = deltas_of(entry.query, entry.interest.options, completion)
+    return entry
+
+
+# --- turns ------------------------------------------------------------------------------------------------------
+
+
+def truth_match(entry: Entry) -> Match:
+    """What is told of a query that is true; `each` match of one without variables binds nothing."""
+    changes = entry.query.form is Form.ASK or entry.interest.options.mode == "change"
+    return Match() if changes else Match({}, None, {})
+
+
+def truth_turn(entry: Entry, sign: int) -> Turn:
+    match = truth_match(entry)
+    return Turn((), (match,)) if sign > 0 else Turn((match,), ())
+
+
+def count_turn(entry: Entry, sign: int, count: int) -> Turn:
+    """What a count that crossed its limits tells; one without limits is judged here."""
+    if entry.rule is not None:
+        holds = entry.rule.holds((), count, entry.held)
+        sign, entry.held = int(holds) - int(entry.held), holds
+    match = Match(None, count)
+    return Turn((match,) if sign < 0 else (), (match,) if sign > 0 else ())
+
+
+def rows_turn(entry: Entry, lost: Int32s, gained: Int32s, witness: bool) -> Turn:
+    """What solutions of the pattern, lost and gained, tell."""
+    assert entry.completion is not None
+    assert entry.deltas is not None
+    return entry.deltas.turn(entry.completion(lost).terms, entry.completion(gained).terms, witness)
+
+
+def net(rows: Int32s, signs: Int64s) -> tuple[Int32s, Int32s]:
+    """The rows that were lost and gained in all: what came and went again is neither."""
+    if (signs > 0).all():
+        return rows[:0], rows
+    if (signs < 0).all():
+        return rows, rows[:0]
+    unique, inverse = np.unique(rows, axis=0, return_inverse=True)
+    total = np.bincount(inverse.ravel(), weights=signs, minlength=len(unique))
+    return unique[total < 0], unique[total > 0]

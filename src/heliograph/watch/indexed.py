@@ -1,0 +1,169 @@
+"""The indexed strategy: each update costs what it concerns.
+
+Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
+(`machine`), and what they tell is made into reports here. See `docs/watching.md`.
+
+The law: it tells what `Plain` tells, in the same order. Subscriptions to an empty graph wait until there is something
+to be entered over, so that a graph may be loaded or restored first; in every other case they are entered at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heliograph.baselines.solve import Plan
+from heliograph.baselines.watch_naive import Reevaluation
+from heliograph.evolution.derived import Derived, Relation
+from heliograph.evolution.graph import FlatGraph
+from heliograph.evolution.triples import Triples
+from heliograph.kernels.evolution_layout import LIVE, OBJECT, PREDICATE, SUBJECT, Int32s, Rows
+from heliograph.subscriptions import Subscription
+from heliograph.taxonomy import Taxonomy
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.board import Interest, Watched, afresh
+from heliograph.watch.encoding import ADD, Encoded
+from heliograph.watch.enrolment import Enrolment
+from heliograph.watch.modes import Solution, order
+from heliograph.watch.reports import issue
+from heliograph.watch.run import Run
+from heliograph.watch.snapshots import Edges, Memory, Snapshot
+from heliograph.watch.telling import Teller
+from heliograph.watch.window import Extent
+
+_BLOCK = 1 << 16  # updates after which what they changed is told
+_GARBAGE = 10_000  # rows left behind by subscriptions that went, before the network is made anew
+
+
+class Indexed:
+    """Queries in a network over flat arrays."""
+
+    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
+        self._vocabulary, self._taxonomy, self._extent = vocabulary, taxonomy, extent
+        self._interests: dict[str, Interest] = {}
+        self._begin()
+
+    def _begin(self, memory: Memory | None = None) -> None:
+        """An empty graph and an empty network."""
+        self._graph = FlatGraph(self._extent.span, self._extent.updates)
+        derived = Derived(self._taxonomy, self._vocabulary, self._base)
+        self._graph.set_virtual(min(map(derived.virtual, Relation)))
+        self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory())
+        self._teller = Teller(self._enrolment)
+        self._pending: dict[str, Interest] = {}
+        triples = Triples(self._graph, self._vocabulary)
+        self.answers = Reevaluation(triples, self._taxonomy)
+
+    def _base(self) -> Int32s:
+        """The edges of the graph, for whoever derives others from them."""
+        edges = self._graph.arrays.edges[self._graph.edge_numbers()]
+        return edges[:, [SUBJECT, PREDICATE, OBJECT]]
+
+    # --- interests ----------------------------------------------------------------------------------------------
+
+    def add(self, interests: Sequence[Interest]) -> None:
+        added = {each.subscription.id: each for each in interests}
+        self._interests |= added
+        self._pending |= added
+        if self._graph.arrays.counters[LIVE]:
+            self._enter()
+
+    def remove(self, subscriptions: Sequence[Subscription]) -> None:
+        for subscription in subscriptions:
+            del self._interests[subscription.id]
+            if self._pending.pop(subscription.id, None) is None:
+                self._enrolment.leave(subscription.id)
+        if self._enrolment.garbage > max(_GARBAGE, 8 * len(self._interests)):
+            self.restore(self.snapshot())
+
+    def watched(self, id: str) -> Watched:
+        self._enter()
+        held = self._enrolment.memory().held.get(id, ())
+        return afresh(self._interests[id], self.answers, held, witness=False)
+
+    def _enter(self) -> None:
+        pending, self._pending = list(self._pending.values()), {}
+        if pending:
+            self._graph.cover(len(self._vocabulary))
+            self._enrolment.enter(pending)
+
+    # --- updates ------------------------------------------------------------------------------------------------
+
+    def load(self, updates: Encoded) -> None:
+        if len(self._pending) < len(self._interests):
+            self._load_again(updates)
+        else:
+            self._load(updates)
+
+    def _load(self, updates: Encoded) -> None:
+        """Loads into a graph over which nobody has been entered."""
+        if (updates.op == ADD).all():
+            self._graph.load(
+                updates.subject, updates.predicate, updates.object, updates.weight, updates.at, updates.seq
+            )
+        else:
+            self._load_one_by_one(updates)
+
+    def _load_one_by_one(self, updates: Encoded) -> None:
+        """Background that removes: the plain graph knows how, and is seldom large."""
+        from heliograph.watch.plain import Plain
+
+        plain = Plain(self._vocabulary, self._taxonomy, self._extent)
+        plain.restore(self.snapshot())
+        plain.load(updates)
+        edges, clock, number, _ = plain.snapshot()
+        pending, self._graph = self._pending, FlatGraph(self._extent.span, self._extent.updates)
+        self._begin(self._enrolment.memory())
+        self._pending = pending
+        self._restore_graph(edges, clock, number)
+
+    def _load_again(self, updates: Encoded) -> None:
+        """Loads under queries that are there: they are entered again when it is done."""
+        memory = self._enrolment.memory()
+        edges, clock, number, _ = self.snapshot()
+        self._begin(memory._replace(unplaced=frozenset(memory.unplaced | self._enrolment.ranked)))
+        self._pending = dict(self._interests)
+        self._restore_graph(edges, clock, number)
+        self._load(updates)
+
+    def settle(self, witness: bool) -> None:
+        self._enter()
+        self._graph.cover(len(self._vocabulary))
+        self._enrolment.settle()
+
+    def publish(self, updates: Encoded, run: Run) -> None:
+        self.settle(run.witness)
+        run.take(issue(self._enrolment.greet(self.answers, run.witness), None, run.witness))
+        if not np.isnan(updates.weight).all():
+            self._graph.keep_weights()
+        block = 1 if run.witness and self._enrolment.has_truths else _BLOCK
+        for first in range(0, len(updates), block):
+            self._apply(updates.take(slice(first, first + block)), run)
+
+    def _apply(self, updates: Encoded, run: Run) -> None:
+        events = self._enrolment.machine.run(updates)
+        run.candidates += events.candidates
+        self._teller.tell(events, updates, run, self._proof if run.witness else None)
+
+    def _proof(self, id: str) -> Solution:
+        """The first solution in order of a query that has just become true."""
+        plan = Plan.of(self._interests[id].subscription.query)
+        return min(self.answers.solutions(plan), key=order, default={})
+
+    # --- handing over -------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        saved = self._graph.saved()
+        edges = Edges(*saved)
+        waiting = tuple(id for id, each in self._pending.items() if each.options.initial)
+        return Snapshot(edges, self._graph.clock, self._graph.accepted, self._enrolment.memory(waiting))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._begin(snapshot.memory)
+        self._pending = dict(self._interests)
+        self._restore_graph(snapshot.edges, snapshot.clock, snapshot.number)
+
+    def _restore_graph(self, edges: Edges, clock: int | None, number: int) -> None:
+        self._graph.restore(Rows(*edges))
+        self._graph.set_clocks(clock, number)
