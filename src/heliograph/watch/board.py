@@ -16,7 +16,7 @@ from typing import NamedTuple
 from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Concerns, Reevaluation
 from heliograph.subscriptions import Subscription
-from heliograph.watch.modes import Match, Mode, Ranked, Turn, after, current, mode_of, rerank
+from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, after, current, mode_of, rerank
 from heliograph.watch.options import Options
 from heliograph.watch.snapshots import Memory
 from heliograph.watch.updates import Effect
@@ -59,7 +59,8 @@ def joined(reactions: Sequence[Reaction]) -> Reaction:
     for report in (report for reaction in reactions for report in reaction.reports):
         id = report.watched.subscription.id
         before = turns.get(id)
-        turns[id] = report if before is None else report._replace(turn=after(before.turn, report.turn))
+        shown = report.watched.mode.shown
+        turns[id] = report if before is None else report._replace(turn=after(before.turn, report.turn, shown))
     reports = sorted(turns.values(), key=lambda report: report.watched.subscription.number)
     return Reaction(tuple(reports), sum(reaction.candidates for reaction in reactions))
 
@@ -127,8 +128,8 @@ class Board:
         """Answers again every query that the effect could concern."""
         concerned = [self._watched[id] for id in self._concerns.of(effect)]
         turns = {watched.subscription.id: self._observe(watched, witness) for watched in concerned}
-        modes = [watched.mode for watched in concerned]
-        turns |= self._rank({mode.top.name for mode in modes if isinstance(mode, Ranked)} - self._stirred)
+        ranked = {watched.mode.top.name for watched in concerned if isinstance(watched.mode, Ranked)}
+        turns |= self._rank(ranked - self._stirred)
         return Reaction(self._reports(turns), len(concerned))
 
     def rank_stirred(self) -> Reaction:
@@ -166,6 +167,17 @@ class Board:
     def _reports(self, turns: Mapping[str, Turn]) -> tuple[Report, ...]:
         changed = _in_order(self._watched[id] for id, turn in turns.items() if turn.lost or turn.gained)
         return tuple(Report(watched, turns[watched.subscription.id]) for watched in changed)
+
+
+def afresh(interest: Interest, answers: Reevaluation, held: Iterable[Key], witness: bool) -> Watched:
+    """A subscription as it stands over the graph now, for those who keep no standing; `held` is what memory says."""
+    query = interest.subscription.query
+    mode, plan = mode_of(query, interest.options), Plan.of(query)
+    mode.standing = dict.fromkeys(held, Match())
+    mode.observe(answers.solutions(plan), witness)
+    if isinstance(mode, Ranked):
+        mode.standing = dict.fromkeys(mode.standing, Match(None, mode.count))
+    return Watched(interest.subscription, interest.options, mode, plan)
 
 
 def _in_order(watched: Iterable[Watched]) -> list[Watched]:

@@ -40,23 +40,24 @@ class Turn(NamedTuple):
     gained: tuple[Match, ...] = ()
 
 
-def after(first: Turn, second: Turn) -> Turn:
+def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
     """Two turns of one update as one. What the first lost and the second regained is told both ways; what the first
     gained and the second lost never stood when the update was done, and is not told."""
     passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
     lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
     gained = [*(match for match in first.gained if match not in passing), *second.gained]
-    return Turn(_by_bindings(lost), _by_bindings(gained))
+    return Turn(_by_bindings(lost, shown), _by_bindings(gained, shown))
 
 
-def _by_bindings(matches: Iterable[Match]) -> tuple[Match, ...]:
-    return tuple(sorted(matches, key=lambda match: _key_order(tuple((match.bindings or {}).values()))))
+def _by_bindings(matches: Iterable[Match], shown: tuple[Variable, ...]) -> tuple[Match, ...]:
+    return tuple(sorted(matches, key=lambda match: key_order(_key(match.bindings or {}, shown))))
 
 
 class Mode(Protocol):
-    """How one subscription is notified."""
+    """How one subscription is notified. `shown` are the variables whose bindings it tells, and orders by."""
 
     standing: Standing
+    shown: tuple[Variable, ...]
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn: ...
 
@@ -81,25 +82,27 @@ class Each:
 
     def __init__(self, query: Query) -> None:
         self.standing: Standing = {}
-        self._key = query.projection if query.distinct else query.variables
-        self._shown = query.projection if query.distinct else query.named_variables
+        self.shown = query.projection if query.distinct else query.named_variables
+        self.key = self.shown if query.distinct else by_name(query)
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
         found: dict[Key, Solution] = {}
         for solution in solutions:
-            key = _key(solution, self._key)
+            key = _key(solution, self.key)
             known = found.get(key)
             if known is None or order(solution) < order(known):
                 found[key] = solution
-        before, self.standing = self.standing, {key: self._match(witnessed) for key, witnessed in found.items()}
+        before, self.standing = self.standing, {key: self.match(witnessed) for key, witnessed in found.items()}
         return _difference(before, self.standing)
 
-    def _match(self, solution: Solution) -> Match:
-        return Match({variable: solution[variable] for variable in self._shown if variable in solution}, None, solution)
+    def match(self, solution: Solution) -> Match:
+        return Match({variable: solution[variable] for variable in self.shown if variable in solution}, None, solution)
 
 
 class Change:
     """Only truth counts: whether there is any match at all."""
+
+    shown: tuple[Variable, ...] = ()
 
     def __init__(self) -> None:
         self.standing: Standing = {}
@@ -121,28 +124,28 @@ class Counted:
     def __init__(self, query: Query, hysteresis: float) -> None:
         assert query.having is not None
         self.standing: Standing = {}
-        self._group = query.group_by
+        self.shown = query.group_by
         self._condition = Condition.of(query.having)
         self._threshold = Threshold(query.having, hysteresis)
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
-        counts = Counter(_key(solution, self._group) for solution in solutions)
-        if not self._group:
+        counts = Counter(_key(solution, self.shown) for solution in solutions)
+        if not self.shown:
             counts.setdefault((), 0)
-        before = {key: self._match(key, counts[key]) for key in self.standing}  # a loss carries the count it fell to
+        before = {key: self.match(key, counts[key]) for key in self.standing}  # a loss carries the count it fell to
         self.standing = {
-            key: self._match(key, count) for key, count in counts.items() if self._holds(key, count, key in before)
+            key: self.match(key, count) for key, count in counts.items() if self.holds(key, count, key in before)
         }
         return _difference(before, self.standing)
 
-    def _holds(self, key: Key, count: int, held: bool) -> bool:
+    def holds(self, key: Key, count: int, held: bool) -> bool:
         return self._condition.holds(self._bindings(key), count=count) or (held and self._threshold.slack(count))
 
     def _bindings(self, key: Key) -> Solution:
-        return {variable: term for variable, term in zip(self._group, key, strict=True) if term is not None}
+        return {variable: term for variable, term in zip(self.shown, key, strict=True) if term is not None}
 
-    def _match(self, key: Key, count: int) -> Match:
-        return Match(self._bindings(key) if self._group else None, count)
+    def match(self, key: Key, count: int) -> Match:
+        return Match(self._bindings(key) if self.shown else None, count)
 
 
 class Threshold:
@@ -170,6 +173,8 @@ class Ranked:
 
     `observe` only counts; `rerank` then compares the members of the set.
     """
+
+    shown: tuple[Variable, ...] = ()
 
     def __init__(self, query: Query, top: Top) -> None:
         self.standing: Standing = {}
@@ -202,16 +207,21 @@ def order(solution: Solution) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     return tuple(sorted((variable.name, sort_key(term)) for variable, term in solution.items()))
 
 
+def by_name(query: Query) -> tuple[Variable, ...]:
+    """All variables of a query, those that are shown before those that are not: so solutions order by what is shown."""
+    return (*query.named_variables, *(variable for variable in query.variables if variable.hidden))
+
+
 def _key(solution: Solution, variables: tuple[Variable, ...]) -> Key:
     return tuple(solution.get(variable) for variable in variables)
 
 
-def _key_order(key: Key) -> tuple[tuple[Any, ...], ...]:
+def key_order(key: Key) -> tuple[tuple[Any, ...], ...]:
     return tuple((-1,) if term is None else sort_key(term) for term in key)
 
 
 def _ordered(standing: Standing) -> tuple[Match, ...]:
-    return tuple(standing[key] for key in sorted(standing, key=_key_order))
+    return tuple(standing[key] for key in sorted(standing, key=key_order))
 
 
 def _difference(before: Standing, after: Standing) -> Turn:

@@ -46,7 +46,9 @@ def check_mode(mode: Any) -> str:
 
 def read_options(text: str | None, default: Options) -> Options:
     """The options of one subscription, from its JSON text."""
-    given = _read_object(text) if text else {}
+    if not text:
+        return default
+    given = _read_object(text)
     unknown = sorted(set(given) - set(_KEYS))
     if unknown:
         raise SubscriptionError(
