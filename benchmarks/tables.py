@@ -19,6 +19,7 @@ from benchmarks import (
     routing,
 )
 from benchmarks.check import Row
+from benchmarks.watch_table import WATCH
 
 FOUNDATION = [
     Row(
@@ -302,4 +303,4 @@ ROUTE = [
     ),
 ]
 
-TABLES: dict[str, list[Row]] = {"foundation": FOUNDATION, "filter": FILTER, "route": ROUTE}
+TABLES: dict[str, list[Row]] = {"foundation": FOUNDATION, "filter": FILTER, "route": ROUTE, "watch": WATCH}
