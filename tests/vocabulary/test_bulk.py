@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,45 @@ def assert_same_terms(ours: Vocabulary, terms: list[Term]) -> None:
 
 def _terms(naive: Vocabulary) -> list[Term]:
     return [naive.term(id) for id in range(len(naive))]
+
+
+# --- when -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loaded", "compiled", "rows", "held", "expected"),
+    [
+        ("nothing", False, 199_999, 0, False),
+        ("nothing", False, 100_000, 100_000, True),
+        ("nothing", True, 199_999, 0, False),
+        ("numba", False, 199_999, 0, False),
+        ("numba", True, 2_000, 0, True),
+        ("kernels", False, 2_000, 0, True),
+        ("kernels", True, 1_999, 10**9, False),
+    ],
+)
+def test_kernels_are_loaded_for_many_cells_and_used_for_some(
+    monkeypatch: pytest.MonkeyPatch, loaded: str, compiled: bool, rows: int, held: int, expected: bool
+) -> None:
+    monkeypatch.undo()
+    modules = {"nothing": {}, "numba": {"numba": 1}, "kernels": {"numba": 1, bulk._MODULE: 1}}[loaded]
+    monkeypatch.setattr(bulk, "sys", SimpleNamespace(modules=modules))
+    monkeypatch.setattr(bulk, "_was_compiled", lambda: compiled)
+    assert bulk.is_worth(rows, held) is expected
+
+
+def test_columns_are_judged_by_a_sample() -> None:
+    names = pa.array([f"v{number}" for number in range(5000)])
+    assert cells.is_varied(names)
+    assert cells.is_varied(pa.chunked_array([names, names]).cast(pa.string_view()))
+    assert not cells.is_varied(names.dictionary_encode())
+    assert not cells.is_varied(pa.array(range(5000)))
+
+
+def test_a_column_of_few_texts_is_not_varied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert not cells.is_varied(pa.array([f"p{number % 100}" for number in range(5000)]))
+    assert cells.is_varied(pa.array([f"p{number % 300}" for number in range(5000)]))
 
 
 # --- columns ----------------------------------------------------------------------------------------------------

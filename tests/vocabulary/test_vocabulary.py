@@ -348,3 +348,4 @@ def test_interning_leaves_nothing_to_the_collector() -> None:
 
 def test_the_benchmark_measures() -> None:
     assert interning.measure(seed=1, rows=1000) > 0
+    assert interning.measure_names(seed=1, rows=1000) > 0

@@ -26,7 +26,7 @@ from heliograph.vocabulary.memo import Column, Memo
 
 BLOCK = 1 << 16  # rows entered at a time: their hashes stay in the cache, and readers wait no longer than for these
 _MANY, _SOME = 200_000, 2_000
-_KERNEL = "lexicon.enter"
+_KERNEL, _MODULE = "lexicon.enter", "heliograph.kernels.lexicon"
 
 
 def is_worth(rows: int, held: int) -> bool:
@@ -36,11 +36,11 @@ def is_worth(rows: int, held: int) -> bool:
     """
     if rows < _SOME:
         return False
-    return rows + held >= _MANY or ("numba" in sys.modules and _is_compiled())
+    return rows + held >= _MANY or ("numba" in sys.modules and (_MODULE in sys.modules or _was_compiled()))
 
 
 @cache
-def _is_compiled() -> bool:
+def _was_compiled() -> bool:
     return is_warm(_KERNEL)
 
 

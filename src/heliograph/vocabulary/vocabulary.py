@@ -19,7 +19,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from heliograph.publications import Ids
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
 from heliograph.vocabulary import bulk, flat
+from heliograph.vocabulary.below import Below, Snapshot
 from heliograph.vocabulary.lexicon import Lexicon, State, entries
 from heliograph.vocabulary.memo import Column, Memo
 from heliograph.vocabulary.typed import (
@@ -58,22 +59,6 @@ class CellIds(NamedTuple):
 
     ids: Ids
     errors: list[tuple[int, TermError]]
-
-
-class Below(Protocol):
-    """The terms under a vocabulary's own: a fixed number of them."""
-
-    def __len__(self) -> int: ...
-
-    def find_many(self, terms: Sequence[Term]) -> list[int]: ...
-
-    def term(self, id: int) -> Term: ...
-
-    def typed(self, ids: Ids | None = None) -> Typed: ...
-
-    def textual(self, first: int, last: int) -> Flags: ...
-
-    def texts(self, qualifiers: flat.Qualifiers) -> Texts: ...
 
 
 class Vocabulary:
@@ -359,36 +344,6 @@ class Vocabulary:
     def load(cls, path: str | Path) -> Self:
         saved = read_folder(path, KIND, {VERSION})
         return cls.unpack(flat.Packed(saved.arrays, saved.meta), str(path))
-
-
-class Snapshot:
-    """A vocabulary as it was when it held `size` terms."""
-
-    def __init__(self, base: Vocabulary, size: int) -> None:
-        self.base = base
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def find_many(self, terms: Sequence[Term]) -> list[int]:
-        size = self._size
-        return [id if id < size else -1 for id in self.base.find_many(terms)]
-
-    def term(self, id: int) -> Term:
-        return self.base.term(id)
-
-    def typed(self, ids: Ids | None = None) -> Typed:
-        return self.base.typed(np.arange(self._size, dtype=np.int32) if ids is None else ids)
-
-    def textual(self, first: int, last: int) -> Flags:
-        return self.base.textual(first, last)
-
-    def texts(self, qualifiers: flat.Qualifiers) -> Texts:
-        return self.base.texts(qualifiers, self._size)
-
-    def lexicon(self) -> lexicon_layout.Lexicon:
-        return self.base.lexicon_upto(self._size)
 
 
 def _spread(codes: npt.NDArray[np.signedinteger[Any]], ids: Ids, refused: Mapping[int, TermError]) -> CellIds:
