@@ -31,7 +31,7 @@ from heliograph.kernels.evolution_layout import (
 from tests.kernels.evolution_steps import count_runs, read_run
 
 Edge = tuple[int, int, int]
-VERTICES, PROPERTIES = 6, 3
+VERTICES, PROPERTIES = 5, 2
 
 
 @dataclass
@@ -57,7 +57,9 @@ class Model:
         self.flat.arrays.edges[number, LINK] |= 2 * (1 + number)
 
     def leave(self, edge: Edge) -> None:
-        if edge in self.waiting:
+        """Nobody waits any more for it, or else for the first that somebody waits for."""
+        edge = edge if edge in self.waiting else min(self.waiting, default=edge)
+        if self.waiting:
             self.flat.leave_edges(np.array([self.waiting.pop(edge)]))
 
     def remove(self, edge: Edge) -> None:

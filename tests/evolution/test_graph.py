@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.evolution.graph import FlatGraph
+from heliograph.kernels.cache import declared
 from heliograph.kernels.evolution_layout import IDLE, LINK, NO_TIME, POOL, RUNS, VIRTUALS
 from tests.evolution.model import PROPERTIES, VERTICES, Edge, Model, check_pool, edges_of
 
@@ -193,3 +194,22 @@ def test_an_empty_graph() -> None:
     flat.keep_adjacency()
     assert flat.touching(3).tolist() == []
     assert all(len(column) == 0 for column in flat.saved())
+
+
+def test_kernels_are_called_as_they_are_declared() -> None:
+    """So nothing is compiled after a warm-up, whatever is handed over: lists, read-only arrays, other widths."""
+    frozen = np.arange(20)[::2]
+    frozen.flags.writeable = False
+    for flat in (FlatGraph(), FlatGraph(span=5, last=5)):
+        flat.load(frozen, frozen.tolist(), frozen.astype(np.int32), weight=frozen)
+        flat.keep_adjacency()
+        flat.restore(flat.saved())
+        flat.enter_edges(frozen, frozen, frozen)
+        flat.leave_edges(flat.enter_edges([40], [41], [42]))
+        flat.grow()
+        flat.drop_edges(flat.edge_numbers())
+        assert len(flat) == 0
+    ours = {name: entry for name, entry in declared().items() if ".evolution_bulk." in name}
+    assert len(ours) == 9
+    for name, entry in ours.items():
+        assert set(entry.dispatcher.signatures) <= set(entry.signatures), name
