@@ -6,7 +6,7 @@ hysteresis, a place in a top-k set) what `Memory` says besides. Whoever is enter
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -78,8 +78,10 @@ class Enrolment:
 
     # --- coming -------------------------------------------------------------------------------------------------
 
-    def enter(self, interests: Sequence[Interest]) -> None:
-        """Enters subscriptions over the graph as it is."""
+    def enter(self, interests: Sequence[Interest], greeted: Collection[str]) -> None:
+        """Enters subscriptions over the graph as it is; some were `greeted` when they came first."""
+        asking = [each.subscription.id for each in interests if each.options.initial]
+        self._greeting |= dict.fromkeys(id for id in asking if id not in greeted or id in self._memory.greeting)
         plain = [each for each in interests if self._is_plain(each)]
         self._enter_concrete(plain)
         known = {each.subscription.id for each in plain}
@@ -125,8 +127,6 @@ class Enrolment:
         if entry.kind == Q_ROWS:
             self.by_group.setdefault(self.network.group(entry.row), {})[entry.id] = entry
         self._truths += entry.kind == Q_TRUTH
-        if options.initial:
-            self._greeting[entry.id] = None
         if options.top is not None:
             self.ranking.add(entry.id, options.top)
 
@@ -181,10 +181,9 @@ class Enrolment:
 
     def _rank(self, counts: dict[str, int]) -> None:
         memory = self._memory
-        if memory.held or memory.stirred or memory.unplaced:
+        if memory != Memory():
             remembered = [id for id in counts if memory.held.get(id)]
             self.ranking.restore(remembered, memory.stirred, memory.unplaced)
-            self._greeting |= dict.fromkeys(id for id in memory.greeting if id in self.entries)
             self._memory = Memory()
         self.ranking.settle(counts)
 

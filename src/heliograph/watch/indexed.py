@@ -9,7 +9,7 @@ to be entered over, so that a graph may be loaded or restored first; in every ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Indexed:
         self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory())
         self._teller = Teller(self._enrolment)
         self._pending: dict[str, Interest] = {}
+        self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
         self.answers = Reevaluation(triples, self._taxonomy)
 
@@ -86,7 +87,7 @@ class Indexed:
         pending, self._pending = list(self._pending.values()), {}
         if pending:
             self._graph.cover(len(self._vocabulary))
-            self._enrolment.enter(pending)
+            self._enrolment.enter(pending, self._returning)
 
     # --- updates ------------------------------------------------------------------------------------------------
 
@@ -113,17 +114,18 @@ class Indexed:
         plain.restore(self.snapshot())
         plain.load(updates)
         edges, clock, number, _ = plain.snapshot()
-        pending, self._graph = self._pending, FlatGraph(self._extent.span, self._extent.updates)
+        pending, returning = self._pending, self._returning
         self._begin(self._enrolment.memory())
-        self._pending = pending
+        self._pending, self._returning = pending, returning
         self._restore_graph(edges, clock, number)
 
     def _load_again(self, updates: Encoded) -> None:
         """Loads under queries that are there: they are entered again when it is done."""
         memory = self._enrolment.memory()
         edges, clock, number, _ = self.snapshot()
+        new = self._pending.keys()
         self._begin(memory._replace(unplaced=frozenset(memory.unplaced | self._enrolment.ranked)))
-        self._pending = dict(self._interests)
+        self._return(new)
         self._restore_graph(edges, clock, number)
         self._load(updates)
 
@@ -161,8 +163,13 @@ class Indexed:
 
     def restore(self, snapshot: Snapshot) -> None:
         self._begin(snapshot.memory)
-        self._pending = dict(self._interests)
+        self._return(())
         self._restore_graph(snapshot.edges, snapshot.clock, snapshot.number)
+
+    def _return(self, new: Collection[str]) -> None:
+        """Everybody is to be entered again, and the new ones for the first time."""
+        self._pending = dict(self._interests)
+        self._returning = frozenset(self._interests.keys() - set(new))
 
     def _restore_graph(self, edges: Edges, clock: int | None, number: int) -> None:
         self._graph.restore(Rows(*edges))
