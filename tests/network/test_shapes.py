@@ -12,6 +12,7 @@ from heliograph.kernels.network_layout import IS_NODE, MOST_LEVELS, SELF_NODE
 from heliograph.network.shapes import Branch, Driver, Rules, Shape, components_of, peel, shape_of
 
 Edge = tuple[int, int, int]
+Kept = tuple[int | None, int, int | None]  # None is an end that has no name in the shape
 CLASS = 9
 RULES = Rules(driven=True, class_keys=frozenset({2 * CLASS}))
 PLAIN = Rules(driven=False, class_keys=frozenset({2 * CLASS}))
@@ -29,11 +30,11 @@ def only(edges: list[Edge], rules: Rules = RULES, tested: frozenset[int] = froze
     return shape
 
 
-def spelled(branch: Branch) -> list[Edge]:
+def spelled(branch: Branch) -> list[Kept]:
     """The edges that a branch hears, as they stood in the pattern."""
-    found = []
+    found: list[Kept] = []
     for each in branch.hears:
-        other = ~branch.variable if each.kind == SELF_NODE else each.constant
+        other: int | None = ~branch.variable if each.kind == SELF_NODE else each.constant
         if each.kind not in (IS_NODE, SELF_NODE):
             other = ~each.branch.variable if each.branch else None
         ends = (other, ~branch.variable) if each.key & 1 else (~branch.variable, other)
@@ -42,7 +43,7 @@ def spelled(branch: Branch) -> list[Edge]:
     return found
 
 
-def kept(shape: Shape) -> Counter[object]:
+def kept(shape: Shape) -> Counter[Kept]:
     """All edges of a shape; an end that nothing else is asked of has no name in it."""
     found = [edge for branch in shape.core for edge in spelled(branch)]
     names = [~branch.variable for branch in shape.core]
@@ -57,14 +58,18 @@ edges_between = st.tuples(st.integers(-5, 2), st.integers(0, 2) | st.just(CLASS)
 patterns = st.lists(edges_between.filter(lambda edge: edge[0] < 0 or edge[2] < 0), min_size=1, max_size=8, unique=True)
 
 
-def named(edges: list[Edge], known: set[int]) -> Counter[object]:
+def _name(node: int, known: set[int]) -> int | None:
+    return None if node < 0 and node not in known else node
+
+
+def named(edges: list[Edge], known: set[int]) -> Counter[Kept]:
     """Edges in which ends that nothing else is asked of have lost their names."""
-    return Counter(tuple(None if node < 0 and node not in known else node for node in edge) for edge in edges)
+    return Counter((_name(s, known), p, _name(o, known)) for s, p, o in edges)
 
 
 @given(patterns, st.booleans())
 def test_every_edge_is_kept_exactly_once(edges: list[Edge], driven: bool) -> None:
-    found: Counter[object] = Counter()
+    found: Counter[Kept] = Counter()
     for shape in shapes(edges, RULES if driven else PLAIN):
         assert shape is not None
         found += kept(shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -12,13 +14,14 @@ from heliograph.kernels.evolution_layout import Graph as Arrays
 from heliograph.kernels.network_layout import L_ITEM, L_NEXT, Q_FACTORS, Q_KIND, Q_TRUTH
 from heliograph.network import Network
 from heliograph.syntax.query import Compare, Expression, Form, Query, TriplePattern
-from heliograph.terms import RDF_TYPE, XSD, Term, Variable, iri, literal
+from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
+from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
 from tests.network.evaluator import Evaluator, Triple
 
 NAMES = [iri(f"urn:x:{name}") for name in "abcd"]
 CLASSES = [iri(f"urn:x:{name}") for name in "CD"]
-NUMBERS = [literal(str(number), XSD + "integer") for number in (1, 2, 3)]
+NUMBERS = [literal(str(number), XSD_INTEGER) for number in (1, 2, 3)]
 PROPERTIES = [iri(f"urn:x:{name}") for name in "pq"]
 VARIABLES = [Variable(name) for name in "xyzuvw"]
 
@@ -27,8 +30,8 @@ class Waiting:
     """A graph of triples of ids, with the edges that somebody waits for."""
 
     def __init__(self) -> None:
-        empty = np.zeros(0, np.int64)
-        self.arrays = Arrays(*(empty,) * len(Arrays._fields))._replace(edges=np.zeros((4096, EDGE_COLUMNS), np.int32))
+        empty: Any = np.zeros(0, np.int64)
+        self.arrays = Arrays(*[empty] * len(Arrays._fields))._replace(edges=np.zeros((4096, EDGE_COLUMNS), np.int32))
         self.numbers: dict[Triple, int] = {}
         self.left: list[int] = []
 
@@ -54,7 +57,7 @@ class World:
     def __init__(self, triples: set[tuple[Term, Term, Term]]) -> None:
         self.vocabulary = Vocabulary()
         self.graph = Graph(triples)
-        self.triples = {tuple(self.vocabulary.intern(term) for term in triple) for triple in triples}
+        self.triples = {tuple(self.vocabulary.intern(term) for term in triple) for triple in sorted(triples)}
         self.waiting = Waiting()
         self.waiting.fill(self.triples)  # type: ignore[arg-type]
         self.network = Network(self.vocabulary.intern, None, self.waiting)
