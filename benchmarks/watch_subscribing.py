@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from benchmarks.filter_workloads import Tables
 from benchmarks.watch_workloads import (
+    NOBODYS,
     Size,
     accepted,
     concrete,
@@ -29,7 +30,6 @@ from heliograph import Watch
 FULL = Size()
 Samples = Sequence[float]
 SHAPES = ("chain", "star", "cyclic")
-NOBODYS = ("+", "nobody", "knows", "nobody")  # an update that concerns no query; it is published again and again
 
 
 class Subscribing(NamedTuple):

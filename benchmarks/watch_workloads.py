@@ -21,6 +21,7 @@ from heliograph.model import Notifications, Receipt
 from heliograph.workloads.watch import generate_watch
 
 ALGORITHM = "indexed"  # by kernels from the first update on
+NOBODYS = ("+", "nobody", "knows", "nobody")  # an update that concerns no query
 TRIPLE = ["op", "subject", "property", "object"]  # the columns of updates without seqs
 
 
@@ -98,6 +99,12 @@ def subscribed(subscriptions: pa.Table, **options: Any) -> Watch:
     """An engine with these queries."""
     engine = Watch("change", algorithm=ALGORITHM, **options)
     accepted(engine.subscribe(subscriptions))
+    return engine
+
+
+def settled(engine: Watch) -> Watch:
+    """The same once it has done what subscribing puts off until there is an update; seqs may begin at 1."""
+    accepted(engine.publish((0, *NOBODYS)))
     return engine
 
 

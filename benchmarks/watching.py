@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from benchmarks.filter_workloads import Tables, check
 from benchmarks.watch_opponents import as_numbers, brute_force_seconds, inv_seconds, trie_seconds
-from benchmarks.watch_workloads import Size, concrete, load_kernels, seconds, subscribed
+from benchmarks.watch_workloads import Size, concrete, load_kernels, seconds, settled, subscribed
 from heliograph.model import Notifications
 
 FULL = Size()
@@ -76,7 +76,7 @@ def turns(seed: int, mix: Mix, size: Size) -> Sequence[Turn]:
 
 
 def _interned(tables: Tables) -> float:
-    engine = subscribed(tables["subscriptions"])
+    engine = settled(subscribed(tables["subscriptions"]))
     batch, found = engine.encode(tables["updates"]), list[Notifications]()
     took = seconds(lambda: found.append(engine.publish(batch)))
     check(found[0], tables["expected"])
@@ -97,7 +97,7 @@ def measure_parquet(seed: int, size: Size = FULL) -> Samples:
 
 
 def _read(tables: Tables, path: Path) -> float:
-    engine, found = subscribed(tables["subscriptions"]), list[Notifications]()
+    engine, found = settled(subscribed(tables["subscriptions"])), list[Notifications]()
 
     def publish() -> None:
         found.append(engine.publish(path))
