@@ -111,7 +111,7 @@ class Indexed:
         from heliograph.watch.plain import Plain
 
         plain = Plain(self._vocabulary, self._taxonomy, self._extent)
-        plain.restore(self.snapshot())
+        plain.restore(self.snapshot()._replace(memory=Memory()))  # which has no subscriptions
         plain.load(updates)
         edges, clock, number, _ = plain.snapshot()
         pending, returning = self._pending, self._returning

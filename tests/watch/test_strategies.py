@@ -1,0 +1,225 @@
+"""Whichever way updates are answered, and wherever one way goes over to another, the same is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph import Notification, UsageError, Watch
+from heliograph.watch import strategies
+from heliograph.watch.plain import Plain
+from heliograph.watch.strategies import Auto, Strategy
+from tests.watch.naive import Step
+from tests.watch.streams import queries, row, steps
+
+OTHERS = [
+    ("n", "SELECT * { ?x :p [ :q ?y ] }", {}),
+    ("d", "SELECT DISTINCT ?y { ?x :p ?y }", {}),
+    ("c", "SELECT * { ?x :p ?y . ?y :q ?z }", {"mode": "change"}),
+    ("h", "ASK { ?x :p ?y } HAVING (COUNT(*) >= 2)", {"hysteresis": 1}),
+    ("g", "SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x HAVING (COUNT(*) < 2)", {"hysteresis": 1}),
+    ("o", "ASK { ?x :p ?y } HAVING (COUNT(*) = 1 || COUNT(*) = 3)", {}),
+    ("t0", "SELECT * { ?x :p ?y }", {"top_k_of": 1}),
+    ("t1", "SELECT DISTINCT ?x { ?x ?r ?y }", {"top_k_of": 2}),
+    ("t2", "SELECT (COUNT(*) AS ?n) { ?x :q ?y }", {"top_k_of": 1}),
+    ("i", "SELECT * { ?x :p :a }", {"initial": True}),
+    ("m", "SELECT * { ?x :p ?y . ?z :q ?w }", {"max_matches_per_update": 1}),
+]
+
+Script = list[Any]  # rows to publish, graphs to load, subscriptions that come and go
+
+
+def interests(texts: list[str]) -> list[dict[str, Any]]:
+    rows = [{"subscription_id": f"s{number}", "query": text} for number, text in enumerate(texts)]
+    return rows + [
+        {"subscription_id": id, "query": text, "options": json.dumps(options)} for id, text, options in OTHERS
+    ]
+
+
+def play(watch: Watch, script: Script, texts: list[str]) -> list[Notification]:
+    """What an engine tells of a script."""
+    told: list[Notification] = []
+    watch.load_graph([("a", "p", "b"), ("b", "q", "1")])
+    watch.subscribe(interests(texts))
+    for act, what in script:
+        if act == "publish":
+            told += watch.publish([row(step) for step in what])
+        elif act == "load":
+            watch.load_graph([row(step) for step in what])
+        else:
+            given = interests(texts)[what % (len(texts) + len(OTHERS))]
+            if act == "leave":
+                watch.unsubscribe([given["subscription_id"]])
+            else:
+                watch.subscribe([{**given, "options": json.dumps({"initial": True})}])
+    return told
+
+
+scripts = st.lists(
+    st.one_of(
+        st.tuples(st.just("publish"), st.lists(steps(timed=True), max_size=6)),
+        st.tuples(st.just("publish"), st.lists(steps(timed=True), max_size=6)),
+        st.tuples(st.just("load"), st.lists(steps(timed=True), max_size=3)),
+        st.tuples(st.sampled_from(("leave", "come")), st.integers(0, 20)),
+    ),
+    max_size=8,
+)
+windows = st.sampled_from(({}, {"window": 6}, {"window_updates": 4}))
+
+
+@contextmanager
+def going_over(updates: int, make: Callable[..., Strategy] = Plain) -> Iterator[None]:
+    """Lets `Auto` go over to what `make` makes as soon as it has asked so many times whether that pays."""
+    asked = 0
+
+    def pays(self: Auto, much: bool) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > updates
+
+    with mock.patch.object(Auto, "_pays", pays), mock.patch.object(strategies, "indexed", make):
+        yield
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(queries(), max_size=2), scripts, windows, st.booleans(), st.integers(0, 30))
+def test_going_over_anywhere(texts: list[str], script: Script, window: Any, witness: bool, where: int) -> None:
+    expected = play(Watch(algorithm="plain", witness=witness, **window), script, texts)
+    with going_over(where):
+        assert play(Watch(witness=witness, **window), script, texts) == expected
+
+
+def test_going_over_after_every_update() -> None:
+    stream = [Step("+", "a", "p", "c"), Step("+", "c", "q", "1"), Step("=", "a", "p", "a"), Step("-", "a")]
+    script: Script = [("publish", stream), ("load", stream[:2]), ("publish", stream[::-1])]
+    expected = play(Watch(algorithm="plain"), script, [])
+    assert len(expected) > 20
+    for where in range(20):
+        with going_over(where):
+            assert play(Watch(), script, []) == expected
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(queries(), max_size=2), scripts, windows, st.booleans(), st.integers(0, 20))
+def test_going_over_to_the_kernels(texts: list[str], script: Script, window: Any, witness: bool, where: int) -> None:
+    expected = play(Watch(algorithm="plain", witness=witness, **window), script, texts)
+    with going_over(where, strategies.indexed):
+        assert play(Watch(witness=witness, **window), script, texts) == expected
+    assert play(Watch(algorithm="indexed", witness=witness, **window), script, texts) == expected
+
+
+# --- when it pays -----------------------------------------------------------------------------------------------
+
+
+class Over(Plain):
+    """Stands for the kernels."""
+
+
+def strategy_after(act: Callable[[Watch], Any]) -> type[Strategy]:
+    """The strategy that an engine has chosen after an act."""
+    with mock.patch.object(strategies, "indexed", Over):
+        watch = Watch()
+        act(watch)
+    assert isinstance(watch._strategy, Auto)
+    return type(watch._strategy._held)
+
+
+def many(count: int) -> list[tuple[str, str, str]]:
+    return [("a", "p", f"v{number}") for number in range(count)]
+
+
+ACTS: dict[str, Callable[[Watch], Any]] = {
+    "subscribe": lambda watch: watch.subscribe([(f"s{n}", "ASK { :a :p :b }") for n in range(6)]),
+    "load": lambda watch: watch.load_graph(many(6)),
+    "publish": lambda watch: watch.publish([("+", *triple) for triple in many(6)]),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize(("limit", "warm", "chosen"), [(5, True, Over), (5, False, Plain), (6, True, Plain)])
+def test_much_to_do(act: str, limit: int, warm: bool, chosen: type[Strategy], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SUBSCRIPTIONS", "ROWS"):
+        monkeypatch.setattr(strategies, name, limit)
+    monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
+    assert strategy_after(ACTS[act]) is chosen
+
+
+@pytest.mark.parametrize(("warm_ns", "cold_ns", "chosen"), [(0, 10**18, Plain), (10**18, 10**18, Plain), (0, 0, Over)])
+def test_long_work_pays(warm_ns: int, cold_ns: int, chosen: type[Strategy], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "WARM_NS", warm_ns)
+    monkeypatch.setattr(strategies, "COLD_NS", cold_ns)
+    monkeypatch.setattr(strategies, "is_warm", lambda name: False)
+    assert strategy_after(ACTS["publish"]) is chosen
+
+
+def test_time_is_counted_wherever_it_is_spent() -> None:
+    watch = Watch()
+    assert isinstance(watch._strategy, Auto)
+    spent = []
+    for act in (ACTS["load"], ACTS["subscribe"], ACTS["publish"], lambda watch: watch.explain("s0")):
+        act(watch)
+        spent.append(watch._strategy._spent_ns)
+    assert sorted(set(spent)) == [spent[0], *spent[2:]]  # subscribing alone settles nothing
+
+
+def test_a_small_job_loads_no_kernel() -> None:
+    code = """
+import sys
+from heliograph import Watch
+watch = Watch()
+watch.subscribe(("s", "SELECT * { ?x :p ?y }"))
+print(len(watch.publish([("+", "a", "p", "b")])), "numba" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "False"]
+
+
+# --- by name, and from a save -----------------------------------------------------------------------------------
+
+
+def test_an_unknown_algorithm(tmp_path: Path) -> None:
+    Watch().save(tmp_path / "w")
+    with pytest.raises(UsageError) as caught:
+        Watch(algorithm="magic")
+    assert (caught.value.code, "plain" in str(caught.value)) == ("HG-045", True)
+    with pytest.raises(UsageError, match="magic"):
+        Watch.load(tmp_path / "w", algorithm="magic")
+
+
+@pytest.mark.parametrize("first", strategies.ALGORITHMS)
+@pytest.mark.parametrize("second", strategies.ALGORITHMS)
+def test_saved_by_one_and_loaded_by_another(first: str, second: str, tmp_path: Path) -> None:
+    stream = [Step("+", "a", "p", "c"), Step("+", "c", "q", "1"), Step("=", "a", "p", "a"), Step("-", "a")]
+    rows = [row(step) for step in [*stream, *stream[::-1], *stream]]
+    for where in range(0, len(rows), 3):
+        expected, watch = Watch(algorithm="plain", window_updates=5), Watch(algorithm=first, window_updates=5)
+        for each in (expected, watch):
+            each.load_graph([("a", "p", "b"), ("b", "q", "1")])
+            each.subscribe(interests([]))
+        told = list(watch.publish(rows[:where])) if where else []
+        watch.save(tmp_path / "w")
+        loaded = Watch.load(tmp_path / "w", algorithm=second)
+        assert told + list(loaded.publish(rows[where:])) == list(expected.publish(rows))
+        assert [loaded.explain(id).summary for id, *_ in OTHERS] == [expected.explain(id).summary for id, *_ in OTHERS]
+
+
+def test_a_large_save_is_loaded_by_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch()
+    watch.load_graph(many(6))
+    watch.save(tmp_path / "w")
+    monkeypatch.setattr(strategies, "ROWS", 5)
+    monkeypatch.setattr(strategies, "is_warm", lambda name: True)
+    monkeypatch.setattr(strategies, "indexed", Over)
+    loaded = Watch.load(tmp_path / "w")
+    assert isinstance(loaded._strategy, Auto)
+    assert isinstance(loaded._strategy._held, Over)
