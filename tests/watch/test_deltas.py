@@ -308,7 +308,7 @@ def test_a_graph_loaded_silently_places_everybody() -> None:
     again = Ranking()
     for id in "pq":
         again.add(id, Top("s", 1))
-    again.restore(["q"], ["s"], [])
+    again.restore({"p": False, "q": True}, ["s", "gone"], [])
     again.settle({"p": 3, "q": 2})
     match = Match(None, 2)
     assert again.tell([], 1) == {(0, "q"): Turn((match,), ()), (0, "p"): Turn((), (Match(None, 3),))}

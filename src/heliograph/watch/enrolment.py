@@ -163,10 +163,25 @@ class Enrolment:
         if id in self.ranking:
             self.ranking.remove(id)
 
+    def forget(self, interest: Interest) -> None:
+        """Somebody went who was still to be entered again."""
+        id, top, memory = interest.subscription.id, interest.options.top, self._memory
+        self._memory = Memory(
+            tuple(each for each in memory.greeting if each != id),
+            memory.stirred if top is None else memory.stirred | {top.name},
+            {each: keys for each, keys in memory.held.items() if each != id},
+            memory.unplaced - {id},
+        )
+
+    def unplace(self, ids: Iterable[str]) -> None:
+        """The graph was changed silently before these were entered again."""
+        self._memory = self._memory._replace(unplaced=self._memory.unplaced.union(ids))
+
     # --- settling -----------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
         """Finds out what stands for whoever was entered, silently."""
+        self.machine.cover(len(self._vocabulary))
         self._judge.extend()
         if not self._unsettled:
             return
@@ -182,8 +197,8 @@ class Enrolment:
     def _rank(self, counts: dict[str, int]) -> None:
         memory = self._memory
         if memory != Memory():
-            remembered = [id for id in counts if memory.held.get(id)]
-            self.ranking.restore(remembered, memory.stirred, memory.unplaced)
+            stood = {id: bool(memory.held[id]) for id in counts if id in memory.held}
+            self.ranking.restore(stood, memory.stirred, memory.unplaced)
             self._memory = Memory()
         self.ranking.settle(counts)
 

@@ -72,9 +72,12 @@ class Indexed:
 
     def remove(self, subscriptions: Sequence[Subscription]) -> None:
         for subscription in subscriptions:
-            del self._interests[subscription.id]
+            interest = self._interests.pop(subscription.id)
             if self._pending.pop(subscription.id, None) is None:
                 self._enrolment.leave(subscription.id)
+            else:
+                self._enrolment.forget(interest)
+        self._returning -= {subscription.id for subscription in subscriptions}
         if self._enrolment.garbage > max(_GARBAGE, 8 * len(self._interests)):
             self.restore(self.snapshot())
 
@@ -86,7 +89,7 @@ class Indexed:
     def _enter(self) -> None:
         pending, self._pending = list(self._pending.values()), {}
         if pending:
-            self._graph.cover(len(self._vocabulary))
+            self._enrolment.machine.cover(len(self._vocabulary))
             self._enrolment.enter(pending, self._returning)
 
     # --- updates ------------------------------------------------------------------------------------------------
@@ -95,6 +98,8 @@ class Indexed:
         if len(self._pending) < len(self._interests):
             self._load_again(updates)
         else:
+            ranked = [id for id, each in self._pending.items() if each.options.top is not None]
+            self._enrolment.unplace(id for id in ranked if id in self._returning)
             self._load(updates)
 
     def _load(self, updates: Encoded) -> None:
@@ -131,7 +136,6 @@ class Indexed:
 
     def settle(self, witness: bool) -> None:
         self._enter()
-        self._graph.cover(len(self._vocabulary))
         self._enrolment.settle()
 
     def publish(self, updates: Encoded, run: Run) -> None:
@@ -158,7 +162,8 @@ class Indexed:
     def snapshot(self) -> Snapshot:
         saved = self._graph.saved()
         edges = Edges(*saved)
-        waiting = tuple(id for id, each in self._pending.items() if each.options.initial)
+        asking = [id for id, each in self._pending.items() if each.options.initial]
+        waiting = tuple(id for id in asking if id not in self._returning)
         return Snapshot(edges, self._graph.clock, self._graph.accepted, self._enrolment.memory(waiting))
 
     def restore(self, snapshot: Snapshot) -> None:

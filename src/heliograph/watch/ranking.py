@@ -112,11 +112,13 @@ class Ranking:
         """The graph was changed silently: everybody is to be placed again."""
         self.unplaced.update(self._names)
 
-    def restore(self, standing: Iterable[str], stirred: Iterable[str], unplaced: Iterable[str]) -> None:
-        """Where everybody stood, and who is still to be placed."""
-        for id in standing:
+    def restore(self, stood: Mapping[str, bool], stirred: Iterable[str], unplaced: Iterable[str]) -> None:
+        """Tells of members who were there before whether they stood, and who of them is still to be placed."""
+        for id in (id for id, held in stood.items() if held):
             self._sets[self._names[id]].standing.add(id)
-        self.stirred, self.unplaced = set(stirred), set(unplaced)
+        self.unplaced = (self.unplaced - stood.keys()) | set(unplaced)
+        new = {name for id, name in self._names.items() if id not in stood}
+        self.stirred = new | (self._sets.keys() & set(stirred))
 
     def count(self, id: str) -> int:
         return self._sets[self._names[id]].counts[id]
