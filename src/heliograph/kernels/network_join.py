@@ -29,12 +29,15 @@ from heliograph.kernels.evolution_layout import (
 from heliograph.kernels.network_layout import (
     B_COUNT,
     B_STEPS,
+    C_GROUP,
     CURSOR_OTHER,
     CURSOR_PLACE,
     CURSOR_RUN,
     E_OBJECT,
     E_PREDICATE,
     E_SUBJECT,
+    G_DRIVER_SLOT,
+    G_EDGES,
     G_FIRST_EDGE,
     G_FIRST_PART,
     G_PARTS,
@@ -48,6 +51,7 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_solutions import Start, settle
 from heliograph.kernels.network_values import part_mask
 from heliograph.kernels.network_world import (
+    constants,
     core_edges,
     counters,
     cursors,
@@ -290,9 +294,14 @@ def join_from_slot(world: Any, group: Any, slot: Any, vertex: Any, part: Any, va
 
 
 @kernel()
-def join_from_driver(world: Any, constant: Any, group: Any, slot: Any, vertex: Any, sign: Any) -> None:
-    """The edge from a slot's vertex to a driving constant came or went."""
-    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(constant), np.int64(sign))
+def join_from_driver(world: Any, constant: Any, vertex: Any, edge: Any, sign: Any) -> None:
+    """The edge from a slot's vertex to a driving constant came or went; -1 if it was there all the time.
+
+    The driver counts as the last place of the core: where the edge stands for a core edge too, that comes first.
+    """
+    group = np.int64(constants(world)[constant, C_GROUP])
+    slot, last = np.int64(groups(world)[group, G_DRIVER_SLOT]), np.int64(groups(world)[group, G_EDGES])
+    start = Start(group, np.int64(-1), _0, edge, last, constant, sign)
     path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)

@@ -116,10 +116,14 @@ class Network(NamedTuple):
 
 
 class States(NamedTuple):
-    """Messages by (message, vertex) in open addressing; a message that is not there is 0."""
+    """Messages by (message, vertex) in open addressing; a message that is not there is 0.
 
-    keys: Int64s  # 1 + (message << 32 | vertex); 0 is free
-    values: Masks
+    Most messages say nothing at most vertices. So each vertex has a mark for every 64th message that was ever said
+    there: without it there is no need to look.
+    """
+
+    entries: Masks  # rows: 1 + (message << 32 | vertex), and the value; 0 is free
+    marks: Masks  # by vertex
     counts: Int64s  # [0]: slots taken
 
 
@@ -129,6 +133,8 @@ class Work(NamedTuple):
     items: Int32s  # rows (message, vertex, next)
     payloads: Masks  # bits to gain, bits in danger, or a count to add
     levels: Int32s  # by level: the first item, or -1
+    plans: Int64s  # rows (message, run): where the item under way will be carried on to
+    sayings: Masks  # and what
     state: Int64s  # see below
 
 

@@ -22,7 +22,6 @@ from heliograph.kernels.network_layout import (
     DONE,
     EVENTS,
     G_DRIVER_KEY,
-    G_DRIVER_SLOT,
     G_EDGES,
     M_KEY,
     M_KIND,
@@ -36,6 +35,7 @@ from heliograph.kernels.network_world import (
     constants,
     counters,
     edges,
+    entries,
     find_run,
     groups,
     is_present,
@@ -44,12 +44,11 @@ from heliograph.kernels.network_world import (
     report_state,
     run_length,
     state_counts,
-    state_keys,
-    state_values,
 )
-from heliograph.kernels.types import array
+from heliograph.kernels.types import array, rows
 
 INT32S, INT64S, MASKS = (array(dtype, writable=True) for dtype in (int32, int64, uint64))
+MASK_ROWS = rows(uint64, writable=True)
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
@@ -94,7 +93,7 @@ def _hear(world: Any, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: A
 
 
 @kernel((WORLD, INT32S, MASKS, INT32S, INT64S))
-def populate(world: Any, fresh: Any, bits: Any, slots: Any, progress: Any) -> int:
+def populate(world: Any, fresh: Any, bits: Any, slots: Any, progress: Any) -> Any:
     """Fills messages of one level, in order of their keys, each with its bits; `slots` is an empty table for them.
 
     progress[0] is the first edge that is not done.
@@ -103,7 +102,7 @@ def populate(world: Any, fresh: Any, bits: Any, slots: Any, progress: Any) -> in
         _index(world, fresh, slots)
     while progress[0] < counters(world)[EDGES]:
         edge = progress[0]
-        if 2 * (state_counts(world)[0] + 2 * len(fresh)) > len(state_keys(world)):
+        if 2 * (state_counts(world)[0] + 2 * len(fresh)) > len(entries(world)):
             return NEED_STATES
         progress[0] += 1
         if is_present(world, edge):
@@ -125,10 +124,11 @@ def survey(world: Any, firsts: Any, groups: Any) -> None:
 
     `groups[firsts[m]:firsts[m + 1]]` are those whose first message is m.
     """
-    keys, said = state_keys(world), state_values(world)
-    for slot in range(len(keys)):
-        if said[slot] != _0:
-            message, vertex = (keys[slot] - 1) >> 32, (keys[slot] - 1) & 0xFFFFFFFF
+    table = entries(world)
+    for slot in range(len(table)):
+        if table[slot, 1] != _0:
+            key = np.int64(table[slot, 0]) - 1
+            message, vertex = key >> 32, key & 0xFFFFFFFF
             for place in range(firsts[message], firsts[message + 1]):
                 join_from_vertex(world, np.int64(groups[place]), np.int64(0), vertex)
 
@@ -142,12 +142,11 @@ def drive(world: Any, driving: Any) -> None:
         run = find_run(world, np.int64(constants(world)[constant, C_CONSTANT]), key)
         for place in range(run_length(world, run)):
             vertex = neighbour(world, run, place)
-            slot = np.int64(groups(world)[group, G_DRIVER_SLOT])
-            join_from_driver(world, np.int64(constant), group, slot, vertex, np.int64(1))
+            join_from_driver(world, np.int64(constant), vertex, np.int64(-1), np.int64(1))
 
 
 @kernel((WORLD, int64))
-def list_all(world: Any, group: int) -> int:
+def list_all(world: Any, group: int) -> Any:
     """Meets all solutions of a group: they are listed, or counted for its fresh components."""
     state = report_state(world)
     events, values = state[EVENTS], state[VALUES]
@@ -157,10 +156,10 @@ def list_all(world: Any, group: int) -> int:
     return NEED_REPORTS
 
 
-@kernel((INT64S, MASKS, WORLD))
-def rehash(keys: Any, said: Any, world: Any) -> None:
+@kernel((MASK_ROWS, WORLD))
+def rehash(old: Any, world: Any) -> None:
     """Moves what is heard into a larger, empty table, the world's."""
-    for slot in range(len(keys)):
-        if said[slot] != _0:
-            key = keys[slot] - 1
-            tell(world, key >> 32, key & 0xFFFFFFFF, said[slot])
+    for slot in range(len(old)):
+        if old[slot, 1] != _0:
+            key = np.int64(old[slot, 0]) - 1
+            tell(world, key >> 32, key & 0xFFFFFFFF, old[slot, 1])

@@ -24,7 +24,6 @@ from heliograph.kernels.evolution_layout import (
 )
 from heliograph.kernels.network_layout import (
     DONE,
-    FREE_ITEM,
     NEED_ADJACENCY,
     NEED_CHANGES,
     NEED_DERIVED,
@@ -48,11 +47,10 @@ from heliograph.kernels.network_layout import (
     PHASE,
     TOUCHED,
     UPDATE,
-    USED,
 )
 from heliograph.kernels.network_report import flush, tell_queries
 from heliograph.kernels.network_sites import seed_messages, visit_sites
-from heliograph.kernels.network_work import followers, has_work, take
+from heliograph.kernels.network_work import has_items, has_work, take
 from heliograph.kernels.network_world import (
     WORLD,
     batch_at,
@@ -68,17 +66,17 @@ from heliograph.kernels.network_world import (
     drop,
     edge_at,
     edges,
+    entries,
     find_edge,
     find_run,
     first_run,
     has_room,
     is_present,
-    items,
     messages,
     next_due,
     next_run,
-    prefetch_edge,
-    prefetch_row,
+    prefetch_first,
+    prefetch_second,
     put,
     renew,
     report_state,
@@ -89,9 +87,7 @@ from heliograph.kernels.network_world import (
     settle_new,
     site_slots,
     state_counts,
-    state_keys,
     tick,
-    work_state,
 )
 
 _BEGIN, _EXPIRE, _EXPAND, _REMOVE, _ADD, _END = range(6)  # stages of an update
@@ -104,26 +100,12 @@ _AHEAD = 12  # updates for which memory is asked for ahead
 
 
 @kernel()
-def _work_room(world: Any, wanted: Any) -> Any:
-    """Whether there is room for so many items of work."""
-    if work_state(world)[USED] + wanted <= len(items(world)):
-        return True
-    spare, item = len(items(world)) - work_state(world)[USED], work_state(world)[FREE_ITEM]
-    while item >= 0 and spare < wanted:
-        spare, item = spare + 1, np.int64(items(world)[item, 2])
-    if spare < wanted:
-        report_state(world)[NEEDED] = wanted
-    return spare >= wanted
-
-
-@kernel()
 def _drain(world: Any, sign: Any) -> Any:
     while has_work(world):
-        if 2 * (state_counts(world)[0] + 1) > len(state_keys(world)):
+        if 2 * (state_counts(world)[0] + 1) > len(entries(world)):
             return NEED_STATES
-        if not _work_room(world, followers(world)):
+        if not take(world, sign):
             return NEED_WORK
-        take(world, sign)
     return DONE
 
 
@@ -150,7 +132,7 @@ def react(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
                 return NEED_REPORTS
             progress[P_REACTION] = _SEEDS
         if progress[P_REACTION] == _SEEDS:
-            if not _work_room(world, len(messages(world))):
+            if not has_items(world, len(messages(world))):
                 return NEED_WORK
             seed_messages(world, edge, sign)
     if progress[P_REACTION] < _WORK:
@@ -321,14 +303,14 @@ def _update(world: Any, progress: Any, changes: Any) -> Any:
 
 
 @kernel((WORLD,))
-def run(world: Any) -> int:
+def run(world: Any) -> Any:
     """Applies updates from where the run stands; DONE after the last one, else what is lacking."""
     rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
     while progress[P_UPDATE] < rows:
         ahead = progress[P_UPDATE] + _AHEAD
         if ahead < rows:
-            prefetch_edge(world, ahead)
-            prefetch_row(world, ahead - _AHEAD // 2)
+            prefetch_first(world, ahead)
+            prefetch_second(world, ahead - _AHEAD // 2)
         reason = _update(world, progress, changes)
         if reason != DONE:
             return reason
@@ -337,7 +319,7 @@ def run(world: Any) -> int:
 
 
 @kernel((WORLD,))
-def alter(world: Any) -> int:
+def alter(world: Any) -> Any:
     """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
     progress = run_progress(world)
     sign = progress[P_SIGN]

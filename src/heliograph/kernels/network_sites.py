@@ -15,10 +15,8 @@ from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT
 from heliograph.kernels.network_join import join_from_driver, join_from_edge
 from heliograph.kernels.network_layout import (
-    C_GROUP,
     CANDIDATES,
     EVENTS,
-    G_DRIVER_SLOT,
     H_FIRST,
     H_KEY,
     H_VERTEX,
@@ -36,9 +34,7 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_values import pair_key, pair_slot
 from heliograph.kernels.network_work import seed
 from heliograph.kernels.network_world import (
-    constants,
     edges,
-    groups,
     report_state,
     site_heads,
     site_slots,
@@ -92,8 +88,7 @@ def _visit(world: Any, site: Any, edge: Any, far: Any, sign: Any) -> Any:
     """Joins from one site; `far` is the end of the edge that a constant is not."""
     kind, ref = sites(world)[site, S_KIND], np.int64(sites(world)[site, S_REF])
     if kind == SITE_DRIVER:
-        group = np.int64(constants(world)[ref, C_GROUP])
-        join_from_driver(world, ref, group, np.int64(groups(world)[group, G_DRIVER_SLOT]), far, sign)
+        join_from_driver(world, ref, far, edge, sign)
     elif kind == SITE_CORE:
         told, listed = report_state(world)[EVENTS], report_state(world)[VALUES]
         report_state(world)[CANDIDATES] += 1

@@ -66,13 +66,13 @@ class Start(NamedTuple):
     """Where a join starts from: a part that hears `value` anew, a changed edge in a place of the core, or a driving
     constant; -1 where there is none."""
 
-    group: int
-    part: int
+    group: Any
+    part: Any
     value: Any
-    edge: int
-    place: int
-    constant: int
-    sign: int
+    edge: Any
+    place: Any
+    constant: Any
+    sign: Any
 
 
 @kernel()

@@ -76,6 +76,8 @@ def banked(world: Any, bank: Any, term: Any) -> Any:
     answer = np.uint64(0)
     for place in range(64):
         test = banks(world)[bank, place]
-        if test >= 0 and passes(world, test, term):
+        if test < 0:
+            break
+        if passes(world, test, term):
             answer |= _1 << np.uint64(place)
     return answer

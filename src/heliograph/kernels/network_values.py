@@ -33,14 +33,14 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_tests import banked, passes
 from heliograph.kernels.network_world import (
     anchors,
+    entries,
     maps,
+    marks,
     messages,
     nodes,
     ones,
     parts,
     state_counts,
-    state_keys,
-    state_values,
 )
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
@@ -79,10 +79,11 @@ def find_pair(table: Any, key: Any) -> Any:
 @kernel(inline=True)
 def state_slot(world: Any, message: Any, vertex: Any) -> Any:
     """Where a message to a vertex stands, or the free place where it would."""
-    key = pair_key(message, vertex)
-    mask = np.uint64(len(state_keys(world)) - 1)
+    key = np.uint64(pair_key(message, vertex))
+    table = entries(world)
+    mask = np.uint64(len(table) - 1)
     slot = pair_slot(key) & mask
-    while state_keys(world)[slot] != 0 and state_keys(world)[slot] != key:
+    while table[slot, 0] != _0 and table[slot, 0] != key:
         slot = (slot + _1) & mask
     return slot
 
@@ -90,17 +91,20 @@ def state_slot(world: Any, message: Any, vertex: Any) -> Any:
 @kernel(inline=True)
 def heard(world: Any, message: Any, vertex: Any) -> Any:
     """The value of a message at a vertex."""
-    return state_values(world)[state_slot(world, message, vertex)]
+    if not marks(world)[vertex] >> np.uint64(message & 63) & _1:
+        return _0
+    return entries(world)[state_slot(world, message, vertex), 1]
 
 
 @kernel(inline=True)
 def tell(world: Any, message: Any, vertex: Any, value: Any) -> None:
     """Sets the value of a message at a vertex; there is room for one more."""
     slot = state_slot(world, message, vertex)
-    if state_keys(world)[slot] == 0:
-        state_keys(world)[slot] = pair_key(message, vertex)
+    if entries(world)[slot, 0] == _0:
+        entries(world)[slot, 0] = np.uint64(pair_key(message, vertex))
         state_counts(world)[0] += 1
-    state_values(world)[slot] = value
+        marks(world)[vertex] |= _1 << np.uint64(message & 63)
+    entries(world)[slot, 1] = value
 
 
 # --- nodes ------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from heliograph.kernels.network_layout import (
     M_NEXT,
     M_USERS,
     N_MESSAGES,
+    NEEDED,
     P_SLOT,
     S_KIND,
     S_NEXT,
@@ -39,7 +40,7 @@ from heliograph.kernels.network_layout import (
     USED,
     USER_NODE,
 )
-from heliograph.kernels.network_values import heard, node_value, spoken, state_slot, tell
+from heliograph.kernels.network_values import heard, node_value, spoken, tell
 from heliograph.kernels.network_world import (
     find_run,
     items,
@@ -49,9 +50,11 @@ from heliograph.kernels.network_world import (
     nodes,
     parts,
     payloads,
+    plans,
+    report_state,
     run_length,
+    sayings,
     sites,
-    state_values,
     users,
     work_state,
 )
@@ -79,6 +82,19 @@ def push(world: Any, message: Any, vertex: Any, payload: Any) -> None:
 
 
 @kernel()
+def has_items(world: Any, wanted: Any) -> Any:
+    """Whether there is room for so many items."""
+    if work_state(world)[USED] + wanted <= len(items(world)):
+        return True
+    spare, item = len(items(world)) - work_state(world)[USED], work_state(world)[FREE_ITEM]
+    while item >= 0 and spare < wanted:
+        spare, item = spare + 1, np.int64(items(world)[item, _NEXT])
+    if spare < wanted:
+        report_state(world)[NEEDED] = wanted
+    return spare >= wanted
+
+
+@kernel()
 def has_work(world: Any) -> Any:
     """Whether there is an item; the lowest level is looked up on the way."""
     level = work_state(world)[LOWEST]
@@ -89,30 +105,13 @@ def has_work(world: Any) -> Any:
 
 
 @kernel()
-def _pop(world: Any) -> Any:
+def _pop(world: Any) -> None:
+    """Takes the next item out; its row is free."""
     level = work_state(world)[LOWEST]
     item = np.int64(levels(world)[level])
     levels(world)[level] = items(world)[item, _NEXT]
     items(world)[item, _NEXT] = work_state(world)[FREE_ITEM]
     work_state(world)[FREE_ITEM] = item
-    return item
-
-
-@kernel()
-def followers(world: Any) -> Any:
-    """At most how many items the next one leads to."""
-    item = levels(world)[work_state(world)[LOWEST]]
-    message, vertex, total = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX]), 0
-    user = messages(world)[message, M_USERS]
-    while user >= 0:
-        if users(world)[user, U_KIND] == USER_NODE:
-            above = nodes(world)[users(world)[user, U_REF], N_MESSAGES]
-            while above >= 0:
-                key = np.int64(messages(world)[above, M_KEY]) ^ 1
-                total += run_length(world, find_run(world, vertex, key))
-                above = messages(world)[above, M_NEXT]
-        user = users(world)[user, U_NEXT]
-    return total
 
 
 # --- one edge ---------------------------------------------------------------------------------------------------
@@ -155,29 +154,42 @@ def _still_said(world: Any, message: Any, vertex: Any, wanted: Any) -> Any:
 
 
 @kernel()
-def _apply(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
-    """Changes a message; returns the bits or the count by which it changed."""
-    known = heard(world, message, vertex)
+def _difference(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) -> Any:
+    """The bits or the count by which an item changes a message."""
     if messages(world)[message, M_KIND] == COUNT:
-        tell(world, message, vertex, known + payload)
         return payload
+    known = heard(world, message, vertex)
     if sign > 0:
-        changed = payload & ~known
-        if changed != _0:
-            tell(world, message, vertex, known | changed)
-        return changed
+        return payload & ~known
     payload &= known
-    changed = _0 if payload == _0 else payload & ~_still_said(world, message, vertex, payload)
-    if changed != _0:
-        state_values(world)[state_slot(world, message, vertex)] = known & ~changed
-    return changed
+    return _0 if payload == _0 else payload & ~_still_said(world, message, vertex, payload)
 
 
 @kernel()
-def _carry(world: Any, message: Any, vertex: Any, value: Any, sign: Any) -> None:
-    """Work for those who may hear `message` from a vertex whose node says this anew, or no longer."""
-    key = np.int64(messages(world)[message, M_KEY]) ^ 1
-    run = find_run(world, vertex, key)
+def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
+    """Finds out to whom a change is carried on: (how many plans, how many items they may lead to)."""
+    count, total = 0, 0
+    user = np.int64(messages(world)[message, M_USERS])
+    while user >= 0:
+        if users(world)[user, U_KIND] == USER_NODE:
+            above = np.int64(nodes(world)[users(world)[user, U_REF], N_MESSAGES])
+            part = np.int64(users(world)[user, U_PART])
+            value = node_value(world, above, vertex, part, changed) if above >= 0 else _0
+            while above >= 0 and value != _0:
+                run = find_run(world, vertex, np.int64(messages(world)[above, M_KEY]) ^ 1)
+                if run >= 0:
+                    plans(world)[count, 0], plans(world)[count, 1] = above, run
+                    sayings(world)[count] = value
+                    count, total = count + 1, total + run_length(world, run)
+                above = np.int64(messages(world)[above, M_NEXT])
+        user = np.int64(users(world)[user, U_NEXT])
+    return count, total
+
+
+@kernel()
+def _carry(world: Any, plan: Any, sign: Any) -> None:
+    """Work for those who may hear something anew, or no longer."""
+    message, run, value = plans(world)[plan, 0], plans(world)[plan, 1], sayings(world)[plan]
     counted = messages(world)[message, M_KIND] == COUNT
     for place in range(run_length(world, run)):
         hearer = neighbour(world, run, place)
@@ -191,31 +203,37 @@ def _carry(world: Any, message: Any, vertex: Any, value: Any, sign: Any) -> None
 
 
 @kernel()
-def _node_hears(world: Any, user: Any, vertex: Any, changed: Any, sign: Any) -> None:
-    """A part of a node changed: whoever listens to the node may hear of it."""
-    node, part = users(world)[user, U_REF], np.int64(users(world)[user, U_PART])
-    message = np.int64(nodes(world)[node, N_MESSAGES])
-    if message < 0:
-        return
-    value = node_value(world, message, vertex, part, changed)
-    while message >= 0 and value != _0:
-        _carry(world, message, vertex, value, sign)
-        message = np.int64(messages(world)[message, M_NEXT])
-
-
-@kernel()
-def take(world: Any, sign: Any) -> None:
-    """Takes one item and does it; there is room for a state and for all that follows."""
-    item = _pop(world)
-    message, vertex = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX])
-    payload = payloads(world)[item]
-    changed = _apply(world, message, vertex, payload, sign)
-    user = np.int64(messages(world)[message, M_USERS]) if changed != _0 else np.int64(-1)
+def _join(world: Any, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
+    """Tells the groups that hear a message."""
+    user = np.int64(messages(world)[message, M_USERS])
     while user >= 0:
-        if users(world)[user, U_KIND] == USER_NODE:
-            _node_hears(world, user, vertex, changed, sign)
-        else:
+        if users(world)[user, U_KIND] != USER_NODE:
             part = np.int64(users(world)[user, U_PART])
             slot = np.int64(parts(world)[part, P_SLOT])
             join_from_slot(world, np.int64(users(world)[user, U_REF]), slot, vertex, part, changed, sign)
         user = np.int64(users(world)[user, U_NEXT])
+
+
+@kernel()
+def take(world: Any, sign: Any) -> Any:
+    """Takes one item and does it; there is room for a state. False, with nothing done, if there is none for what
+    follows."""
+    item = np.int64(levels(world)[work_state(world)[LOWEST]])
+    message, vertex = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX])
+    changed = _difference(world, message, vertex, payloads(world)[item], sign)
+    if changed == _0:
+        _pop(world)
+        return True
+    count, total = _plan(world, message, vertex, changed)
+    if not has_items(world, total):
+        return False
+    _pop(world)
+    known = heard(world, message, vertex)
+    if messages(world)[message, M_KIND] == COUNT:
+        tell(world, message, vertex, known + changed)
+    else:
+        tell(world, message, vertex, known | changed if sign > 0 else known & ~changed)
+    for plan in range(count):
+        _carry(world, plan, sign)
+    _join(world, message, vertex, changed, sign)
+    return True

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import float64, int32, int64, uint8, uint64
 
 from heliograph.kernels import evolution, evolution_access, evolution_window
 from heliograph.kernels.addresses import array_at
 from heliograph.kernels.cache import kernel
-from heliograph.kernels.evolution_layout import Graph, Stamp, Window
+from heliograph.kernels.evolution_layout import HEAP, LENGTH, QUEUE, Graph, Stamp, Window
 from heliograph.kernels.network_layout import (
     COMPONENT_COLUMNS,
     CONSTANT_COLUMNS,
@@ -83,13 +84,15 @@ banks = _rows("Network.banks", 64)
 domains = _rows("Network.domains", 2, float64)
 verdicts = _rows("Network.verdicts", 2, int64)
 
-state_keys = _line("States.keys", int64)
-state_values = _line("States.values", uint64)
+entries = _rows("States.entries", 2, uint64)
+marks = _line("States.marks", uint64)
 state_counts = _line("States.counts", int64)
 
 items = _rows("Work.items", 3)
 payloads = _line("Work.payloads", uint64)
 levels = _line("Work.levels", int32)
+plans = _rows("Work.plans", 2, int64)
+sayings = _line("Work.sayings", uint64)
 work_state = _line("Work.state", int64)
 
 events = _rows("Reports.events", EVENT_COLUMNS, int64)
@@ -133,7 +136,7 @@ clocks = _line("Window.clocks", int64)
 
 
 @kernel(inline=True)
-def _graph(world: Any) -> Any:
+def graph_of(world: Any) -> Any:
     """Only what its user looks at is loaded."""
     return Graph(
         _slots(world),
@@ -158,77 +161,86 @@ def _window(world: Any) -> Any:
 @kernel()
 def find_edge(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge that is there or waited for, or -1."""
-    return evolution_access.find_edge(_graph(world), subject, predicate, object)
+    graph, tag = graph_of(world), evolution_access.edge_tag(subject, predicate, object)
+    place = evolution_access.slot_of(graph, tag, subject, predicate, object)
+    return (graph.slots[place] & evolution_access.NUMBER) - 1
 
 
 @kernel(inline=True)
 def is_present(world: Any, edge: Any) -> Any:
-    return evolution_access.is_present(_graph(world), edge)
+    return evolution_access.is_present(graph_of(world), edge)
 
 
 @kernel()
 def find_run(world: Any, vertex: Any, key: Any) -> Any:
     """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
-    return evolution_access.find_run(_graph(world), vertex, key)
+    graph = graph_of(world)
+    run = evolution_access.run_in(graph, evolution_access.head_of(graph, vertex, key))
+    return run if run < 0 or graph.runs[run, LENGTH] else np.int64(-1)
 
 
 @kernel(inline=True)
 def run_length(world: Any, run: Any) -> Any:
-    return evolution_access.run_length(_graph(world), run)
+    return evolution_access.run_length(graph_of(world), run)
 
 
 @kernel(inline=True)
 def neighbour(world: Any, run: Any, place: Any) -> Any:
-    return evolution_access.neighbour(_graph(world), run, place)
+    return evolution_access.neighbour(graph_of(world), run, place)
 
 
 @kernel(inline=True)
 def edge_at(world: Any, run: Any, place: Any) -> Any:
-    return evolution_access.edge_at(_graph(world), run, place)
+    return evolution_access.edge_at(graph_of(world), run, place)
 
 
 @kernel(inline=True)
 def first_run(world: Any, vertex: Any) -> Any:
-    return evolution_access.first_run(_graph(world), vertex)
+    return evolution_access.first_run(graph_of(world), vertex)
 
 
 @kernel(inline=True)
 def next_run(world: Any, run: Any) -> Any:
-    return evolution_access.next_run(_graph(world), run)
+    return evolution_access.next_run(graph_of(world), run)
 
 
 @kernel(inline=True)
-def prefetch_edge(world: Any, row: Any) -> None:
-    """Asks for the memory of the edge of an update to come."""
+def prefetch_first(world: Any, row: Any) -> None:
+    """Asks for the memory that an update to come begins with."""
     subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    evolution_access.prefetch_edge(_graph(world), subject, predicate, object)
+    evolution_access.prefetch_edge(graph_of(world), subject, predicate, object)
+    if len(_heads(world)):
+        evolution_access.prefetch_ends(graph_of(world), subject, predicate, object)
 
 
 @kernel(inline=True)
-def prefetch_row(world: Any, row: Any) -> None:
+def prefetch_second(world: Any, row: Any) -> None:
+    """Asks for what that leads to."""
     subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    evolution_access.prefetch_row(_graph(world), subject, predicate, object)
+    evolution_access.prefetch_row(graph_of(world), subject, predicate, object)
+    if len(_heads(world)):
+        evolution_access.prefetch_runs(graph_of(world), subject, predicate, object)
 
 
 @kernel()
 def put(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """Adds an edge that is not there; its number."""
-    return evolution.put(_graph(world), subject, predicate, object)
+    return evolution.put(graph_of(world), subject, predicate, object)
 
 
 @kernel()
 def drop(world: Any, edge: Any) -> None:
     """Takes an edge away."""
-    evolution.drop(_graph(world), edge)
+    evolution.drop(graph_of(world), edge)
 
 
-@kernel()
+@kernel(inline=True)
 def has_room(world: Any) -> Any:
     """Whether another edge can be added, and noted in the window."""
-    return evolution.has_room(_graph(world)) and evolution_window.window_has_room(_window(world))
+    return evolution.has_room(graph_of(world)) and evolution_window.window_has_room(_window(world))
 
 
-@kernel()
+@kernel(inline=True)
 def tick(world: Any, at: Any) -> None:
     evolution_window.tick(_window(world), at)
 
@@ -236,14 +248,20 @@ def tick(world: Any, at: Any) -> None:
 @kernel()
 def next_due(world: Any) -> Any:
     """The next edge that is too old, or -1."""
-    return evolution_window.next_due(_window(world), _graph(world))
+    if clocks(world)[HEAP] == 0 and clocks(world)[QUEUE] == 0:
+        return np.int64(-1)
+    return evolution_window.next_due(_window(world), graph_of(world))
 
 
 @kernel()
 def settle_new(world: Any, edge: Any, stamp: Stamp) -> None:
-    evolution_window.settle_new(_graph(world), _window(world), edge, stamp)
+    """A fresh edge takes the weight and the times it is given."""
+    if len(_weights(world)) or len(_times(world)):
+        evolution_window.settle_new(graph_of(world), _window(world), edge, stamp)
 
 
 @kernel()
 def renew(world: Any, edge: Any, stamp: Stamp) -> None:
-    evolution_window.renew(_graph(world), _window(world), edge, stamp)
+    """A present edge takes the weight and the times it is given."""
+    if len(_weights(world)) or len(_times(world)):
+        evolution_window.renew(graph_of(world), _window(world), edge, stamp)

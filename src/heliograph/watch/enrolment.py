@@ -181,7 +181,7 @@ class Enrolment:
 
     def settle(self) -> None:
         """Finds out what stands for whoever was entered, silently."""
-        self.machine.cover(len(self._vocabulary))
+        self._graph.cover(len(self._vocabulary))
         self._judge.extend()
         if not self._unsettled:
             return

@@ -50,7 +50,7 @@ class Indexed:
         derived = Derived(self._taxonomy, self._vocabulary, self._base)
         self._graph.set_virtual(min(map(derived.virtual, Relation)))
         self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory())
-        self._teller = Teller(self._enrolment)
+        self._teller = Teller(self._enrolment, self._vocabulary)
         self._pending: dict[str, Interest] = {}
         self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
@@ -89,7 +89,7 @@ class Indexed:
     def _enter(self) -> None:
         pending, self._pending = list(self._pending.values()), {}
         if pending:
-            self._enrolment.machine.cover(len(self._vocabulary))
+            self._graph.cover(len(self._vocabulary))
             self._enrolment.enter(pending, self._returning)
 
     # --- updates ------------------------------------------------------------------------------------------------
@@ -143,6 +143,7 @@ class Indexed:
         run.take(issue(self._enrolment.greet(self.answers, run.witness), None, run.witness))
         if not np.isnan(updates.weight).all():
             self._graph.keep_weights()
+        self._enrolment.machine.reserve(int((updates.op == ADD).sum()))
         block = 1 if run.witness and self._enrolment.has_truths else _BLOCK
         for first in range(0, len(updates), block):
             self._apply(updates.take(slice(first, first + block)), run)

@@ -14,7 +14,7 @@ import numpy as np
 
 from heliograph.evolution.derived import Changes, Derived
 from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.evolution_layout import EDGES, Int32s, Int64s
 from heliograph.kernels.network_layout import (
     CANDIDATES,
     CURSOR_COLUMNS,
@@ -56,7 +56,7 @@ from heliograph.network import Network
 from heliograph.watch.encoding import Encoded
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
-_SCRATCH = 512  # slots, parts and steps of one group
+_SCRATCH = 64  # slots, parts and steps of one group
 _IDLE = 1 << 20  # kernels.network_work.IDLE
 _NO_SITES = np.zeros(1, np.int32)
 
@@ -94,11 +94,7 @@ class Machine:
         self.states = _states(_FIRST_STATES)
         self._work = _work(_FIRST_ITEMS)
         self._reports = _reports(_FIRST_EVENTS, _FIRST_ROWS)
-        self._scratch = Scratch(
-            np.zeros(_SCRATCH, np.int32),
-            np.zeros(_SCRATCH, np.uint64),
-            np.zeros((_SCRATCH, CURSOR_COLUMNS), np.int64),
-        )
+        self._scratch = _scratch(_SCRATCH)
         self._batch = _batch(Encoded.none(), np.empty(0, np.int32))
         self._run = Run(_progress(), np.zeros(_FIRST_CHANGES, np.int32))
         self._world = _World()
@@ -113,17 +109,23 @@ class Machine:
 
     def run(self, updates: Encoded) -> Events:
         """Applies updates; what they changed."""
+        from heliograph.kernels.network_quick import run_quick
         from heliograph.kernels.network_run import run
 
         self.prepare()
         self._reports.state[CANDIDATES] = 0
         self._batch, self._run = _batch(updates, self._deriving(updates)), self._run._replace(progress=_progress())
-        while (reason := run(self.world())) != DONE:
+        while (reason := (run_quick if self._is_quick else run)(self.world())) != DONE:
             if reason == NEED_DERIVED:
                 self._derive(self._run.progress)
             else:
                 self.make_room(reason)
         return self.take()
+
+    def reserve(self, edges: int) -> None:
+        """Makes room for many more edges at once; few of them are better left to growth, which is geometric."""
+        if edges > self.graph.arrays.counters[EDGES] // 4:
+            self.graph.reserve(edges=edges)
 
     def take(self) -> Events:
         """The events so far, which are forgotten."""
@@ -139,11 +141,32 @@ class Machine:
         state[EVENTS] = state[VALUES] = state[TOUCHED] = 0
         state[STAMP] += 1
 
+    @property
+    def _is_quick(self) -> bool:
+        """Whether nobody asks for more than whole edges."""
+        graph = self.graph.arrays
+        return not (self.network.sites.heads.used or len(graph.runs) or len(graph.times) or len(graph.weights))
+
     def prepare(self) -> None:
-        """Room for whatever is one a query."""
-        queries = self.network.queries.rows.used
+        """Room for whatever is one a query, a message or a term."""
+        queries, messages = self.network.queries.rows.used, len(self.network.messages.rows.array)
         if len(self._reports.touched) < queries:
             self._reports = self._reports._replace(touched=np.zeros(2 * queries, np.int32))
+        if len(self._work.plans) < messages:
+            plans, sayings = np.zeros((messages, 2), np.int64), np.zeros(messages, np.uint64)
+            self._work = self._work._replace(plans=plans, sayings=sayings)
+        if self.network.messages.rows.used:
+            self._cover(len(self.graph.arrays.first))
+        if len(self._scratch.path) < self.network.widest:
+            self._scratch = _scratch(2 * self.network.widest)
+
+    def _cover(self, terms: int) -> None:
+        """Makes marks for all term ids that may be ends of edges."""
+        marks = self.states.marks
+        if len(marks) < terms:
+            larger = np.zeros(terms, np.uint64)
+            larger[: len(marks)] = marks
+            self.states = self.states._replace(marks=larger)
 
     def only_fresh(self, only: bool) -> None:
         """Whether only components that are new take note of a solution."""
@@ -213,14 +236,15 @@ class Machine:
     def _grow_states(self) -> None:
         from heliograph.kernels.network_populate import rehash
 
-        old, self.states = self.states, _states(2 * len(self.states.keys))
-        rehash(old.keys, old.values, self.world())
+        old, larger = self.states, _states(2 * len(self.states.entries))
+        self.states = larger._replace(marks=old.marks)
+        rehash(old.entries, self.world())
 
     def _grow_work(self) -> None:
         old, needed = self._work, int(self._reports.state[NEEDED])
         larger = _work(max(2 * len(old.items), len(old.items) + needed))
         larger.items[: len(old.items)], larger.payloads[: len(old.items)] = old.items, old.payloads
-        self._work = larger._replace(levels=old.levels, state=old.state)
+        self._work = old._replace(items=larger.items, payloads=larger.payloads)
 
     def _grow_reports(self) -> None:
         old, needed = self._reports, int(self._reports.state[NEEDED])
@@ -232,23 +256,30 @@ class Machine:
     def _grow_changes(self) -> None:
         self._run = self._run._replace(changes=np.zeros(2 * int(self._reports.state[NEEDED]), np.int32))
 
-    def reset_states(self) -> None:
-        """Forgets everything that was heard."""
-        self.states = _states(_FIRST_STATES)
-
     def see(self, predicates: Int32s) -> None:
         """Takes note of properties of edges that came another way than by updates."""
         self._seen = np.union1d(self._seen, predicates).astype(np.int32)
 
 
 def _states(size: int) -> States:
-    return States(np.zeros(size, np.int64), np.zeros(size, np.uint64), np.zeros(1, np.int64))
+    return States(np.zeros((size, 2), np.uint64), np.zeros(0, np.uint64), np.zeros(1, np.int64))
+
+
+def _scratch(size: int) -> Scratch:
+    return Scratch(np.zeros(size, np.int32), np.zeros(size, np.uint64), np.zeros((size, CURSOR_COLUMNS), np.int64))
 
 
 def _work(size: int) -> Work:
     state = np.zeros(4, np.int64)
     state[USED], state[FREE_ITEM], state[LOWEST] = 0, -1, _IDLE
-    return Work(np.zeros((size, 3), np.int32), np.zeros(size, np.uint64), np.full(MOST_LEVELS + 1, -1, np.int32), state)
+    return Work(
+        items=np.zeros((size, 3), np.int32),
+        payloads=np.zeros(size, np.uint64),
+        levels=np.full(MOST_LEVELS + 1, -1, np.int32),
+        plans=np.zeros((0, 2), np.int64),
+        sayings=np.zeros(0, np.uint64),
+        state=state,
+    )
 
 
 def _reports(events: int, rows: int) -> Reports:
