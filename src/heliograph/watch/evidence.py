@@ -1,13 +1,29 @@
-"""What a notification shows: bindings, a value, and on request the edges that witness a match."""
+"""What a notification shows: bindings, a value, and on request the edges that witness a match.
+
+The law of whole columns: they are the texts that `evidence_text` makes of each match. A term is spelled once a batch.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern, Query
 from heliograph.tables.cells import json_text
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, spell
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.modes import Match, Solution
+
+Texts: TypeAlias = "pa.Array[Any]"  # of strings
+
+_FEW = 64  # rows that are sooner spelled one by one
 
 _RELATIONS = {ClassRelation.IS_A: RDF_TYPE, ClassRelation.SUBCLASS_OF: RDFS_SUBCLASS_OF}
 
@@ -52,3 +68,63 @@ def _ends(pattern: Pattern) -> tuple[Node, Node, Node]:
 def _spelled(node: Node, position: Position, solution: Solution) -> str:
     term = solution.get(node, node) if isinstance(node, Variable) else node
     return spell(term, position) if isinstance(term, Term) else str(term)
+
+
+# --- whole columns ----------------------------------------------------------------------------------------------
+
+
+class Book:
+    """The terms of a batch: what JSON has for each, and their order."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._quoted: dict[int, str] = {}
+
+    def quoted(self, ids: Iterable[int]) -> list[str]:
+        for id in set(ids) - self._quoted.keys():
+            self._quoted[id] = _quote(spell(self._vocabulary.term(id)))
+        return [self._quoted[id] for id in ids]
+
+    def ranks(self, terms: Int32s) -> Int64s:
+        """For each of the ids its place in the order of terms; one that is none comes first."""
+        ids, inverse = np.unique(terms, return_inverse=True)
+        known = ids[ids != NO_TERM].tolist()
+        ordered = sorted(known, key=lambda id: sort_key(self._vocabulary.term(id)))
+        places = dict(zip(ordered, range(1, len(ordered) + 1), strict=True))
+        ranks = np.array([places.get(id, 0) for id in ids.tolist()], np.int64)
+        return ranks[inverse].reshape(terms.shape)
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def value_texts(values: Int64s) -> Texts:
+    """The evidence of counts."""
+    return _join('{"value":', pa.array(values).cast(pa.string()), "}")
+
+
+def binding_texts(names: Sequence[str], terms: Int32s, book: Book) -> Texts:
+    """The evidence of rows of bindings; NO_TERM is left out."""
+    if len(terms) < _FEW or not names or (terms == NO_TERM).any():
+        return pa.array([_bindings(names, row, book) for row in terms.tolist()], pa.string())
+    pieces: list[Any] = []
+    for place, name in enumerate(names):
+        ids, inverse = np.unique(terms[:, place], return_inverse=True)
+        pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:"]
+        pieces.append(pa.array(book.quoted(ids.tolist()), pa.string()).take(inverse))
+    return _join(*pieces, "}}")
+
+
+def _join(*pieces: Any) -> Texts:
+    """Columns and texts, one after the other."""
+    join: Any = pc.binary_join_element_wise  # the stubs do not know that columns and texts may be mixed
+    joined: Texts = join(*pieces, "")
+    return joined
+
+
+def _bindings(names: Sequence[str], row: list[int], book: Book) -> str:
+    bound = [(name, id) for name, id in zip(names, row, strict=True) if id != NO_TERM]
+    quoted = book.quoted([id for _, id in bound])
+    shown = ",".join(f"{_quote(name)}:{text}" for (name, _), text in zip(bound, quoted, strict=True))
+    return f'{{"bindings":{{{shown}}}}}'

@@ -1,140 +1,214 @@
-"""Events of the kernels made into notifications, in the order of the contract.
+"""Events of the kernels made into lines, in the order of the contract.
 
-Within an update: first what expired, then the update itself; both are told as one (`modes.after`).
+Within an update: first what expired, then the update itself; both are told as one (`modes.after`). What needs nothing
+but its event is told as columns: truth without a witness, counts that crossed their limits, each row of `each`. The
+rest goes through turns, one subscription after the other: they do not depend on each other, but for top-k sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from heliograph.kernels.evolution_layout import NO_TIME, Int64s
-from heliograph.kernels.network_layout import (
-    V_COUNT,
-    V_ROW,
-    W_KIND,
-    W_PHASE,
-    W_REF,
-    W_SIGN,
-    W_UPDATE,
-    W_VALUE,
-)
+from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.network_layout import V_COUNT, V_ROW, W_KIND, W_PHASE, W_REF, W_SIGN, W_UPDATE, W_VALUE
 from heliograph.terms import Term, Variable
-from heliograph.watch.board import Report
-from heliograph.watch.deltas import Tally
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.deltas import Every, Tally
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.enrolment import Enrolment, id_ranked
-from heliograph.watch.entries import Entry, count_turn, net, rows_turn, truth_turn
+from heliograph.watch.entries import Entry, count_turn, net, rows_turn, truth_match, truth_turn
+from heliograph.watch.evidence import Book, binding_texts, evidence_text, value_texts
+from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
 from heliograph.watch.modes import Turn, after
 from heliograph.watch.ranking import RankChange
-from heliograph.watch.reports import issue
 from heliograph.watch.run import Run
-from heliograph.watch.updates import Update
+from heliograph.watch.sequence import Flags
 
 Proof = Callable[[str], Mapping[Variable, Term]]
-Turns = dict[tuple[int, str], Turn]  # by update and subscription
+
+
+class _Rows(NamedTuple):
+    """Events of one group, in order of update and phase, and the solutions of its pattern that they list."""
+
+    events: Int64s
+    terms: Int32s
 
 
 class Teller:
     """Tells what a batch of updates changed."""
 
-    def __init__(self, enrolment: Enrolment) -> None:
-        self._enrolment = enrolment
+    def __init__(self, enrolment: Enrolment, vocabulary: Vocabulary) -> None:
+        self._enrolment, self._vocabulary = enrolment, vocabulary
 
     def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
-        """Adds the notifications of some updates to a run; `proof` gives a witness of what has just become true."""
-        turns: Turns = {}
-        ranked: list[RankChange] = []
-        events = _sorted(events)
-        for first, last in _spans(events.events):
-            self._tell_span(events, slice(first, last), turns, ranked, proof)
-        for key, turn in self._enrolment.ranking.tell(ranked, len(updates)).items():
-            turns[key] = turn
-        self._issue(turns, updates, run)
+        """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
+        telling = _Telling(self._enrolment, Book(self._vocabulary), proof)
+        listed = events.events[:, W_KIND] == V_ROW
+        telling.cross(events.events[~listed])
+        telling.list(_sorted(events.events[listed], (W_PHASE, W_UPDATE, W_REF)), events.rows)
+        telling.rank(len(updates))
+        if not telling.lines.is_empty:
+            run.tell(telling.lines.told(updates))
 
-    def _tell_span(
-        self, events: Events, span: slice, turns: Turns, ranked: list[RankChange], proof: Proof | None
-    ) -> None:
-        """Events of one kind about one query or group in one phase of an update."""
-        rows = events.events[span]
-        update, phase, kind, ref = (int(rows[0, column]) for column in (W_UPDATE, W_PHASE, W_KIND, W_REF))
-        if kind == V_ROW:
-            self._tell_rows(events, rows, turns, ranked, proof is not None)
-            return
-        entry = self._enrolment.by_row[ref]
-        for row in rows.tolist():
+
+class _Telling:
+    """One batch."""
+
+    def __init__(self, enrolment: Enrolment, book: Book, proof: Proof | None) -> None:
+        self.lines = Lines()
+        self._enrolment, self._book, self._proof = enrolment, book, proof
+        self._ranked: list[RankChange] = []
+
+    # --- truth and counts ---------------------------------------------------------------------------------------
+
+    def cross(self, events: Int64s) -> None:
+        """Tells what became true or false, and counts that changed."""
+        rows, inverse = np.unique(events[:, W_REF], return_inverse=True)
+        entries = [self._enrolment.by_row[row] for row in rows.tolist()]
+        quick = np.array([self._is_quick(entry) for entry in entries], np.bool_)[inverse]
+        self._cross_quickly(events[quick], {entry.row: entry for entry in entries})
+        self._cross_slowly(events[~quick])
+
+    def _is_quick(self, entry: Entry) -> bool:
+        """Whether an event tells everything."""
+        return self._proof is None and not id_ranked(entry) and entry.rule is None
+
+    def _cross_quickly(self, events: Int64s, entries: Mapping[int, Entry]) -> None:
+        kept = events[~_passing(events)]
+        for is_count in (False, True):
+            some = kept[(kept[:, W_KIND] == V_COUNT) == is_count]
+            rows, inverse = np.unique(some[:, W_REF], return_inverse=True)
+            told = [entries[row] for row in rows.tolist()]
+            numbers = np.array([entry.number for entry in told], np.int64)[inverse]
+            texts = [None if is_count else evidence_text(entry.query, truth_match(entry), False) for entry in told]
+            evidence = value_texts(some[:, W_VALUE]) if is_count else pa.array(texts, pa.string()).take(inverse)
+            part = Part(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
+            self.lines.add(part, (entry.interest for entry in told))
+
+    def _cross_slowly(self, events: Int64s) -> None:
+        ordered = _sorted(events, (W_PHASE, W_UPDATE, W_REF))
+        for span in _spans(ordered, (W_REF,)):
+            entry = self._enrolment.by_row[int(ordered[span.start, W_REF])]
             if id_ranked(entry):
-                ranked.append(RankChange(update, phase, entry.id, row[W_VALUE]))
-            elif kind == V_COUNT:
-                _join(turns, update, entry, count_turn(entry, row[W_SIGN], row[W_VALUE]))
+                changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
+                self._ranked += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
             else:
-                _join(turns, update, entry, _proven(truth_turn(entry, row[W_SIGN]), entry, proof))
+                self._turns(entry, ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist()))
 
-    def _tell_rows(self, events: Events, told: Int64s, turns: Turns, ranked: list[RankChange], witness: bool) -> None:
-        update, phase, group = int(told[0, W_UPDATE]), int(told[0, W_PHASE]), int(told[0, W_REF])
-        for entry in self._enrolment.by_group.get(group, {}).values():
-            places = told[:, W_VALUE, None] + np.arange(entry.slots)
-            lost, gained = net(events.rows[places], told[:, W_SIGN])
-            turn = rows_turn(entry, lost, gained, witness)
-            if isinstance(entry.deltas, Tally):
-                ranked.append(RankChange(update, phase, entry.id, entry.deltas.count))
-            else:
-                _join(turns, update, entry, turn)
+    def _crossed(self, entry: Entry, event: list[int]) -> Turn:
+        if event[W_KIND] == V_COUNT:
+            return count_turn(entry, event[W_SIGN], event[W_VALUE])
+        turn = truth_turn(entry, event[W_SIGN])
+        if self._proof is None or not turn.gained:
+            return turn
+        return Turn((), (turn.gained[0]._replace(witness=self._proof(entry.id)),))
 
-    def _issue(self, turns: Turns, updates: Encoded, run: Run) -> None:
-        for update, reports in self._by_update(turns):
-            run.verified += len(reports)
-            run.take(issue(reports, _update(updates, update), run.witness))
+    # --- rows ---------------------------------------------------------------------------------------------------
 
-    def _by_update(self, turns: Turns) -> Iterator[tuple[int, list[Report]]]:
-        entries = self._enrolment.entries
-        told = [(update, entries[id].number, id) for (update, id), turn in turns.items() if turn.lost or turn.gained]
-        told.sort()
-        begin = 0
-        for place in range(1, len(told) + 1):
-            if place == len(told) or told[place][0] != told[begin][0]:
-                update = told[begin][0]
-                yield (
-                    update,
-                    [
-                        Report(self._enrolment.report_of(entries[id]), turns[update, id])
-                        for _, _, id in told[begin:place]
-                    ],
-                )
-                begin = place
+    def list(self, events: Int64s, values: Int32s) -> None:
+        """Tells solutions gained and lost."""
+        for span in _spans(events, (W_REF,)):
+            told = events[span]
+            members = self._enrolment.by_group.get(int(told[0, W_REF]), {}).values()
+            for entry in members:
+                rows = _Rows(told, values[told[:, W_VALUE, None] + np.arange(entry.slots)])
+                if isinstance(entry.deltas, Every) and self._proof is None:
+                    self._list_quickly(entry, _net(rows))
+                else:
+                    self._list_slowly(entry, rows)
+
+    def _list_quickly(self, entry: Entry, rows: _Rows) -> None:
+        assert entry.completion is not None
+        origins, terms = entry.completion(rows.terms)
+        events, shown = rows.events[origins], len(entry.shown)
+        update, gained = events[:, W_UPDATE], events[:, W_SIGN] > 0
+        order = _order(update, gained, events[:, W_PHASE], terms, shown, self._book)
+        names = [variable.name for variable in entry.shown]
+        evidence = binding_texts(names, terms[order][:, :shown], self._book)
+        part = Part(update[order], gained[order], np.full(len(order), entry.number), evidence)
+        self.lines.add(part, (entry.interest,))
+
+    def _list_slowly(self, entry: Entry, rows: _Rows) -> None:
+        def turns() -> Iterator[tuple[int, Turn]]:
+            for span in _spans(rows.events, (W_UPDATE, W_PHASE)):
+                update, phase = (int(rows.events[span.start, column]) for column in (W_UPDATE, W_PHASE))
+                lost, gained = net(rows.terms[span], rows.events[span][:, W_SIGN])
+                yield update, rows_turn(entry, lost, gained, self._proof is not None)
+                if isinstance(entry.deltas, Tally):
+                    self._ranked.append(RankChange(update, phase, entry.id, entry.deltas.count))
+
+        self._turns(entry, turns())
+
+    # --- turns --------------------------------------------------------------------------------------------------
+
+    def _turns(self, entry: Entry, turns: Iterator[tuple[int, Turn]]) -> None:
+        """Tells turns of one subscription in order; those of the same update as one."""
+        joined: dict[int, Turn] = {}
+        for update, turn in turns:
+            before = joined.get(update)
+            joined[update] = turn if before is None else after(before, turn, entry.shown)
+        for update, turn in joined.items():
+            self.lines.add_turn(update, entry.interest, turn, self._proof is not None)
+
+    def rank(self, updates: int) -> None:
+        """Tells who entered and left the top of their sets; after everything else, in order of updates and phases."""
+        changes = sorted(self._ranked, key=lambda change: change[:2])
+        for (update, id), turn in self._enrolment.ranking.tell(changes, updates).items():
+            self.lines.add_turn(update, self._enrolment.entries[id].interest, turn, witness=False)
 
 
-def _spans(events: Int64s) -> Iterator[tuple[int, int]]:
-    """The events of one update, phase, kind and query or group."""
-    if not len(events):
-        return
-    keys = events[:, [W_UPDATE, W_PHASE, W_KIND, W_REF]]
-    cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-    bounds = [0, *cuts.tolist(), len(events)]
-    yield from pairwise(bounds)
+def _sorted(events: Int64s, columns: tuple[int, ...]) -> Int64s:
+    """By these columns, the last of them first."""
+    return events[np.lexsort([events[:, column] for column in columns])]
 
 
-def _sorted(events: Events) -> Events:
-    """By update, phase, kind and query or group."""
-    order = np.lexsort([events.events[:, column] for column in (W_REF, W_KIND, W_PHASE, W_UPDATE)])
-    return events._replace(events=events.events[order])
+def _spans(events: Int64s, columns: tuple[int, ...]) -> Iterator[slice]:
+    """Runs of events that agree in these columns."""
+    if len(events):
+        keys = events[:, columns]
+        cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
+        yield from (slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(events)]))
 
 
-def _join(turns: Turns, update: int, entry: Entry, turn: Turn) -> None:
-    before = turns.get((update, entry.id))
-    turns[update, entry.id] = turn if before is None else after(before, turn, entry.shown)
+def _passing(events: Int64s) -> Flags:
+    """What expiry gained and the update itself lost, which is told neither way."""
+    came: Flags = (events[:, W_PHASE] == 0) & (events[:, W_SIGN] > 0)
+    if not came.any():
+        return came
+    went: Flags = (events[:, W_PHASE] == 1) & (events[:, W_SIGN] < 0)
+    key = events[:, W_UPDATE] << 32 | events[:, W_REF]
+    passing: Flags = (came & np.isin(key, key[went])) | (went & np.isin(key, key[came]))
+    return passing
 
 
-def _proven(turn: Turn, entry: Entry, proof: Proof | None) -> Turn:
-    if proof is None or not turn.gained:
-        return turn
-    return Turn((), (turn.gained[0]._replace(witness=proof(entry.id)),))
+def _net(rows: _Rows) -> _Rows:
+    """Rows without those that came and went within a phase."""
+    phases = 2 * rows.events[:, W_UPDATE] + rows.events[:, W_PHASE]
+    mixed = np.isin(phases, phases[rows.events[:, W_SIGN] > 0]) & np.isin(phases, phases[rows.events[:, W_SIGN] < 0])
+    if not mixed.any():
+        return rows
+    keys = np.column_stack((phases, rows.terms))
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    total = np.bincount(inverse.ravel(), weights=rows.events[:, W_SIGN])
+    kept = np.sort(first[total != 0])
+    events = rows.events[kept]
+    events[:, W_SIGN] = total[inverse.ravel()[kept]]
+    return _Rows(events, rows.terms[kept])
 
 
-def _update(updates: Encoded, row: int) -> Update:
-    """As much of an update as notifications show of it."""
-    at = int(updates.at[row])
-    return Update(int(updates.seq[row]), "", None, None, None, None, None if at == NO_TIME else at)  # type: ignore[arg-type]
+def _order(update: Int64s, gained: Flags, phase: Int64s, terms: Int32s, shown: int, book: Book) -> Int64s:
+    """By update and change, then by what is shown; only where there are several is it looked at."""
+    key = 2 * update + gained
+    _, inverse, sizes = np.unique(key, return_inverse=True, return_counts=True)
+    several = sizes[inverse] > 1
+    ranks = np.zeros(terms.shape, np.int64)
+    if several.any():
+        ranks[several] = book.ranks(terms[several])
+    columns = [*ranks[:, shown:].T[::-1], phase, *ranks[:, :shown].T[::-1], key]
+    return np.lexsort(columns)
