@@ -1,8 +1,9 @@
 """A watching engine in a process of its own: memory that stays when queries and updates are in and the tables gone.
 
-The process first takes a small workload, so that kernels and libraries are there. It then reads the queries from a
-Parquet file and subscribes, publishes one update (so that nothing is put off), reads and publishes the others, and
-compares its resident memory with what it was before each. The limit is 100 bytes an edge of the graph and 300 an edge
+The process first takes a small workload, so that kernels and libraries are there. It then reads concrete queries from a
+Parquet file and subscribes, publishes one update (so that nothing is put off), reads and publishes the others; or it
+loads the graph first, and queries with variables come to it. Its resident memory is compared with what it was before
+each. The limit is 100 bytes an edge of the graph and 300 an edge
 of a query, all text and every vertex included.
 """
 
@@ -12,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +27,10 @@ from benchmarks.watch_workloads import (
     Size,
     accepted,
     concrete,
+    empty,
     load_kernels,
     query_edges,
+    settled,
     subscribed,
     with_variables,
 )
@@ -56,13 +60,13 @@ def measure_memory(seed: int, kind: str, size: Size = FULL) -> float:
 
 
 def measure_edge(seed: int, kind: str, size: Size = FULL) -> float:
-    """Bytes an edge of the graph: what publishing left."""
+    """Bytes an edge of the graph: what publishing, or loading, left."""
     stayed = stay(seed, kind, size)
     return stayed.graph / stayed.edges
 
 
 def measure_query_edge(seed: int, kind: str, size: Size = FULL) -> float:
-    """Bytes an edge of a query: what subscribing left, on an empty graph."""
+    """Bytes an edge of a query: what subscribing left."""
     stayed = stay(seed, kind, size)
     return stayed.queries / stayed.query_edges
 
@@ -77,7 +81,8 @@ def stay(seed: int, kind: str, size: Size) -> Stayed:
         command = [sys.executable, "-m", "benchmarks.watch_size", folder, str(size.warm)]
         done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     edges = tables["updates"].num_rows + (tables["graph"].num_rows if "graph" in tables else 0)
-    queries, graph = json.loads(done.stdout)
+    sizes = json.loads(done.stdout)
+    queries, graph = sizes["queries"], sizes["graph"]
     return Stayed(queries, graph, query_edges(tables["subscriptions"]), edges)
 
 
@@ -85,33 +90,42 @@ def stay(seed: int, kind: str, size: Size) -> Stayed:
 
 
 def main(folder: str, warm: str) -> None:
-    """Prints the bytes of the queries and of the graph."""
+    """Prints the bytes of the queries and of the graph, as JSON."""
     load_kernels()
     _take(generate_watch(0, vertices=int(warm), updates=int(warm), queries=int(warm) // 10))
     for path in Path(folder).glob("*.parquet"):  # so that what reading takes once is not counted
         parquet.read_table(path)
-    before = resident()
-    engine = subscribed(_read(folder, "subscriptions"))
-    first = _read(folder, "updates").slice(0, 1)
-    accepted(engine.publish(first))
-    between = resident()
-    _fill(engine, folder)
-    after = resident()
+    engine = empty()
+    is_loaded = Path(folder, "graph.parquet").exists()
+    steps = {"graph": _load, "queries": _subscribe} if is_loaded else {"queries": _subscribe, "graph": _publish}
+    grown = {name: _growth(step, engine, folder) for name, step in steps.items()}
     assert engine.stats().publications > 0  # the engine is alive until here
-    print(json.dumps([between - before, after - between]))
+    print(json.dumps(grown))
+
+
+def _growth(step: Callable[[Watch, str], None], engine: Watch, folder: str) -> int:
+    """Bytes that a step leaves."""
+    before = resident()
+    step(engine, folder)
+    return resident() - before
 
 
 def _take(tables: Tables) -> None:
-    check(subscribed(tables["subscriptions"]).publish(tables["updates"]), tables["expected"])
+    check(settled(subscribed(tables["subscriptions"])).publish(tables["updates"]), tables["expected"])
 
 
-def _fill(engine: Watch, folder: str) -> None:
-    if Path(folder, "graph.parquet").exists():
-        accepted(engine.load_graph(_read(folder, "graph")))
-    found = engine.publish(_read(folder, "updates").slice(1))
-    accepted(found)
-    if Path(folder, "expected.parquet").exists():
-        check(found, _read(folder, "expected"))
+def _subscribe(engine: Watch, folder: str) -> None:
+    accepted(engine.subscribe(_read(folder, "subscriptions")))
+    settled(engine)
+
+
+def _publish(engine: Watch, folder: str) -> None:
+    check(engine.publish(_read(folder, "updates")), _read(folder, "expected"))
+
+
+def _load(engine: Watch, folder: str) -> None:
+    for name in ("graph", "updates"):
+        accepted(engine.load_graph(_read(folder, name)))
 
 
 def _read(folder: str, name: str) -> pa.Table:

@@ -108,17 +108,27 @@ def _memory(kind: str, edges: str) -> list[Row]:
     return [
         _most(f"memory, {kind}", "of 100 B an edge and 300 a query edge, text included", "×", 1, share),
         _most(f"memory, {kind}, edge", f"the same, {edges}", "B", None, edge),
-        _most(f"memory, {kind}, query", "the same, a query edge, before there is a graph", "B", None, query_edge),
+        _most(f"memory, {kind}, query", "the same, a query edge and what it remembers", "B", None, query_edge),
     ]
 
 
-def _subscribing(kind: str, limit: float) -> list[Row]:
-    together, alone = (
-        partial(measure, kind=kind) for measure in (watch_subscribing.measure_together, watch_subscribing.measure_alone)
+_TOGETHER = "50,000 in one call to a graph of 1,000,000 edges"
+_ONE_BY_ONE = "500 one by one to the others, an update after each"
+_SUBSCRIBING = [
+    _most("subscribe, concrete", _TOGETHER, "µs", 50, watch_subscribing.measure_together),
+    _most("subscribe, concrete, one", _ONE_BY_ONE, "µs", None, watch_subscribing.measure_one_by_one),
+]
+
+
+def _subscribing(queries: int) -> list[Row]:
+    together, one, new = (
+        partial(measure, queries=queries)
+        for measure in (watch_patterns.measure_together, watch_patterns.measure_one_by_one, watch_patterns.measure_new)
     )
     return [
-        _most(f"subscribe, {kind}", "50,000 in one call to a graph of 1,000,000 edges", "µs", limit, together),
-        _most(f"subscribe, {kind}, one", "500 one by one to the others, an update after each", "µs", None, alone),
+        _most("subscribe, variables", _TOGETHER, "µs", 1_000, together),
+        _most("subscribe, variables, one", _ONE_BY_ONE, "µs", None, one),
+        _most("subscribe, new structure", "3 one by one, an update after each", "µs", None, new),
     ]
 
 
@@ -126,13 +136,12 @@ def _subscribing(kind: str, limit: float) -> list[Row]:
 WATCH = [
     *_CONCRETE,
     *_memory("concrete", "an edge"),
-    *_subscribing("concrete", 50),
+    *_SUBSCRIBING,
     *(row for shape in ("chain", "star", "cyclic") for row in _one(shape)),
     *_many("1,000", 1_000, 50_000),
     *_many("50,000", 50_000, 10_000),
+    *_subscribing(50_000),
     *_memory("variables", "an edge or a class of a vertex"),
-    *_subscribing("variables", 1_000),
-    _most("subscribe, new structure", "one by one, an update after each", "µs", None, watch_subscribing.measure_new),
     *_uncapped("1,000", 1_000),
     *_uncapped("50,000", 50_000),
 ]

@@ -95,9 +95,13 @@ def load_kernels() -> None:
     engine.publish(engine.encode(small["updates"]))
 
 
-def subscribed(subscriptions: pa.Table, **options: Any) -> Watch:
+def empty(**options: Any) -> Watch:
+    return Watch("change", algorithm=ALGORITHM, **options)
+
+
+def subscribed(subscriptions: pa.Table) -> Watch:
     """An engine with these queries."""
-    engine = Watch("change", algorithm=ALGORITHM, **options)
+    engine = empty()
     accepted(engine.subscribe(subscriptions))
     return engine
 

@@ -15,7 +15,7 @@ from benchmarks.filter_workloads import Tables, WrongAnswer
 from benchmarks.tables import TABLES
 from benchmarks.watch_opponents import as_numbers
 from benchmarks.watch_oracle import Oracle
-from benchmarks.watch_patterns import Stage
+from benchmarks.watch_stage import Stage
 from benchmarks.watch_workloads import Size, accepted, concrete, one_query, query_edges, subscribed, with_variables
 from pyoxigraph import NamedNode, Quad, Store
 
