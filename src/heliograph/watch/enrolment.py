@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from heliograph.kernels.network_layout import (
     STAY_LOW,
 )
 from heliograph.network import Compiled, Limits, Network
-from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Variable
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Report, Watched, afresh
 from heliograph.watch.deltas import Grouped, Tally
@@ -44,6 +45,8 @@ from heliograph.watch.snapshots import Memory
 from heliograph.watch.solutions import Completion
 
 _WRAP = 1 << 64
+_PREDICATE = itemgetter(1)
+_DERIVED = frozenset({RDF_TYPE, RDFS_MEMBER})  # properties of edges that others may stand for
 
 
 class Enrolment:
@@ -94,19 +97,26 @@ class Enrolment:
         query = interest.subscription.query
         if not is_concrete(query) or kind_of(query, interest.options) != Q_TRUTH:
             return False
-        return all(tuple(pattern)[1] not in (RDF_TYPE, RDFS_MEMBER) for pattern in query.patterns)
+        return _DERIVED.isdisjoint(map(_PREDICATE, query.patterns))
 
     def _enter_concrete(self, interests: Sequence[Interest]) -> None:
         if not interests:
             return
         patterns = [each.subscription.query.patterns for each in interests]
         terms: list[Any] = list(chain.from_iterable(chain.from_iterable(patterns)))
-        edges = np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)
+        edges = self._ids(terms).reshape(-1, 3)
         owner = np.repeat(np.arange(len(patterns)), [len(each) for each in patterns])
         self._graph.cover(len(self._vocabulary))
         row = self.network.add_concrete([each.subscription.number for each in interests], Q_TRUTH, edges, owner)
         for place, interest in enumerate(interests):
             self._admit(Entry(interest, Q_TRUTH, row + place))
+
+    def _ids(self, terms: Sequence[Term]) -> Int32s:
+        """The ids of terms, most of which are the same objects again and again."""
+        objects = list(map(id, terms))
+        distinct = dict(zip(objects, terms, strict=True))
+        numbers = dict(zip(distinct, self._vocabulary.intern_many(list(distinct.values())), strict=True))
+        return np.fromiter(map(numbers.__getitem__, objects), np.int32, len(objects))
 
     def _enter(self, interest: Interest) -> None:
         query = interest.subscription.query

@@ -7,13 +7,14 @@ count crosses its limits. *Rows*: solutions gained and lost are listed, and `del
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
-from heliograph.syntax.query import Form, Query, TriplePattern
-from heliograph.terms import Variable
+from heliograph.syntax.query import Form, Query
+from heliograph.terms import Term, Variable
 from heliograph.watch.board import Interest
 from heliograph.watch.deltas import Deltas, Every, deltas_of
 from heliograph.watch.modes import Counted, Match, Turn
@@ -69,12 +70,9 @@ def kind_of(query: Query, options: Options) -> int:
 
 def is_concrete(query: Query) -> bool:
     """Whether a query asks for edges between constants and nothing else."""
-    return (
-        bool(query.patterns)
-        and not (query.filters or query.values)
-        and not any(isinstance(node, Variable) for pattern in query.patterns for node in pattern)
-        and all(isinstance(pattern, TriplePattern) for pattern in query.patterns)
-    )
+    if query.filters or query.values:
+        return False
+    return set(map(type, chain.from_iterable(query.patterns))) == {Term}
 
 
 def listing(entry: Entry, completion: Completion) -> Entry:
