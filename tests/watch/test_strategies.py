@@ -118,6 +118,16 @@ def test_going_over_to_the_kernels(texts: list[str], script: Script, window: Any
     assert play(Watch(algorithm="indexed", witness=witness, **window), script, texts) == expected
 
 
+def test_an_edge_that_came_too_late_goes_with_the_next_update() -> None:
+    late = [Step("+", "a", "p", "c", 6), Step("+", "c", "q", "1", 0), Step("+", "d", "q", "d", 6)]
+    script: Script = [("publish", late[:2]), ("publish", late[2:])]
+    expected = play(Watch(algorithm="plain", window=6), script, [])
+    assert {(told.publication_id, told.change) for told in expected if told.subscription_id == "n"} >= {("3", "-")}
+    for where in range(8):
+        with going_over(where, strategies.indexed):
+            assert play(Watch(window=6), script, []) == expected
+
+
 # --- when it pays -----------------------------------------------------------------------------------------------
 
 

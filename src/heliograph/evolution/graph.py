@@ -161,11 +161,14 @@ class FlatGraph:
 
         What is there already takes a weight that is given, and a later time if it has one.
         """
+        from heliograph.kernels import evolution_bulk
+
         none = np.full(len(subject), NO_TIME)
         at = none if at is None else at
         known = none if seq is None else np.where(np.asarray(at) == NO_TIME, NO_TIME, seq)
         weight = np.full(len(subject), np.nan) if weight is None else weight
         self._add(Rows._make((subject, predicate, object, weight, at, known, none)))
+        evolution_bulk.expire(self.arrays, self.window)
 
     def saved(self) -> Rows:
         """The edges in the order of their numbers; NaN and NO_TIME where something is not known."""
@@ -176,7 +179,10 @@ class FlatGraph:
         return Rows._make((*parts, weights, *(times[:, part].copy() for part in (AT, SEQ, NUMBER))))
 
     def restore(self, rows: Rows) -> None:
-        """Puts saved edges back exactly as they were, into a graph without edges; see `set_clocks` for the rest."""
+        """Puts saved edges back exactly as they were, into a graph without edges; see `set_clocks` for the rest.
+
+        An edge may have come too late for its window: it stays until the next update lets it go.
+        """
         order = np.argsort(rows.number, kind="stable")  # promises by number are made in the order of numbers
         self.reserve(edges=len(order))
         self._add(Rows._make(column[order] for column in rows))
@@ -192,7 +198,6 @@ class FlatGraph:
         row = 0
         while (row := evolution_bulk.load(self.arrays, self.window, fixed, row)) < len(fixed.subject):
             self.grow()
-        evolution_bulk.expire(self.arrays, self.window)
 
     # --- room ---------------------------------------------------------------------------------------------------
 
