@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from heliograph.kernels.network_layout import (
+    AMONG_NODE,
     C_CONSTANT,
     C_GROUP,
     C_NEXT,
@@ -19,10 +20,12 @@ from heliograph.kernels.network_layout import (
     H_FIRST,
     H_KEY,
     H_VERTEX,
+    IS_NODE,
     M_KEY,
     M_LEVEL,
     M_NEXT,
     M_NODE,
+    M_REF,
     M_USERS,
     MOST_LEVELS,
     N_FIRST,
@@ -155,10 +158,21 @@ def check_users(reached: Reached) -> None:
         assert set(rows) == users
 
 
+def places_of(network: Network, message: int) -> Iterator[tuple[tuple[int, int], Site]]:
+    """Where the edges of a message are asked for: at its constants if it has some, else anywhere."""
+    key, node, ref = (int(network.arrays.messages[message, column]) for column in (M_KEY, M_NODE, M_REF))
+    vertices, asked = [-1], key
+    if node in (IS_NODE, AMONG_NODE):
+        anchors = [constant for set, constant, _ in network.messages.anchors.items() if set == ref]
+        vertices, asked = [ref] if node == IS_NODE else anchors, key ^ 1
+    for vertex in vertices:
+        yield (vertex, asked), (SITE_MESSAGE, message, -1)
+
+
 def check_sites(network: Network, reached: Reached) -> None:
     """Every message, core edge and driving constant is asked for where an edge would look, and nothing else is."""
     arrays = reached.arrays
-    expected = [((-1, int(arrays.messages[each, M_KEY])), (SITE_MESSAGE, each, -1)) for each in reached.messages]
+    expected = [place for each in reached.messages for place in places_of(network, each)]
     for group in reached.groups:
         first, count = (int(arrays.groups[group, column]) for column in (G_FIRST_EDGE, G_EDGES))
         edges = arrays.edges[first : first + count].tolist()

@@ -302,26 +302,9 @@ def _update(world: Any, progress: Any, changes: Any) -> Any:
     return DONE
 
 
-@kernel((WORLD,))
-def run(world: Any) -> Any:
-    """Applies updates from where the run stands; DONE after the last one, else what is lacking."""
-    rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
-    while progress[P_UPDATE] < rows:
-        ahead = progress[P_UPDATE] + _AHEAD
-        if ahead < rows:
-            prefetch_first(world, ahead)
-            prefetch_second(world, ahead - _AHEAD // 2)
-        reason = _update(world, progress, changes)
-        if reason != DONE:
-            return reason
-        progress[P_UPDATE] += 1
-    return DONE
-
-
-@kernel((WORLD,))
-def alter(world: Any) -> Any:
+@kernel()
+def _alter(world: Any, progress: Any) -> Any:
     """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
-    progress = run_progress(world)
     sign = progress[P_SIGN]
     if progress[P_REACTION] == _FIRST:
         subject, predicate, object = (
@@ -341,3 +324,24 @@ def alter(world: Any) -> Any:
     if reason == DONE:
         progress[P_REACTION] = _FIRST
     return reason
+
+
+@kernel((WORLD,))
+def run(world: Any) -> Any:
+    """Applies updates from where the run stands; DONE after the last one, else what is lacking.
+
+    A run that stands before the first update only changes the derived edge that it names.
+    """
+    rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
+    if progress[P_UPDATE] < 0:
+        return _alter(world, progress)
+    while progress[P_UPDATE] < rows:
+        ahead = progress[P_UPDATE] + _AHEAD
+        if ahead < rows:
+            prefetch_first(world, ahead)
+            prefetch_second(world, ahead - _AHEAD // 2)
+        reason = _update(world, progress, changes)
+        if reason != DONE:
+            return reason
+        progress[P_UPDATE] += 1
+    return DONE

@@ -125,4 +125,6 @@ def seed_messages(world: Any, edge: Any, sign: Any) -> None:
     anywhere = np.int64(-1)
     concerned = seed(world, first_site(world, anywhere, key), subject, object, sign)
     concerned += seed(world, first_site(world, anywhere, key + 1), object, subject, sign)
+    concerned += seed(world, first_site(world, subject, key), object, subject, sign)
+    concerned += seed(world, first_site(world, object, key + 1), subject, object, sign)
     report_state(world)[CANDIDATES] += concerned

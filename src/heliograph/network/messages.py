@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from heliograph.kernels.network_layout import (
     AMONG_NODE,
+    IS_NODE,
     M_FRESH,
     M_LEVEL,
     M_NEXT,
@@ -84,6 +85,7 @@ class Messages:
         self._open: dict[tuple[int, int], _Open] = {}  # by key and twin
         self._among: dict[tuple[int, int, int], tuple[int, int]] = {}  # by key, twin and constant: message and tag
         self._constants: dict[tuple[int, int], tuple[int, int, int]] = {}  # the other way
+        self._anchor_site: dict[tuple[int, int], int] = {}  # by message and tag
         self._previous = Rows(0)  # by user
         self._sets = 0
 
@@ -110,6 +112,7 @@ class Messages:
         self._open[key, twin] = _Open(message, tag + 1)
         self._among[key, twin, constant] = message, tag
         self._constants[message, tag] = key, twin, constant
+        self._anchor_site[message, tag] = self._sites.add((SITE_MESSAGE, message, NONE), 0, constant, key ^ 1)
         self.refresh(message, 1 << tag)
         return message, tag
 
@@ -141,9 +144,18 @@ class Messages:
         self._numbers[key] = message
         self._keys.append(key)
         self._tags.append(0)
-        self._site.append(self._sites.add((SITE_MESSAGE, message, NONE), level, ANYWHERE, edge_key))
+        self._site.append(self._add_site(message, key, level))
         self.refresh(message, bits)
         return message
+
+    def _add_site(self, message: int, key: MessageKey, level: int) -> int:
+        """Where a message's edges are asked for: those of a constant at the constant; lifted ones have a site each."""
+        if key.node == AMONG_NODE:
+            return NONE
+        site = (SITE_MESSAGE, message, NONE)
+        if key.node == IS_NODE:
+            return self._sites.add(site, level, key.ref, key.key ^ 1)
+        return self._sites.add(site, level, ANYWHERE, key.key)
 
     def use(self, message: int, tag: int) -> bool:
         """One more relies on a tag; True if it is the first."""
@@ -169,12 +181,14 @@ class Messages:
             among = self._constants.pop((message, tag))
             del self._among[among]
             self.anchors.remove(int(self.rows.array[message, M_REF]), among[2])
+            self._sites.remove(self._anchor_site.pop((message, tag)))
 
     def _remove(self, message: int) -> None:
         key, self._keys[message] = self._keys[message], None
         if key is not None:
             del self._numbers[key]
-        self._sites.remove(self._site[message])
+        if self._site[message] >= 0:
+            self._sites.remove(self._site[message])
         node = self.node(message)
         if node >= 0:
             self._unchain(message, node)

@@ -72,8 +72,8 @@ class _Join:
                 self._touching.setdefault(slot, []).append(place)
 
     def order(self, bound: set[int], done: int = NONE) -> tuple[Step, ...]:
-        """All edges but the one that is done, from slots that are bound. What a choice is worth changes only when a slot
-        of its edge is bound: it is entered again then."""
+        """All edges but the one that is done, from slots that are bound. What a choice is worth changes only when a
+        slot of its edge is bound: it is entered again then."""
         left = set(range(len(self._edges))) - {done}
         heap = sorted(self._choice(edge, bound) for edge in left)
         steps: list[tuple[int, int, list[int]]] = []

@@ -66,8 +66,8 @@ class Sites:
 
     def _behind(self, head: int, level: int, firsts: dict[int, int]) -> int:
         """The site that one of this level comes before: the first that is no higher."""
-        if not firsts:
-            return int(self.heads.array[head, H_FIRST])
+        if not firsts:  # at a vertex there are joins, which come first, and messages of one level, which come last
+            return int(self.heads.array[head, H_FIRST]) if level == JOIN_LEVEL else NONE
         lower = [each for each in firsts if each <= level]
         return firsts[max(lower)] if lower else NONE
 

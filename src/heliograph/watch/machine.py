@@ -39,6 +39,7 @@ from heliograph.kernels.network_layout import (
     P_SIGN,
     P_SITE,
     P_SUBJECT,
+    P_UPDATE,
     PARTS_OF_WORLD,
     PROGRESS,
     STAMP,
@@ -211,12 +212,13 @@ class Machine:
                 self._alter(row, sign)
 
     def _alter(self, row: list[int], sign: int) -> None:
-        from heliograph.kernels.network_run import alter
+        from heliograph.kernels.network_run import run
 
         outer, progress = self._run, _progress()
         progress[[P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN]] = (*row, sign)
+        progress[P_UPDATE] = -1
         self._run = outer._replace(progress=progress)
-        while (reason := alter(self.world())) != DONE:
+        while (reason := run(self.world())) != DONE:
             self.make_room(reason)
         self._run = self._run._replace(progress=outer.progress)
 
