@@ -18,7 +18,7 @@ from heliograph.syntax.query import Query
 from heliograph.syntax.sparql import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.deltas import Tally, deltas_of
+from heliograph.watch.deltas import Changes, Tally, deltas_of, phases
 from heliograph.watch.limits import limits_of
 from heliograph.watch.modes import Counted, Match, Ranked, Turn, mode_of, rerank
 from heliograph.watch.options import Options, Top
@@ -74,7 +74,13 @@ class World:
 
     def turn(self, before: set[tuple[int, ...]], now: set[tuple[int, ...]], witness: bool) -> Turn:
         lost, gained = (self.completion(self.rows(each)).terms for each in (before - now, now - before))
-        return self.deltas.turn(lost, gained, witness)
+        size = len(lost) + len(gained)
+        update, phase = np.full(size, 3), np.ones(size, np.int64)
+        changes = Changes.sorted(update, phase, np.arange(size) < len(gained), np.concatenate((gained, lost)))
+        told = list(self.deltas.follow(changes, witness))
+        assert all(each[:2] == (3, 1) for each in told)
+        assert len(told) <= 1
+        return told[0].turn if told else Turn()
 
 
 def plainly(turn: Turn, witness: bool) -> Turn:
@@ -129,6 +135,38 @@ def test_tallies(text: str, history: Any) -> None:
         assert world.turn(before, now, False) == Turn()
         world.mode.observe(world.solutions(now), False)
         assert world.deltas.count == world.mode.count
+
+
+def test_phases_of_changes() -> None:
+    update, phase = np.array([4, 2, 2, 2, 4, 4]), np.array([1, 1, 0, 1, 1, 0])
+    gained = np.array([True, False, False, True, False, False])
+    changes = Changes.sorted(update, phase, gained, np.arange(6, dtype=np.int32).reshape(6, 1))
+    assert [tuple(each) for each in phases(changes)] == [
+        (2, 0, 0, 1, 1),
+        (2, 1, 1, 2, 3),
+        (4, 0, 3, 4, 4),
+        (4, 1, 4, 5, 6),
+    ]
+    assert changes.terms.ravel().tolist() == [2, 1, 3, 5, 4, 0]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.sampled_from(QUERIES), histories)
+def test_a_batch_is_its_phases(text: str, history: Any) -> None:
+    whole, single = World(text, Options()), World(text, Options())
+    states = [set(), *({row[: len(whole.slots)] for row in state} for state in history)]
+    parts = []
+    expected = []
+    for step, (before, now) in enumerate(pairwise(states)):
+        lost, gained = (whole.completion(whole.rows(each)).terms for each in (before - now, now - before))
+        update, phase = divmod(step, 2)
+        for terms, is_gained in ((lost, False), (gained, True)):
+            size = len(terms)
+            parts.append((np.full(size, update), np.full(size, phase), np.full(size, is_gained), terms))
+        turn = single.turn(before, now, False)
+        expected += [(update, phase, plainly(turn, False))] if turn.lost or turn.gained else []
+    changes = Changes.sorted(*map(np.concatenate, zip(*parts, strict=True)))
+    assert [(each.update, each.phase, plainly(each.turn, False)) for each in whole.deltas.follow(changes)] == expected
 
 
 # --- completion -------------------------------------------------------------------------------------------------
@@ -275,8 +313,8 @@ def test_ranking_is_reranking(stream: list[Any]) -> None:
 def check_batch(plain: PlainRanks, ranking: Ranking, updates: list[tuple[dict[str, int], dict[str, int]]]) -> None:
     expected: dict[tuple[int, str], list[Turn]] = {}
     changes: list[RankChange] = []
-    for update, phases in enumerate(updates):
-        for phase, drawn in enumerate(phases):
+    for update, both in enumerate(updates):
+        for phase, drawn in enumerate(both):
             given = {id: count for id, count in drawn.items() if id in plain.members}
             changes += [RankChange(update, phase, id, count) for id, count in given.items()]
             for id, turn in plain.phase(given).items():

@@ -5,24 +5,61 @@ the sets themselves. They keep only what differences do not tell: nothing for `e
 each key for DISTINCT, `change`, groups and ranks, and which groups hold. A key that comes has all its solutions among
 those gained, one that goes all of them among those lost, so the witness that `modes` would choose is there too.
 
-Solutions are rows of term ids in the columns of a `Completion`, net: none of them both gained and lost.
+Solutions are rows of term ids in the columns of a `Completion`, net: none of them both gained and lost in one phase.
+A whole batch of them is followed at once, so that only what is told costs more than a few steps a row.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
-from heliograph.kernels.evolution_layout import Int32s
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.semantics.expressions import Condition
 from heliograph.syntax.query import Form, Query
 from heliograph.terms import Term, Variable
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.modes import Counted, Key, Match, Solution, Turn, key_order, order
 from heliograph.watch.options import Options
+from heliograph.watch.sequence import Flags
 from heliograph.watch.solutions import Completion
 
 Row = tuple[int, ...]
+
+
+class Changes(NamedTuple):
+    """Solutions lost and gained in the phases of updates: in order of update and phase, and in each the lost first."""
+
+    update: Int64s
+    phase: Int64s
+    gained: Flags
+    terms: Int32s
+
+    @classmethod
+    def sorted(cls, update: Int64s, phase: Int64s, gained: Flags, terms: Int32s) -> Changes:
+        order = np.lexsort((gained, phase, update))
+        return cls(update[order], phase[order], gained[order], terms[order])
+
+
+class Phase(NamedTuple):
+    """One phase of an update: rows of changes from `first` are lost, from `middle` to `last` gained."""
+
+    update: int
+    phase: int
+    first: int
+    middle: int
+    last: int
+
+
+class Told(NamedTuple):
+    """What a phase of an update changes for a subscription."""
+
+    update: int
+    phase: int
+    turn: Turn
 
 
 class Deltas(Protocol):
@@ -34,12 +71,23 @@ class Deltas(Protocol):
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         """Begins with these solutions; `held` are the keys that stood, where that depends on the past."""
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        """What these differences change."""
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        """What each phase changes, where it changes anything. To be read to its end."""
 
     @property
     def standing(self) -> tuple[Key, ...]:
         """The keys that stand, where that depends on the past: for memory."""
+
+
+def phases(changes: Changes) -> Iterator[Phase]:
+    """The phases of some changes."""
+    key = 4 * changes.update + 2 * changes.phase
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    lasts = np.append(starts[1:], len(key))[: len(starts)]
+    losses = np.concatenate(([0], np.cumsum(~changes.gained)))
+    middles = starts + losses[lasts] - losses[starts]
+    columns = (changes.update[starts], changes.phase[starts], starts, middles, lasts)
+    return (Phase(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
 
 def deltas_of(query: Query, options: Options, completion: Completion) -> Deltas:
@@ -86,8 +134,10 @@ class Every:
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         pass
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        return Turn(self._matches(lost), self._matches(gained))
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        for update, phase, first, middle, last in phases(changes):
+            lost, gained = changes.terms[first:middle], changes.terms[middle:last]
+            yield Told(update, phase, Turn(self._matches(lost), self._matches(gained)))
 
     def _matches(self, rows: Int32s) -> tuple[Match, ...]:
         keys = sorted(map(self._all.terms, self._all.of(rows)), key=key_order)
@@ -106,22 +156,25 @@ class Supported:
         self.shown = shown
         self._keys = Keys(shown, completion)
         self._completion = completion
-        self.support: Counter[Row] = Counter()
+        self.support: dict[Row, int] = {}
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
-        self.support = Counter(self._keys.of(rows))
+        self.support = dict(Counter(self._keys.of(rows)))
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        going, coming = self._keys.of(lost), self._keys.of(gained)
-        touched = dict.fromkeys((*going, *coming))
-        before = {key for key in touched if key in self.support}
-        self.support.update(coming)
-        self.support.subtract(going)
-        _forget(self.support, going)
-        gone = [key for key in touched if key in before and key not in self.support]
-        came = [key for key in touched if key not in before and key in self.support]
-        proofs = (lost, gained) if witness else (lost[:0], gained[:0])
-        return Turn(self._matches(gone, proofs[0]), self._matches(came, proofs[1]))
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        keys = self._keys.of(changes.terms)
+        for update, phase, first, middle, last in phases(changes):
+            gone, came = self._shift(keys[first:middle], keys[middle:last])
+            if gone or came:
+                proofs = (slice(first, middle), slice(middle, last)) if witness else (slice(0), slice(0))
+                lost, gained = (changes.terms[proof] for proof in proofs)
+                yield Told(update, phase, Turn(self._matches(gone, lost), self._matches(came, gained)))
+
+    def _shift(self, going: list[Row], coming: list[Row]) -> tuple[list[Row], list[Row]]:
+        """Keys that lose and gain a solution; those of them that go and come with that."""
+        before = _shifted(self.support, going, coming)
+        gone = [key for key, count in before.items() if count and key not in self.support]
+        return gone, [key for key, count in before.items() if not count and key in self.support]
 
     def _matches(self, keys: list[Row], proofs: Int32s) -> tuple[Match, ...]:
         least = self._least(proofs)
@@ -138,11 +191,18 @@ class Supported:
         return found
 
 
-def _forget(counts: Counter[Row], keys: Iterable[Row]) -> None:
-    """Drops those of the keys that count nothing."""
-    for key in keys:
-        if key in counts and not counts[key]:
+def _shifted(counts: dict[Row, int], going: list[Row], coming: list[Row]) -> dict[Row, int]:
+    """Counts keys down and up, and keeps none that counts nothing; what those that were touched counted before."""
+    before: dict[Row, int] = {}
+    for keys, step in ((going, -1), (coming, 1)):
+        for key in keys:
+            known = counts.get(key, 0)
+            before.setdefault(key, known)
+            counts[key] = known + step
+    for key in before:
+        if not counts[key]:
             del counts[key]
+    return before
 
 
 class Truth:
@@ -157,9 +217,10 @@ class Truth:
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         self._any.start(rows)
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        gone, came = self._any.turn(lost, gained, witness)
-        return Turn(tuple(Match() for _ in gone), tuple(match._replace(bindings=None) for match in came))
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        for update, phase, (gone, came) in self._any.follow(changes, witness):
+            lost, gained = tuple(Match() for _ in gone), tuple(match._replace(bindings=None) for match in came)
+            yield Told(update, phase, Turn(lost, gained))
 
 
 class Grouped:
@@ -169,42 +230,49 @@ class Grouped:
         self.shown = query.group_by
         self._keys = Keys(query.group_by, completion)
         self._rule = Counted(query, hysteresis)
-        self._counts: Counter[Row] = Counter()
+        self._names_group = bool(query.having is not None and Condition.of(query.having).variables)
+        self._counts: dict[Row, int] = {}
+        self._verdicts: dict[tuple[int, bool], bool] = {}  # by count, where a condition looks at nothing else
         self._held: set[Row] = set()
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
-        self._counts = Counter(self._keys.of(rows))
+        self._counts = dict(Counter(self._keys.of(rows)))
         known = {self._keys.row(key) for key in held}
         groups: Iterable[Row] = self._counts if self.shown else [()]
         self._held = {key for key in groups if self._holds(key, key in known)}
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        going, coming = self._keys.of(lost), self._keys.of(gained)
-        self._counts.update(coming)
-        self._counts.subtract(going)
-        gone, came = [], []
-        for key in dict.fromkeys((*going, *coming)):
-            held, holds = key in self._held, self._holds(key, key in self._held)
-            if held and not holds:
-                gone.append(key)
-            elif holds and not held:
-                came.append(key)
-        turn = Turn(self._matches(gone), self._matches(came))
-        self._held.difference_update(gone)
-        self._held.update(came)
-        _forget(self._counts, going)
-        return turn
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        keys = self._keys.of(changes.terms)
+        for update, phase, first, middle, last in phases(changes):
+            gone, came = [], []
+            for key in _shifted(self._counts, keys[first:middle], keys[middle:last]):
+                held, holds = key in self._held, self._holds(key, key in self._held)
+                if held and not holds:
+                    gone.append(key)
+                elif holds and not held:
+                    came.append(key)
+            self._held.difference_update(gone)
+            self._held.update(came)
+            if gone or came:
+                yield Told(update, phase, Turn(self._matches(gone), self._matches(came)))
 
     @property
     def standing(self) -> tuple[Key, ...]:
         return tuple(map(self._keys.terms, self._held))
 
     def _holds(self, key: Row, held: bool) -> bool:
-        count = self._counts[key]
-        return (count > 0 or not self.shown) and self._rule.holds(self._keys.terms(key), count, held)
+        count = self._counts.get(key, 0)
+        if not count and self.shown:
+            return False
+        if self._names_group:
+            return self._rule.holds(self._keys.terms(key), count, held)
+        verdict = self._verdicts.get((count, held))
+        if verdict is None:
+            verdict = self._verdicts[count, held] = self._rule.holds(self._keys.terms(key), count, held)
+        return verdict
 
     def _matches(self, keys: list[Row]) -> tuple[Match, ...]:
-        counts = {self._keys.terms(key): self._counts[key] for key in keys}
+        counts = {self._keys.terms(key): self._counts.get(key, 0) for key in keys}
         return tuple(self._rule.match(key, counts[key]) for key in sorted(counts, key=key_order))
 
 
@@ -224,9 +292,13 @@ class Tally:
             self._distinct.start(rows)
             self.count = len(self._distinct.support)
 
-    def turn(self, lost: Int32s, gained: Int32s, witness: bool = False) -> Turn:
-        self.count += len(gained) - len(lost)
-        if self._distinct is not None:
-            self._distinct.turn(lost, gained)
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[Told]:
+        """No turns, but the count after each phase that changed it, while it is looked at."""
+        if self._distinct is None:
+            for update, phase, first, middle, last in phases(changes):
+                self.count += (last - middle) - (middle - first)
+                yield Told(update, phase, Turn())
+            return
+        for told in self._distinct.follow(changes):
             self.count = len(self._distinct.support)
-        return Turn()
+            yield told._replace(turn=Turn())

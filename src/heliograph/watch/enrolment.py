@@ -170,6 +170,8 @@ class Enrolment:
         self._truths -= entry.kind == Q_TRUTH
         self._greeting.pop(id, None)
         self._unsettled.pop(id, None)
+        if self._memory != Memory():  # entered again, but not settled yet
+            self.forget(entry.interest)
         if id in self.ranking:
             self.ranking.remove(id)
 
@@ -272,8 +274,7 @@ class Enrolment:
         if isinstance(entry.deltas, Grouped) and entry.deltas.standing:
             return Turn((), current(afresh(entry.interest, answers, entry.deltas.standing, witness).mode))
         fresh = listing(Entry(entry.interest, entry.kind, entry.row, entry.slots), entry.completion)  # type: ignore[arg-type]
-        rows = self.rows(entry)
-        return rows_turn(fresh, rows[:0], rows, witness)
+        return rows_turn(fresh, self.rows(entry), witness)
 
     def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
         match = truth_match(entry)
@@ -288,7 +289,8 @@ class Enrolment:
 
     def memory(self, waiting: Iterable[str] = ()) -> Memory:
         """What must be kept to restore everybody over the same graph; `waiting` are to be greeted too."""
-        held = {id: self._held(entry) for id, entry in self.entries.items() if _remembers(entry)}
+        settled = (entry for id, entry in self.entries.items() if id not in self._unsettled)
+        held = {entry.id: self._held(entry) for entry in settled if _remembers(entry)}
         greeting = tuple(dict.fromkeys((*self._memory.greeting, *self._greeting, *waiting)))
         stirred = frozenset(self.ranking.stirred | self._memory.stirred)
         unplaced = frozenset(self.ranking.unplaced | self._memory.unplaced)

@@ -11,12 +11,12 @@ from itertools import chain
 
 import numpy as np
 
-from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.evolution_layout import Int32s
 from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
 from heliograph.syntax.query import Form, Query
 from heliograph.terms import Term, Variable
 from heliograph.watch.board import Interest
-from heliograph.watch.deltas import Deltas, Every, deltas_of
+from heliograph.watch.deltas import Changes, Deltas, Every, deltas_of
 from heliograph.watch.modes import Counted, Match, Turn
 from heliograph.watch.options import Options
 from heliograph.watch.solutions import Completion
@@ -105,19 +105,11 @@ def count_turn(entry: Entry, sign: int, count: int) -> Turn:
     return Turn((match,) if sign < 0 else (), (match,) if sign > 0 else ())
 
 
-def rows_turn(entry: Entry, lost: Int32s, gained: Int32s, witness: bool) -> Turn:
-    """What solutions of the pattern, lost and gained, tell."""
+def rows_turn(entry: Entry, rows: Int32s, witness: bool) -> Turn:
+    """What solutions of the pattern tell, if they are all that there is."""
     assert entry.completion is not None
     assert entry.deltas is not None
-    return entry.deltas.turn(entry.completion(lost).terms, entry.completion(gained).terms, witness)
-
-
-def net(rows: Int32s, signs: Int64s) -> tuple[Int32s, Int32s]:
-    """The rows that were lost and gained in all: what came and went again is neither."""
-    if (signs > 0).all():
-        return rows[:0], rows
-    if (signs < 0).all():
-        return rows, rows[:0]
-    unique, inverse = np.unique(rows, axis=0, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=signs, minlength=len(unique))
-    return unique[total < 0], unique[total > 0]
+    terms = entry.completion(rows).terms
+    none, gained = np.zeros(len(terms), np.int64), np.ones(len(terms), np.bool_)
+    told = list(entry.deltas.follow(Changes(none, none, gained, terms), witness))
+    return told[0].turn if told else Turn()

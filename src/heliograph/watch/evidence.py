@@ -6,7 +6,7 @@ The law of whole columns: they are the texts that `evidence_text` makes of each 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,8 @@ from heliograph.watch.modes import Match, Solution
 Texts: TypeAlias = "pa.Array[Any]"  # of strings
 
 _FEW = 64  # rows that are sooner spelled one by one
+_REMEMBERED = 1 << 17  # terms; forgotten all at once when there are more
+_SPECIAL = r'["\\\x00-\x1f]'  # what JSON escapes
 
 _RELATIONS = {ClassRelation.IS_A: RDF_TYPE, ClassRelation.SUBCLASS_OF: RDFS_SUBCLASS_OF}
 
@@ -74,16 +76,30 @@ def _spelled(node: Node, position: Position, solution: Solution) -> str:
 
 
 class Book:
-    """The terms of a batch: what JSON has for each, and their order."""
+    """The terms of an engine as evidence has them: what JSON has for each, and their order."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._quoted: dict[int, str] = {}
+        self._known: dict[int, str] = {}
 
-    def quoted(self, ids: Iterable[int]) -> list[str]:
-        for id in set(ids) - self._quoted.keys():
-            self._quoted[id] = _quote(spell(self._vocabulary.term(id)))
-        return [self._quoted[id] for id in ids]
+    def quoted(self, id: int) -> str:
+        text = self._known.get(id)
+        if text is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known = {}
+            text = self._known[id] = _quote(spell(self._vocabulary.term(id)))
+        return text
+
+    def column(self, ids: Int32s) -> Texts:
+        """A column of terms, each spelled once."""
+        met, inverse = np.unique(ids, return_inverse=True)
+        spelled: Any = self._vocabulary.spell(met)
+        special = pc.match_substring_regex(spelled, _SPECIAL).to_numpy(zero_copy_only=False)
+        quoted = _join('"', spelled, '"')
+        if special.any():
+            texts = [_quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
+            quoted = pc.replace_with_mask(quoted, special, pa.array(texts, pa.string()))
+        return quoted.take(inverse)
 
     def ranks(self, terms: Int32s) -> Int64s:
         """For each of the ids its place in the order of terms; one that is none comes first."""
@@ -110,9 +126,7 @@ def binding_texts(names: Sequence[str], terms: Int32s, book: Book) -> Texts:
         return pa.array([_bindings(names, row, book) for row in terms.tolist()], pa.string())
     pieces: list[Any] = []
     for place, name in enumerate(names):
-        ids, inverse = np.unique(terms[:, place], return_inverse=True)
-        pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:"]
-        pieces.append(pa.array(book.quoted(ids.tolist()), pa.string()).take(inverse))
+        pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:", book.column(terms[:, place])]
     return _join(*pieces, "}}")
 
 
@@ -125,6 +139,5 @@ def _join(*pieces: Any) -> Texts:
 
 def _bindings(names: Sequence[str], row: list[int], book: Book) -> str:
     bound = [(name, id) for name, id in zip(names, row, strict=True) if id != NO_TERM]
-    quoted = book.quoted([id for _, id in bound])
-    shown = ",".join(f"{_quote(name)}:{text}" for (name, _), text in zip(bound, quoted, strict=True))
+    shown = ",".join(f"{_quote(name)}:{book.quoted(id)}" for name, id in bound)
     return f'{{"bindings":{{{shown}}}}}'

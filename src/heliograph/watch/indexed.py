@@ -65,9 +65,10 @@ class Indexed:
 
     def add(self, interests: Sequence[Interest]) -> None:
         added = {each.subscription.id: each for each in interests}
+        waiting = bool(self._pending)  # if so, they are entered together
         self._interests |= added
         self._pending |= added
-        if self._graph.arrays.counters[LIVE]:
+        if self._graph.arrays.counters[LIVE] and not waiting:
             self._enter()
 
     def remove(self, subscriptions: Sequence[Subscription]) -> None:

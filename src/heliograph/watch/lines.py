@@ -7,7 +7,7 @@ subscription come in the order in which they were added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,21 +27,25 @@ _CHANGES = pa.array([REMOVE, ADD])
 
 
 class Part(NamedTuple):
-    """Lines: the row of the update, whether it gained, the number of the subscription, and the evidence."""
+    """Lines: the row of the update, whether it gained, the number of the subscription, and the evidence.
+
+    Evidence may be made when the table is wanted: ids of terms never change their meaning.
+    """
 
     update: Int64s
     gained: Flags
     number: Int64s
-    evidence: Texts
-
-    def take(self, rows: Int64s) -> Part:
-        return Part(self.update[rows], self.gained[rows], self.number[rows], self.evidence.take(rows))
+    evidence: Texts | Callable[[], Texts]
 
 
 class Told(NamedTuple):
     """Lines in order, of which some may have been cut, and those whom they tell."""
 
-    lines: Part
+    update: Int64s
+    gained: Flags
+    number: Int64s
+    rows: Int64s  # of `evidence`, one after the other
+    evidence: tuple[Texts | Callable[[], Texts], ...]
     truncated: int
     pairs: int  # of an update and a subscription, before anything was cut
     updates: Encoded
@@ -49,21 +53,20 @@ class Told(NamedTuple):
 
     @property
     def size(self) -> int:
-        return len(self.lines.update)
+        return len(self.update)
 
     def table(self) -> pa.Table:
-        update, gained, number, evidence = self.lines
         numbers = np.array([each.number for each in self.subscriptions], np.int64)
-        place = np.searchsorted(numbers, number)
-        at = self.updates.at[update]
+        place = np.searchsorted(numbers, self.number)
+        at = self.updates.at[self.update]
         columns: list[Any] = [
             pa.array([each.id for each in self.subscriptions], pa.string()).take(place),
             pa.array([each.subscriber for each in self.subscriptions], pa.string()).take(place),
-            pa.array(self.updates.seq[update]).cast(pa.string()),
-            pa.repeat("watch", len(update)),
-            _CHANGES.take(gained.astype(np.int8)),
+            pa.array(self.updates.seq[self.update]).cast(pa.string()),
+            pa.repeat("watch", self.size),
+            _CHANGES.take(self.gained.astype(np.int8)),
             pa.array(at, pa.int64(), mask=at == NO_TIME).cast(pa.timestamp("us", tz="UTC")),
-            evidence,
+            pa.concat_arrays([each() if callable(each) else each for each in self.evidence]).take(self.rows),
         ]
         return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
 
@@ -96,45 +99,41 @@ class Lines:
 
     def told(self, updates: Encoded) -> Told:
         """Everything, in order: by update, what is lost before what is gained, then by subscription."""
-        lines = _ordered(_joined([*self._parts, _part(self._single)]))
-        kept = np.flatnonzero(self._kept(lines))
-        cut = len(lines.update) - len(kept)
-        subscriptions = tuple(self._interests[number].subscription for number in sorted(self._interests))
-        return Told(lines.take(kept) if cut else lines, cut, pairs(lines), updates, subscriptions)
+        parts = [*self._parts, _part(self._single)]
+        update, gained, number = (np.concatenate(columns) for columns in list(zip(*parts, strict=True))[:3])
+        rows = np.lexsort((number, gained, update))
+        kept = rows[self._within_limits(update[rows], number[rows])]
+        return Told(
+            update[kept],
+            gained[kept],
+            number[kept],
+            kept,
+            tuple(part.evidence for part in parts),
+            len(rows) - len(kept),
+            _pairs(update, number),
+            updates,
+            tuple(self._interests[each].subscription for each in sorted(self._interests)),
+        )
 
-    def _kept(self, lines: Part) -> Flags:
+    def _within_limits(self, update: Int64s, number: Int64s) -> Flags:
         """The lines within the limit that a subscription sets for one update: its first ones."""
-        limits = {number: each.options.limit for number, each in self._interests.items()}
-        kept = np.ones(len(lines.update), np.bool_)
-        for number, limit in limits.items():
-            if limit is not None:
-                rows = np.flatnonzero(lines.number == number)
-                kept[rows] = _places(lines.update[rows]) < limit
+        kept = np.ones(len(update), np.bool_)
+        for limited, interest in self._interests.items():
+            if interest.options.limit is not None:
+                rows = np.flatnonzero(number == limited)
+                kept[rows] = _places(update[rows]) < interest.options.limit
         return kept
 
 
-def pairs(lines: Part) -> int:
-    """How many pairs of an update and a subscription are told."""
-    return len(np.unique(np.column_stack((lines.update, lines.number)), axis=0)) if len(lines.update) else 0
+def _pairs(update: Int64s, number: Int64s) -> int:
+    """How many pairs of an update and a subscription there are."""
+    return len(np.unique(update << 32 | number))
 
 
 def _part(rows: list[tuple[int, bool, int, str | None]]) -> Part:
     update, gained, number, evidence = zip(*rows, strict=True) if rows else ((), (), (), ())
     texts = pa.array(evidence, pa.string())
     return Part(np.array(update, np.int64), np.array(gained, np.bool_), np.array(number, np.int64), texts)
-
-
-def _joined(parts: list[Part]) -> Part:
-    if len(parts) == 1:
-        return parts[0]
-    update, gained, number, evidence = zip(*parts, strict=True)
-    texts = pa.concat_arrays(evidence)
-    return Part(np.concatenate(update), np.concatenate(gained), np.concatenate(number), texts)
-
-
-def _ordered(lines: Part) -> Part:
-    order = np.lexsort((lines.number, lines.gained, lines.update))
-    return lines if (order[1:] > order[:-1]).all() else lines.take(order)
 
 
 def _places(sorted_values: Int64s) -> Int64s:

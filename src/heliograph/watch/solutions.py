@@ -7,7 +7,7 @@ conditions once for each choice of terms that they look at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.semantics.expressions import Condition
-from heliograph.syntax.query import Expression, Query, Values
-from heliograph.terms import Term, Variable
+from heliograph.syntax.query import And, Compare, Expression, Query, Values
+from heliograph.terms import Term, TermKind, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.modes import Solution, by_name
@@ -49,7 +49,8 @@ class Completion:
         self._slots = [slots.index(variable) for variable in self.variables if variable in slots]
         self._bound = [column for column, variable in enumerate(self.variables) if variable in slots]
         self._blocks = [self._block(block) for block in query.values]
-        self._conditions = [(Condition.of(each), self._columns_of(each)) for each in filters]
+        tests = (Condition.of(part) for each in filters for part in _conjuncts(each))
+        self._conditions = [(test, self._columns_of(test)) for test in tests]
 
     def __call__(self, rows: Int32s) -> Completed:
         """The solutions that extend these rows, in the order of the rows."""
@@ -75,18 +76,61 @@ class Completion:
         columns = tuple(self.variables.index(variable) for variable in block.variables)
         return _Block(columns, np.array(rows, np.int32).reshape(len(rows), len(columns)))
 
-    def _columns_of(self, expression: Expression) -> list[int]:
-        used = Condition.of(expression).variables
-        return [column for column, variable in enumerate(self.variables) if variable in used]
+    def _columns_of(self, test: Condition) -> list[int]:
+        return [column for column, variable in enumerate(self.variables) if variable in test.variables]
 
     def _holds(self, condition: Condition, columns: list[int], terms: Int32s) -> Flags:
-        choices, inverse = np.unique(terms[:, columns], axis=0, return_inverse=True)
-        verdicts = [condition.holds(self._bindings(columns, choice)) for choice in choices.tolist()]
-        return np.array(verdicts, np.bool_)[inverse.ravel()]
+        verdicts = np.zeros(len(terms), np.bool_)
+        doubtful = np.ones(len(terms), np.bool_)
+        if (differs := _says_different(condition.expression)) is not None and len(columns) == 2:
+            one, other = terms[:, columns[0]], terms[:, columns[1]]
+            doubtful = self._may_be_equal(one, other)
+            verdicts = (one != other) == differs
+        choices, inverse = _choices(terms[doubtful][:, columns])
+        judged = [condition.holds(self._bindings(columns, choice)) for choice in choices.tolist()]
+        verdicts[doubtful] = np.array(judged, np.bool_)[inverse]
+        return verdicts
+
+    def _may_be_equal(self, one: Int32s, other: Int32s) -> Flags:
+        """Where two terms must be looked at to know whether they are equal: unbound ones, and literals."""
+        met = np.unique(np.concatenate((one, other)))
+        known = met[met != NO_TERM]
+        odd = np.zeros(int(met[-1]) + 2 if len(met) else 1, np.bool_)
+        odd[known] = self.vocabulary.typed(known).category == TermKind.LITERAL
+        odd[NO_TERM] = True  # the last entry
+        doubtful: Flags = (odd[one] & odd[other]) | (one == NO_TERM) | (other == NO_TERM)
+        return doubtful
 
     def _bindings(self, columns: list[int], choice: list[int]) -> dict[Variable, Term]:
         pairs = zip(columns, choice, strict=True)
         return {self.variables[column]: self.vocabulary.term(id) for column, id in pairs if id != NO_TERM}
+
+
+def _says_different(expression: Expression) -> bool | None:
+    """True for `?x != ?y`, False for `?x = ?y`, None for everything else."""
+    match expression:
+        case Compare("=" | "!=" as operator, Variable(), Variable()):
+            return operator == "!="
+    return None
+
+
+def _conjuncts(expression: Expression) -> Iterator[Expression]:
+    """A conjunction holds where each of its parts does."""
+    if isinstance(expression, And):
+        for operand in expression.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield expression
+
+
+def _choices(terms: Int32s) -> tuple[Int32s, Int64s]:
+    """The distinct rows, and which of them each row is; pairs are packed, which is several times as fast."""
+    if terms.shape[1] == 2:
+        packed = np.ascontiguousarray(terms).view(np.int64).ravel()
+        pairs, inverse = np.unique(packed, return_inverse=True)
+        return pairs.view(np.int32).reshape(-1, 2), inverse
+    choices, inverse = np.unique(terms, axis=0, return_inverse=True)
+    return choices, inverse.ravel()
 
 
 def _joined(found: Completed, block: _Block) -> Completed:

@@ -18,10 +18,10 @@ from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.kernels.network_layout import V_COUNT, V_ROW, W_KIND, W_PHASE, W_REF, W_SIGN, W_UPDATE, W_VALUE
 from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.deltas import Every, Tally
+from heliograph.watch.deltas import Changes, Every, Tally
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.enrolment import Enrolment, id_ranked
-from heliograph.watch.entries import Entry, count_turn, net, rows_turn, truth_match, truth_turn
+from heliograph.watch.entries import Entry, count_turn, truth_match, truth_turn
 from heliograph.watch.evidence import Book, binding_texts, evidence_text, value_texts
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
@@ -44,11 +44,11 @@ class Teller:
     """Tells what a batch of updates changed."""
 
     def __init__(self, enrolment: Enrolment, vocabulary: Vocabulary) -> None:
-        self._enrolment, self._vocabulary = enrolment, vocabulary
+        self._enrolment, self._book = enrolment, Book(vocabulary)
 
     def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
         """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
-        telling = _Telling(self._enrolment, Book(self._vocabulary), proof)
+        telling = _Telling(self._enrolment, self._book, proof)
         listed = events.events[:, W_KIND] == V_ROW
         telling.cross(events.events[~listed])
         telling.list(_sorted(events.events[listed], (W_PHASE, W_UPDATE, W_REF)), events.rows)
@@ -115,35 +115,35 @@ class _Telling:
         """Tells solutions gained and lost."""
         for span in _spans(events, (W_REF,)):
             told = events[span]
-            members = self._enrolment.by_group.get(int(told[0, W_REF]), {}).values()
-            for entry in members:
-                rows = _Rows(told, values[told[:, W_VALUE, None] + np.arange(entry.slots)])
+            for entry in self._enrolment.by_group.get(int(told[0, W_REF]), {}).values():
+                changes = self._changes(entry, _Rows(told, values[told[:, W_VALUE, None] + np.arange(entry.slots)]))
                 if isinstance(entry.deltas, Every) and self._proof is None:
-                    self._list_quickly(entry, _net(rows))
+                    self._list_quickly(entry, changes)
                 else:
-                    self._list_slowly(entry, rows)
+                    self._list_slowly(entry, changes)
 
-    def _list_quickly(self, entry: Entry, rows: _Rows) -> None:
+    def _changes(self, entry: Entry, rows: _Rows) -> Changes:
         assert entry.completion is not None
-        origins, terms = entry.completion(rows.terms)
-        events, shown = rows.events[origins], len(entry.shown)
-        update, gained = events[:, W_UPDATE], events[:, W_SIGN] > 0
-        order = _order(update, gained, events[:, W_PHASE], terms, shown, self._book)
-        names = [variable.name for variable in entry.shown]
-        evidence = binding_texts(names, terms[order][:, :shown], self._book)
-        part = Part(update[order], gained[order], np.full(len(order), entry.number), evidence)
+        events, terms = _net(rows)
+        origins, completed = entry.completion(terms)
+        kept = events[origins]
+        return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
+
+    def _list_quickly(self, entry: Entry, changes: Changes) -> None:
+        shown, book = len(entry.shown), self._book
+        order = _order(changes, shown, book)
+        names, terms = [variable.name for variable in entry.shown], changes.terms[order][:, :shown]
+        numbers = np.full(len(order), entry.number)
+        part = Part(changes.update[order], changes.gained[order], numbers, lambda: binding_texts(names, terms, book))
         self.lines.add(part, (entry.interest,))
 
-    def _list_slowly(self, entry: Entry, rows: _Rows) -> None:
-        def turns() -> Iterator[tuple[int, Turn]]:
-            for span in _spans(rows.events, (W_UPDATE, W_PHASE)):
-                update, phase = (int(rows.events[span.start, column]) for column in (W_UPDATE, W_PHASE))
-                lost, gained = net(rows.terms[span], rows.events[span][:, W_SIGN])
-                yield update, rows_turn(entry, lost, gained, self._proof is not None)
-                if isinstance(entry.deltas, Tally):
-                    self._ranked.append(RankChange(update, phase, entry.id, entry.deltas.count))
-
-        self._turns(entry, turns())
+    def _list_slowly(self, entry: Entry, changes: Changes) -> None:
+        assert entry.deltas is not None
+        turns = entry.deltas.follow(changes, self._proof is not None)
+        if isinstance(entry.deltas, Tally):
+            self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
+        else:
+            self._turns(entry, ((each.update, each.turn) for each in turns))
 
     # --- turns --------------------------------------------------------------------------------------------------
 
@@ -202,13 +202,13 @@ def _net(rows: _Rows) -> _Rows:
     return _Rows(events, rows.terms[kept])
 
 
-def _order(update: Int64s, gained: Flags, phase: Int64s, terms: Int32s, shown: int, book: Book) -> Int64s:
+def _order(changes: Changes, shown: int, book: Book) -> Int64s:
     """By update and change, then by what is shown; only where there are several is it looked at."""
-    key = 2 * update + gained
+    key, terms = 2 * changes.update + changes.gained, changes.terms
     _, inverse, sizes = np.unique(key, return_inverse=True, return_counts=True)
     several = sizes[inverse] > 1
+    if not several.any():
+        return np.arange(len(key))
     ranks = np.zeros(terms.shape, np.int64)
-    if several.any():
-        ranks[several] = book.ranks(terms[several])
-    columns = [*ranks[:, shown:].T[::-1], phase, *ranks[:, :shown].T[::-1], key]
-    return np.lexsort(columns)
+    ranks[several] = book.ranks(terms[several])
+    return np.lexsort([*ranks[:, shown:].T[::-1], changes.phase, *ranks[:, :shown].T[::-1], key])
