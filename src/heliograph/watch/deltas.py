@@ -111,6 +111,9 @@ class Keys:
     def of(self, rows: Int32s) -> list[Row]:
         return list(map(tuple, rows[:, self._columns].tolist()))
 
+    def of_row(self, row: list[int]) -> Row:
+        return tuple(row[column] for column in self._columns)
+
     def terms(self, row: Row) -> Key:
         return tuple(None if id == NO_TERM else self._completion.vocabulary.term(id) for id in row)
 
@@ -166,8 +169,8 @@ class Supported:
         for update, phase, first, middle, last in phases(changes):
             gone, came = self._shift(keys[first:middle], keys[middle:last])
             if gone or came:
-                proofs = (slice(first, middle), slice(middle, last)) if witness else (slice(0), slice(0))
-                lost, gained = (changes.terms[proof] for proof in proofs)
+                proofs = changes.terms[first:last].tolist() if witness else []
+                lost, gained = proofs[: middle - first], proofs[middle - first :]
                 yield Told(update, phase, Turn(self._matches(gone, lost), self._matches(came, gained)))
 
     def _shift(self, going: list[Row], coming: list[Row]) -> tuple[list[Row], list[Row]]:
@@ -176,16 +179,17 @@ class Supported:
         gone = [key for key, count in before.items() if count and key not in self.support]
         return gone, [key for key, count in before.items() if not count and key in self.support]
 
-    def _matches(self, keys: list[Row], proofs: Int32s) -> tuple[Match, ...]:
+    def _matches(self, keys: list[Row], proofs: list[list[int]]) -> tuple[Match, ...]:
         least = self._least(proofs)
-        terms = {self._keys.terms(key): least.get(key) for key in keys}
-        return tuple(Match(self._keys.bindings(key), None, terms[key]) for key in sorted(terms, key=key_order))
+        found = {self._keys.terms(key): least.get(key) for key in keys}
+        ordered = sorted(found, key=key_order) if len(found) > 1 else found
+        return tuple(Match(self._keys.bindings(key), None, found[key]) for key in ordered)
 
-    def _least(self, rows: Int32s) -> dict[Row, Solution]:
+    def _least(self, rows: list[list[int]]) -> dict[Row, Solution]:
         """The first solution of each key in order."""
         found: dict[Row, Solution] = {}
-        for key, row in zip(self._keys.of(rows), rows.tolist(), strict=True):
-            solution = self._completion.solution(row)
+        for row in rows:
+            key, solution = self._keys.of_row(row), self._completion.solution(row)
             if key not in found or order(solution) < order(found[key]):
                 found[key] = solution
         return found
