@@ -9,17 +9,21 @@ import pytest
 
 from heliograph import Watch
 from heliograph.engine import Engine
+from heliograph.watch.strategies import ALGORITHMS
 from tests.contract.engine import RefusesDuplicates, Scene
 
 
 class WatchScene(Scene):
     verb = "watch"
 
+    def __init__(self, algorithm: str) -> None:
+        self.algorithm = algorithm
+
     def engine(self) -> Engine:
-        return Watch()
+        return Watch(algorithm=self.algorithm)
 
     def load(self, path: Path) -> Engine:
-        return Watch.load(path)
+        return Watch.load(path, algorithm=self.algorithm)
 
     def matching(self, id: str) -> Any:
         return (id, "SELECT ?x { ?x :knows :Bob }")
@@ -38,6 +42,6 @@ class WatchScene(Scene):
 
 
 class TestWatch(RefusesDuplicates):
-    @pytest.fixture
-    def scene(self) -> Scene:
-        return WatchScene()
+    @pytest.fixture(params=ALGORITHMS)
+    def scene(self, request: pytest.FixtureRequest) -> Scene:
+        return WatchScene(request.param)

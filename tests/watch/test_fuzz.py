@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,10 +29,14 @@ items = st.dictionaries(names, cells, max_size=7) | st.lists(cells, max_size=7).
 GOOD = ("+", "one", "p", "two")
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(items, max_size=6), st.sampled_from(({}, {"window": "1h"}, {"window_updates": 1})))
-def test_updates(rows: list[Any], window: dict[str, Any]) -> None:
-    watch = Watch("change", **window)
+both_ways = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+
+
+@both_ways
+@settings(deadline=None, max_examples=80)
+@given(rows=st.lists(items, max_size=6), window=st.sampled_from(({}, {"window": "1h"}, {"window_updates": 1})))
+def test_updates(algorithm: str, rows: list[Any], window: dict[str, Any]) -> None:
+    watch = Watch("change", algorithm=algorithm, **window)
     watch.subscribe(("s", "ASK { :one :p :two }"))
     good = (*GOOD, None, "2026-01-01T00:00:00Z")
     found = watch.publish([*rows, good])
@@ -41,10 +46,11 @@ def test_updates(rows: list[Any], window: dict[str, Any]) -> None:
         assert watch.explain("s").matched
 
 
-@settings(deadline=None, max_examples=80)
-@given(st.lists(items, max_size=6))
-def test_graphs(rows: list[Any]) -> None:
-    watch = Watch(initial=True)
+@both_ways
+@settings(deadline=None, max_examples=60)
+@given(rows=st.lists(items, max_size=6))
+def test_graphs(algorithm: str, rows: list[Any]) -> None:
+    watch = Watch(initial=True, algorithm=algorithm)
     watch.subscribe(("s", "ASK { :one :p :two }"))
     receipt = watch.load_graph([*rows, GOOD[1:]])
     assert receipt.accepted >= 1

@@ -1,201 +1,79 @@
-"""Incremental ≡ from scratch: after every update pyoxigraph answers each query over the graph as it is then."""
+"""Incremental ≡ from scratch, whichever way updates are answered: random streams against pyoxigraph."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from typing import Any
-
-import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Watch
-from heliograph.terms import Term, blank, iri, literal, parse_cell, sort_key, spell
 from tests.watch.naive import NaiveGraph, Step
+from tests.watch.oracle import Action, check_stream
 from tests.watch.streams import queries, row, steps
-
-PREFIX = "PREFIX : <urn:heliograph:>\n"
-Bindings = dict[str, str]
-Standing = dict[tuple[Any, ...], dict[str, Any] | None]  # what holds, by its sorting key, with its evidence
-
-
-def to_oxigraph(cell: str) -> Any:
-    term = parse_cell(cell)
-    if term.is_literal:
-        return ox.Literal(term.value, datatype=ox.NamedNode(term.datatype))
-    return ox.NamedNode(term.value)
-
-
-def from_oxigraph(term: Any) -> Term:
-    if isinstance(term, ox.NamedNode):
-        return iri(term.value)
-    if isinstance(term, ox.BlankNode):
-        return blank(term.value)
-    return literal(term.value, term.datatype.value, term.language or "")
-
-
-def store_of(graph: NaiveGraph) -> ox.Store:
-    store = ox.Store()
-    for triple in graph.edges:
-        store.add(ox.Quad(*map(to_oxigraph, triple)))
-    return store
-
-
-@dataclass
-class Asked:
-    """A subscription as the oracle sees it."""
-
-    id: str
-    query: str
-    number: int
-    mode: str
-    standing: Standing = field(default_factory=dict)
-
-    def answer(self, store: ox.Store) -> tuple[Standing, dict[tuple[Any, ...], Any]]:
-        """What holds now, and the counts behind it."""
-        found = store.query(PREFIX + self.query)
-        if isinstance(found, ox.QueryBoolean):
-            return ({(): None} if found else {}), {}
-        assert isinstance(found, ox.QuerySolutions)
-        rows = [{v.value: from_oxigraph(s[v]) for v in found.variables if s[v] is not None} for s in found]
-        if "COUNT" in self.query:
-            return self._counts(rows), self._all_counts(store)
-        if self.mode == "change":
-            return ({(): None} if rows else {}), {}
-        order = self._order(found)
-        return {
-            tuple(sort_key(each[name]) for name in order): {"bindings": {name: spell(each[name]) for name in order}}
-            for each in rows
-        }, {}
-
-    def _order(self, found: Any) -> list[str]:
-        """The variables in order of first appearance."""
-        names = [v.value for v in found.variables]
-        return sorted(names, key=lambda name: self.query.index(f"?{name}", self.query.index("{")))
-
-    def _counts(self, rows: list[dict[str, Term]]) -> Standing:
-        return {_group(each): _counted(each) for each in rows}
-
-    def _all_counts(self, store: ox.Store) -> dict[tuple[Any, ...], Any]:
-        found = store.query(PREFIX + self.query.split(" HAVING")[0])
-        assert isinstance(found, ox.QuerySolutions)
-        rows = [{v.value: from_oxigraph(s[v]) for v in found.variables if s[v] is not None} for s in found]
-        return {_group(each): int(each["n"].value) for each in rows}
-
-
-def _group(each: dict[str, Term]) -> tuple[Any, ...]:
-    return (sort_key(each["x"]),) if "x" in each else ()
-
-
-def _counted(each: dict[str, Term]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"bindings": {"x": spell(each["x"])}} if "x" in each else {}
-    return {**shown, "value": int(each["n"].value)}
-
-
-@dataclass
-class Oracle:
-    graph: NaiveGraph
-    asked: dict[str, Asked] = field(default_factory=dict)
-
-    def settle(self, asked: Asked) -> None:
-        asked.standing, _ = asked.answer(store_of(self.graph))
-        self.asked[asked.id] = asked
-
-    def publish(self, step: Step, seq: int) -> list[tuple[str, str, str, Any]]:
-        """The notifications of an update: (seq, change, subscription, evidence), in the contract's order."""
-        self.graph.expire(step)
-        expired = self._differences(seq)
-        self.graph.apply(step)
-        applied = self._differences(seq)
-        passing = {line[1:3] for line in expired if line[0]} & {line[1:3] for line in applied if not line[0]}
-        lines = [line for line in expired if not (line[0] and line[1:3] in passing)]
-        lines += [line for line in applied if line[0] or line[1:3] not in passing]
-        return [line[-1] for line in sorted(lines, key=lambda line: line[:3])]
-
-    def _differences(self, seq: int) -> list[tuple[Any, ...]]:
-        """(gained?, number, key, line) for all that the graph's change made true or false."""
-        store = store_of(self.graph)
-        lines: list[tuple[Any, ...]] = []
-        for asked in self.asked.values():
-            after, counts = asked.answer(store)
-            for key in asked.standing.keys() - after.keys():
-                shown = asked.standing[key]
-                shown = {**shown, "value": counts.get(key, 0)} if shown and "value" in shown else shown
-                lines.append((0, asked.number, key, (str(seq), "-", asked.id, shown)))
-            gained = after.keys() - asked.standing.keys()
-            lines += [(1, asked.number, key, (str(seq), "+", asked.id, after[key])) for key in gained]
-            asked.standing = after
-        return lines
-
-
-def seen(notifications: Any) -> list[tuple[str, str, str, Any]]:
-    return [
-        (n.publication_id, n.change, n.subscription_id, None if n.evidence is None else json.loads(n.evidence))
-        for n in notifications
-    ]
-
 
 subscribing = st.tuples(st.just("subscribe"), st.sampled_from("stuv"), queries(), st.sampled_from(("each", "change")))
 at_first = st.lists(subscribing, min_size=1, max_size=4)
 leaving = st.tuples(st.just("unsubscribe"), st.sampled_from("stuv"))
+both_ways = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 
 
 def publishing(timed: bool) -> st.SearchStrategy[tuple[str, Step]]:
     return st.tuples(st.just("publish"), steps(timed))
 
 
-def check(actions: list[tuple[Any, ...]], watch: Watch, graph: NaiveGraph) -> None:
-    oracle, seq = Oracle(graph), 0
-    for number, action in enumerate(actions):
-        if action[0] == "subscribe" and action[1] not in oracle.asked:
-            _, id, query, mode = action
-            watch.subscribe({"subscription_id": id, "query": query, "options": json.dumps({"mode": mode})})
-            oracle.settle(Asked(id, query, number, mode))
-        elif action[0] == "unsubscribe" and action[1] in oracle.asked:
-            assert watch.unsubscribe(action[1]).accepted == 1
-            del oracle.asked[action[1]]
-        elif action[0] == "publish":
-            seq += 1
-            published = watch.publish(row(action[1]))
-            assert not published.rejected
-            assert seen(published) == oracle.publish(action[1], seq)
-
-
-@settings(deadline=None, max_examples=70)
-@given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 8), min_size=8, max_size=25))
-def test_every_update_of_a_stream(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
-    check(first + actions, Watch(), NaiveGraph())
-
-
-@settings(deadline=None, max_examples=70)
+@both_ways
+@settings(deadline=None, max_examples=60)
 @given(
-    at_first,
-    st.lists(publishing(True), min_size=5, max_size=20),
-    st.none() | st.integers(1, 8),
-    st.none() | st.integers(1, 5),
+    first=at_first, actions=st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 8), min_size=8, max_size=25)
+)
+def test_every_update_of_a_stream(algorithm: str, first: list[Action], actions: list[Action]) -> None:
+    check_stream(first + actions, Watch(algorithm=algorithm), NaiveGraph())
+
+
+@both_ways
+@settings(deadline=None, max_examples=60)
+@given(
+    first=at_first,
+    actions=st.lists(publishing(True), min_size=5, max_size=20),
+    span=st.none() | st.integers(1, 8),
+    last=st.none() | st.integers(1, 5),
 )
 def test_windows(
-    first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]], span: int | None, last: int | None
+    algorithm: str, first: list[Action], actions: list[Action], span: int | None, last: int | None
 ) -> None:
-    check(first + actions, Watch(window=span, window_updates=last), NaiveGraph(span, last))
+    watch = Watch(algorithm=algorithm, window=span, window_updates=last)
+    check_stream(first + actions, watch, NaiveGraph(span, last))
 
 
-FIXED = [
+FIXED: list[Action] = [
     ("subscribe", "s", "SELECT * { ?x :p ?y . ?y :q ?z . ?x :p ?z }", "each"),
     ("subscribe", "t", "SELECT * { ?x ?r ?y }", "each"),
 ]
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.lists(steps(), min_size=10, max_size=30))
-def test_everything_and_a_triangle(stream: list[Step]) -> None:
-    check([*FIXED, *(("publish", step) for step in stream)], Watch(), NaiveGraph())
+@both_ways
+@settings(deadline=None, max_examples=30)
+@given(stream=st.lists(steps(), min_size=10, max_size=30))
+def test_everything_and_a_triangle(algorithm: str, stream: list[Step]) -> None:
+    check_stream([*FIXED, *(("publish", step) for step in stream)], Watch(algorithm=algorithm), NaiveGraph())
+
+
+@both_ways
+def test_a_graph_that_was_loaded_first(algorithm: str) -> None:
+    loaded = [Step("+", "a", "p", "b"), Step("+", "b", "q", "c"), Step("+", "a", "p", "c")]
+    watch, graph = Watch(algorithm=algorithm), NaiveGraph()
+    for step in loaded:
+        graph.apply(step)
+    assert watch.load_graph([row(step) for step in loaded]).accepted == 3
+    stream = [Step("-", "b", "q", "c"), Step("+", "b", "q", "c"), Step("-", "c"), Step("=", "a", "p", "c")]
+    check_stream([*FIXED, *(("publish", step) for step in stream)], watch, graph)
 
 
 @pytest.mark.long
+@both_ways
 @settings(deadline=None, max_examples=3000)
-@given(at_first, st.lists(st.one_of(subscribing, leaving, *[publishing(True)] * 8), min_size=8, max_size=40))
-def test_many_streams(first: list[tuple[Any, ...]], actions: list[tuple[Any, ...]]) -> None:
-    check(first + actions, Watch(window=6), NaiveGraph(6))
+@given(
+    first=at_first, actions=st.lists(st.one_of(subscribing, leaving, *[publishing(True)] * 8), min_size=8, max_size=40)
+)
+def test_many_streams(algorithm: str, first: list[Action], actions: list[Action]) -> None:
+    check_stream(first + actions, Watch(algorithm=algorithm, window=6), NaiveGraph(6))
