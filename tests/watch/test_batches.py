@@ -81,7 +81,7 @@ both_ways = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 
 
 @both_ways
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(
     texts=st.lists(queries(), max_size=3), stream=streams, sizes=st.lists(st.integers(0, 5), max_size=8), more=windows
 )
@@ -101,7 +101,7 @@ def test_one_by_one_is_any_batch(
 
 
 @both_ways
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     texts=st.lists(queries(), max_size=3), stream=streams, sizes=st.lists(st.integers(0, 5), max_size=4), more=windows
 )
@@ -115,7 +115,7 @@ def test_ids_are_as_good_as_text(
     assert list(arrow.publish(ids(arrow, stream, pa.array))) == expected
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(texts=st.lists(queries(), max_size=3), stream=streams, where=st.integers(0, 20), more=windows)
 @pytest.mark.parametrize("first", ["plain", "indexed"])
 @pytest.mark.parametrize("second", ["plain", "indexed"])
@@ -133,7 +133,7 @@ def test_a_rest_on_disk_changes_nothing(
 
 
 @both_ways
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(texts=st.lists(queries(), min_size=2, max_size=5), stream=streams, random=st.randoms())
 def test_the_order_of_subscribing_orders_but_does_not_decide(
     algorithm: str, texts: list[str], stream: list[Step], random: Any

@@ -22,7 +22,7 @@ def publishing(timed: bool) -> st.SearchStrategy[tuple[str, Step]]:
 
 
 @both_ways
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     first=at_first, actions=st.lists(st.one_of(subscribing, leaving, *[publishing(False)] * 8), min_size=8, max_size=25)
 )
@@ -31,7 +31,7 @@ def test_every_update_of_a_stream(algorithm: str, first: list[Action], actions: 
 
 
 @both_ways
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     first=at_first,
     actions=st.lists(publishing(True), min_size=5, max_size=20),
@@ -52,7 +52,7 @@ FIXED: list[Action] = [
 
 
 @both_ways
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(stream=st.lists(steps(), min_size=10, max_size=30))
 def test_everything_and_a_triangle(algorithm: str, stream: list[Step]) -> None:
     check_stream([*FIXED, *(("publish", step) for step in stream)], Watch(algorithm=algorithm), NaiveGraph())
@@ -71,7 +71,7 @@ def test_a_graph_that_was_loaded_first(algorithm: str) -> None:
 
 @pytest.mark.long
 @both_ways
-@settings(deadline=None, max_examples=3000)
+@settings(deadline=None, max_examples=2000)
 @given(
     first=at_first, actions=st.lists(st.one_of(subscribing, leaving, *[publishing(True)] * 8), min_size=8, max_size=40)
 )

@@ -153,14 +153,22 @@ def _unfit(problem: str, fix: str) -> UsageError:
 
 def _whole(values: Any, kind: type[Any], absent: int = 0) -> npt.NDArray[Any]:
     """Whole numbers as a column of this kind; a null of Arrow's is `absent`."""
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        values = pc.call_function("coalesce", [values, pa.scalar(absent, values.type)])
+    if isinstance(values, (pa.Array, pa.ChunkedArray)) and values.null_count:
+        values = _filled(values, absent)
     column, info = np.asarray(values), np.iinfo(kind)
     if column.size == 0:
         return np.empty(0, kind)
     if column.dtype.kind not in "iu" or column.min() < info.min or column.max() > info.max:
         raise _unfit(f"{column.dtype} that is no {np.dtype(kind)}", "give whole numbers that fit")
     return np.array(column, kind)  # a copy: ids that were checked must not change
+
+
+def _filled(values: Any, absent: int) -> Any:
+    """A column of Arrow's without nulls, which every kind of whole number and a column of nothing else may have."""
+    try:
+        return pc.call_function("coalesce", [values.cast(pa.int64()), pa.scalar(absent, pa.int64())])
+    except pa.ArrowInvalid:
+        raise _unfit(f"{values.type} with nulls", "give whole numbers that fit") from None
 
 
 def _weights(values: Any) -> Floats:

@@ -1,0 +1,117 @@
+"""Indexed ≡ plain, whatever happens: queries of every kind come and go, graphs are loaded, batches are cut anywhere.
+
+The plain strategy re-answers every concerned query; it is checked against pyoxigraph in `test_oracle`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, repeat
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph import Watch
+from heliograph.watch import indexed, machine
+from heliograph.watch.indexed import Indexed
+from heliograph.watch.strategies import Auto
+from tests.watch.scenes import SMALL, TYPED, WIDE, Scene, Told, act, play
+
+ROOM = {"_FIRST_STATES": 4, "_FIRST_ITEMS": 1, "_FIRST_EVENTS": 1, "_FIRST_ROWS": 2, "_FIRST_CHANGES": 1}
+scenes = st.randoms(use_true_random=False).map(Scene.draw)
+
+
+@contextmanager
+def cramped() -> Iterator[None]:
+    """Kernels that lack room wherever they can, blocks of a few updates, a network made anew at every turn."""
+    with mock.patch.multiple(machine, **ROOM), mock.patch.multiple(indexed, _BLOCK=3, _GARBAGE=3):
+        yield
+
+
+def check_scene(scene: Scene) -> None:
+    plain, other = (Watch(algorithm=name, **scene.settings) for name in ("plain", "indexed"))
+    for doing in scene.acts:
+        assert act(other, doing) == act(plain, doing), doing
+
+
+# --- whole scenes -----------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=70)
+@given(scenes)
+def test_all_that_can_happen(scene: Scene) -> None:
+    check_scene(scene)
+
+
+@settings(deadline=None, max_examples=60)
+@given(scenes)
+def test_no_room_anywhere(scene: Scene) -> None:
+    with cramped():
+        check_scene(scene)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("terms", [SMALL, TYPED, WIDE], ids=["small", "typed", "wide"])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_many_long_scenes(terms: Any, narrow: bool) -> None:
+    for seed in range(400):
+        scene = Scene.draw(Random(seed), 30, terms)
+        if narrow:
+            with cramped():
+                check_scene(scene)
+        else:
+            check_scene(scene)
+
+
+# --- from one strategy to another -------------------------------------------------------------------------------
+
+
+def told(scene: Scene, **how: Any) -> list[Told]:
+    return play(Watch(**scene.settings, **how), scene.acts)
+
+
+@settings(deadline=None, max_examples=35)
+@given(scenes, st.integers(0, 12))
+def test_auto_goes_over_in_mid_stream(scene: Scene, where: int) -> None:
+    with mock.patch.object(Auto, "_pays", side_effect=chain([False] * where, repeat(True))):
+        watch = Watch(**scene.settings)
+        found = play(watch, scene.acts)
+    assert found == told(scene, algorithm="plain")
+    assert isinstance(watch._strategy, Auto)
+    assert where > 0 or isinstance(watch._strategy._held, Indexed)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    scenes, st.integers(0, 12), st.sampled_from([("plain", "indexed"), ("indexed", "plain"), ("indexed", "indexed")])
+)
+def test_saved_and_restored_in_mid_stream(scene: Scene, where: int, ways: tuple[str, str]) -> None:
+    watch = Watch(algorithm=ways[0], **scene.settings)
+    before = play(watch, scene.acts[:where])
+    with tempfile.TemporaryDirectory() as folder:
+        watch.save(Path(folder) / "saved")
+        watch = Watch.load(Path(folder) / "saved", algorithm=ways[1])
+    assert before + play(watch, scene.acts[where:]) == told(scene, algorithm="plain")
+
+
+@settings(deadline=None, max_examples=35)
+@given(scenes, st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_batches_cut_anywhere(scene: Scene, sizes: list[int]) -> None:
+    whole, parts = (Watch(algorithm="indexed", **scene.settings) for _ in range(2))
+    for place, doing in enumerate(scene.acts):
+        expected = act(whole, doing)
+        if doing[0] != "publish":
+            assert act(parts, doing) == expected
+            continue
+        size = sizes[place % len(sizes)]
+        cut = [doing[1][first : first + size] for first in range(0, len(doing[1]), size)]
+        assert [each for part in cut for each in parts.publish(part)] == expected.notifications
+    costs = [(watch.stats().candidates, watch.stats().truncated, watch.stats().complete) for watch in (whole, parts)]
+    assert costs[0] == costs[1]
