@@ -66,7 +66,11 @@ def _begin(world: Any, fresh: Any, slots: Any, key: Any) -> Any:
 
 @kernel()
 def _index(world: Any, fresh: Any, slots: Any) -> None:
-    """Enters the first message of each key; `fresh` is in order of keys."""
+    """Enters the first message of each key; `fresh` is in order of keys.
+
+    This is done again as long as there is no room for the first edge.
+    """
+    slots[:] = 0
     mask = np.uint64(len(slots) - 1)
     for place in range(len(fresh)):
         key = np.int64(messages(world)[fresh[place], M_KEY])
