@@ -38,7 +38,7 @@ class Subscription:
     indexed, and is made again when it is asked for: dozens of objects each would keep Python's collector busy.
     """
 
-    __slots__ = ("_counted", "_query", "id", "number", "options", "origin", "row", "subscriber", "text")
+    __slots__ = ("_again", "_counted", "_query", "id", "number", "options", "origin", "row", "subscriber", "text")
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class Subscription:
         self.origin: PatternSet | None
         self._query: Query | Compile | None
         self._counted: bool | None = None
+        self._again: Compile | None = None
         if isinstance(query, tuple):
             self._query, (self.origin, self.row) = None, query
         else:
@@ -80,10 +81,14 @@ class Subscription:
             self._counted = self.origin is None and self.query.counted
         return self._counted
 
-    def release(self, compile: Compile) -> None:
-        """Lets go of the query of a text, which `compile` makes again."""
-        if self.text and isinstance(self._query, Query):
-            self._counted, self._query = self._query.counted, compile
+    def compiled_by(self, compile: Compile) -> None:
+        """Says what makes the query of a text again, once it was let go."""
+        self._again = compile
+
+    def release(self) -> None:
+        """Lets go of the query of a text."""
+        if self.text and self._again is not None and isinstance(self._query, Query):
+            self._counted, self._query = self._query.counted, self._again
 
     def __repr__(self) -> str:
         return f"Subscription(id={self.id!r}, subscriber={self.subscriber!r}, number={self.number}, text={self.text!r})"
@@ -264,6 +269,7 @@ class Subscriptions:
         if id in self._by_id:
             raise _duplicate(id)
         taken = Subscription(id, subscriber, query, self._next, options, text)
+        taken.compiled_by(self._again)
         if accept is not None:
             accept(taken)
         self._by_id[id] = taken
@@ -273,7 +279,7 @@ class Subscriptions:
     def release(self, subscriptions: Iterable[Subscription]) -> None:
         """Lets go of the queries of these, where their texts can be compiled again."""
         for each in subscriptions:
-            each.release(self._again)
+            each.release()
 
     # --- saving -------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
+from numba.np import arrayobj
 
 _WORD = ir.IntType(64)
+_POPULATE: Any = arrayobj.populate_array
 
 
 def array_at(place: int, dtype: Any, columns: int = 0) -> Any:
@@ -30,7 +31,7 @@ def array_at(place: int, dtype: Any, columns: int = 0) -> Any:
             pointer = builder.inttoptr(address, context.get_data_type(dtype).as_pointer())
             shape = [length, _WORD(columns)] if columns else [length]
             strides = [_WORD(item * columns), _WORD(item)] if columns else [_WORD(item)]
-            populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=_WORD(item), meminfo=None)
+            _POPULATE(array, data=pointer, shape=shape, strides=strides, itemsize=_WORD(item), meminfo=None)
             return array._getvalue()
 
         return found(table), generate

@@ -15,13 +15,14 @@ from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT
 from heliograph.kernels.network_join import join_from_driver, join_from_edge
 from heliograph.kernels.network_layout import (
-    CANDIDATES,
     EVENTS,
+    G_KIND,
     H_FIRST,
     H_KEY,
     H_VERTEX,
     P_HEAD,
     P_SITE,
+    ROWS,
     S_KIND,
     S_NEXT,
     S_PLACE,
@@ -31,10 +32,12 @@ from heliograph.kernels.network_layout import (
     SITE_MESSAGE,
     VALUES,
 )
+from heliograph.kernels.network_report import touch_listing
 from heliograph.kernels.network_values import pair_key, pair_slot
 from heliograph.kernels.network_work import seed
 from heliograph.kernels.network_world import (
     edges,
+    groups,
     report_state,
     site_heads,
     site_slots,
@@ -91,7 +94,8 @@ def _visit(world: Any, site: Any, edge: Any, far: Any, sign: Any) -> Any:
         join_from_driver(world, ref, far, edge, sign)
     elif kind == SITE_CORE:
         told, listed = report_state(world)[EVENTS], report_state(world)[VALUES]
-        report_state(world)[CANDIDATES] += 1
+        if groups(world)[ref, G_KIND] == ROWS:
+            touch_listing(world, ref)
         if not join_from_edge(world, ref, np.int64(sites(world)[site, S_PLACE]), edge, sign):
             report_state(world)[EVENTS], report_state(world)[VALUES] = told, listed
             return False
@@ -123,8 +127,7 @@ def seed_messages(world: Any, edge: Any, sign: Any) -> None:
     subject, object = np.int64(row[SUBJECT]), np.int64(row[OBJECT])
     key = 2 * np.int64(row[PREDICATE])
     anywhere = np.int64(-1)
-    concerned = seed(world, first_site(world, anywhere, key), subject, object, sign)
-    concerned += seed(world, first_site(world, anywhere, key + 1), object, subject, sign)
-    concerned += seed(world, first_site(world, subject, key), object, subject, sign)
-    concerned += seed(world, first_site(world, object, key + 1), subject, object, sign)
-    report_state(world)[CANDIDATES] += concerned
+    seed(world, first_site(world, anywhere, key), subject, object, sign)
+    seed(world, first_site(world, anywhere, key + 1), object, subject, sign)
+    seed(world, first_site(world, subject, key), object, subject, sign)
+    seed(world, first_site(world, object, key + 1), subject, object, sign)

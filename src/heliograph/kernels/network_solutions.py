@@ -11,7 +11,6 @@ from heliograph.kernels.network_layout import (
     C_CONSTANT,
     C_FIRST,
     C_NEXT,
-    CANDIDATES,
     COUNT,
     EVENTS,
     G_CONSTANTS,
@@ -139,10 +138,9 @@ def _settle_constant(world: Any, start: Start, constant: Any) -> None:
     fresh = report_state(world)[ONLY_FRESH]
     component = np.int64(constants(world)[constant, C_FIRST])
     while component >= 0:
-        if not fresh or components(world)[component, K_FRESH]:
-            report_state(world)[CANDIDATES] += 1
-            if _is_heard(world, start.group, components(world)[component, K_BITS]):
-                hold_more(world, component, start.sign)
+        asked = not fresh or components(world)[component, K_FRESH]
+        if asked and _is_heard(world, start.group, components(world)[component, K_BITS]):
+            hold_more(world, component, start.sign)
         component = np.int64(components(world)[component, K_NEXT])
 
 
@@ -172,7 +170,6 @@ def _settle_count(world: Any, start: Start) -> None:
     change = np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
     component = _first_component(world, start.group)
     if component >= 0:
-        report_state(world)[CANDIDATES] += 1
         count_more(world, component, change)
 
 

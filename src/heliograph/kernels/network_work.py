@@ -118,15 +118,13 @@ def _pop(world: Any) -> None:
 
 
 @kernel()
-def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> Any:
-    """Work for all messages that a changed edge carries from one end to the other; returns how many it concerns."""
-    concerned = 0
+def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
+    """Work for all messages that a changed edge carries from one end to the other."""
     while site >= 0:
         if sites(world)[site, S_KIND] == SITE_MESSAGE:
             message = np.int64(sites(world)[site, S_REF])
             value = spoken(world, message, hearer, speaker)
             if value != _0:
-                concerned += 1
                 if messages(world)[message, M_KIND] == COUNT:
                     push(world, message, hearer, value if sign > 0 else _0 - value)
                 else:
@@ -135,7 +133,6 @@ def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> Any:
                     if value != _0:
                         push(world, message, hearer, value)
         site = np.int64(sites(world)[site, S_NEXT])
-    return concerned
 
 
 # --- items ------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from heliograph.kernels.network_layout import (
     STAY_LOW,
 )
 from heliograph.network import Compiled, Limits, Network
+from heliograph.syntax.query import Form
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Report, Watched, afresh
@@ -109,7 +110,7 @@ class Enrolment:
         self._graph.cover(len(self._vocabulary))
         row = self.network.add_concrete([each.subscription.number for each in interests], Q_TRUTH, edges, owner)
         for place, interest in enumerate(interests):
-            self._admit(Entry(interest, Q_TRUTH, row + place))
+            self._admit(Entry(interest, Q_TRUTH, row + place, is_change=_is_change(interest)))
 
     def _ids(self, terms: Sequence[Term]) -> Int32s:
         """The ids of terms, most of which are the same objects again and again."""
@@ -124,7 +125,7 @@ class Enrolment:
         self._want(compiled)
         self._graph.cover(len(self._vocabulary))
         row = self.network.subscribe(interest.subscription.number, compiled)
-        entry = Entry(interest, compiled.kind, row, len(compiled.slots))
+        entry = Entry(interest, compiled.kind, row, len(compiled.slots), is_change=_is_change(interest))
         if compiled.kind == Q_ROWS:
             listing(entry, Completion(query, compiled.slots, self._vocabulary, compiled.remaining))
         elif compiled.kind == Q_COUNT:
@@ -139,6 +140,8 @@ class Enrolment:
         self._truths += entry.kind == Q_TRUTH
         if options.top is not None:
             self.ranking.add(entry.id, options.top)
+        if entry.kind != Q_ROWS:
+            entry.interest.subscription.release()  # its objects would take more memory than the network does
 
     def _limit(self, entry: Entry) -> None:
         """Tells the network when a count matters."""
@@ -312,6 +315,10 @@ class Shown:
 
     def __init__(self, shown: tuple[Variable, ...]) -> None:
         self.shown = shown
+
+
+def _is_change(interest: Interest) -> bool:
+    return interest.subscription.query.form is Form.ASK or interest.options.mode == "change"
 
 
 def id_ranked(entry: Entry) -> bool:

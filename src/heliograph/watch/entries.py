@@ -34,6 +34,7 @@ class Entry:
     deltas: Deltas | None = None
     rule: Counted | None = None  # of a count that is judged here, change by change
     held: bool = False  # whether such a count holds
+    is_change: bool = True  # whether of truth nothing but its change is told
 
     @property
     def id(self) -> str:
@@ -87,8 +88,7 @@ def listing(entry: Entry, completion: Completion) -> Entry:
 
 def truth_match(entry: Entry) -> Match:
     """What is told of a query that is true; `each` match of one without variables binds nothing."""
-    changes = entry.query.form is Form.ASK or entry.interest.options.mode == "change"
-    return Match() if changes else Match({}, None, {})
+    return Match() if entry.is_change else Match({}, None, {})
 
 
 def truth_turn(entry: Entry, sign: int) -> Turn:

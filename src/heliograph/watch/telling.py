@@ -21,8 +21,8 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.deltas import Changes, Every, Tally
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.enrolment import Enrolment, id_ranked
-from heliograph.watch.entries import Entry, count_turn, truth_match, truth_turn
-from heliograph.watch.evidence import Book, binding_texts, evidence_text, value_texts
+from heliograph.watch.entries import Entry, count_turn, truth_turn
+from heliograph.watch.evidence import Book, binding_texts, value_texts
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
 from heliograph.watch.modes import Turn, after
@@ -40,6 +40,9 @@ class _Rows(NamedTuple):
     terms: Int32s
 
 
+NOTHING_BOUND = '{"bindings":{}}'  # the evidence of a match without variables
+
+
 class Teller:
     """Tells what a batch of updates changed."""
 
@@ -48,6 +51,8 @@ class Teller:
 
     def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
         """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
+        if not len(events.events) and not self._enrolment.ranking.stirred:
+            return
         telling = _Telling(self._enrolment, self._book, proof)
         listed = events.events[:, W_KIND] == V_ROW
         telling.cross(events.events[~listed])
@@ -83,10 +88,12 @@ class _Telling:
         kept = events[~_passing(events)]
         for is_count in (False, True):
             some = kept[(kept[:, W_KIND] == V_COUNT) == is_count]
+            if not len(some):
+                continue
             rows, inverse = np.unique(some[:, W_REF], return_inverse=True)
             told = [entries[row] for row in rows.tolist()]
             numbers = np.array([entry.number for entry in told], np.int64)[inverse]
-            texts = [None if is_count else evidence_text(entry.query, truth_match(entry), False) for entry in told]
+            texts = [None if is_count or entry.is_change else NOTHING_BOUND for entry in told]
             evidence = value_texts(some[:, W_VALUE]) if is_count else pa.array(texts, pa.string()).take(inverse)
             part = Part(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
             self.lines.add(part, (entry.interest for entry in told))
