@@ -66,7 +66,7 @@ generate_app = typer.Typer(cls=Workloads, no_args_is_help=True, add_completion=F
 
 @generate_app.callback()
 def generate() -> None:
-    """Write a seeded workload of any size, with its expected answer."""
+    """Write a seeded workload of any size, with the expected answer where the construction knows it."""
 
 
 def __getattr__(name: str) -> Any:
