@@ -1,0 +1,150 @@
+"""Work for an update follows the queries it can affect, and what queries share is there once."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from heliograph import Watch
+from heliograph.network import Network
+from heliograph.watch import indexed
+from heliograph.watch.indexed import Indexed
+
+SHAPES = {
+    "chain": "ASK {{ ?x :{p} ?y . ?y :{p} ?z . ?z :{q} :c{n} }}",
+    "star": "ASK {{ ?x :{p} ?y . ?x :{q} ?z . ?x :{p} :c{n} }}",
+    "cycle": "ASK {{ ?x :{p} ?y . ?y :{q} ?z . ?z :{p} ?x }}",
+    "count": "SELECT (COUNT(*) AS ?n) {{ ?x :{p} ?y . ?y :{q} ?z }} HAVING (COUNT(*) >= 2)",
+    "rows": "SELECT * {{ ?x :{p} ?y . ?y :{q} ?z }}",
+    "concrete": "SELECT * {{ :a :{p} :b . :b :{q} :c }}",
+}
+STREAM: list[Any] = [
+    ("+", "a", "p", "b"),
+    ("+", "b", "p", "c"),
+    ("+", "b", "q", "c"),
+    ("+", "c", "q", "c0"),
+    ("+", "c", "p", "a"),
+    ("+", "a", "q", "c0"),
+    ("-", "b", "q", "c"),
+    ("=", "b", "q", "c"),
+    ("-", "c"),
+    ("+", "c", "q", "c0"),
+]
+
+
+def network_of(watch: Watch) -> Network:
+    assert isinstance(watch._strategy, Indexed)
+    return watch._strategy._enrolment.network
+
+
+def watching(texts: list[str]) -> Watch:
+    watch = Watch(algorithm="indexed")
+    assert watch.subscribe([(f"s{number}", text) for number, text in enumerate(texts)]).accepted == len(texts)
+    return watch
+
+
+def shapes(property: str, second: str, number: int = 0) -> list[str]:
+    return [text.format(p=property, q=second, n=number) for text in SHAPES.values()]
+
+
+# --- work -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("times", [10, 100])
+def test_queries_over_other_properties_cost_nothing(times: int) -> None:
+    alone = watching(shapes("p", "q"))
+    crowd = watching(shapes("p", "q") + [text for n in range(times) for text in shapes(f"p{n}", f"q{n}")])
+    few, many = (watch.publish(STREAM) for watch in (alone, crowd))
+    assert list(few) == list(many)
+    assert few.stats.candidates == many.stats.candidates > 0
+
+
+@pytest.mark.parametrize(
+    "shape", ["ASK {{ ?x :p ?y . ?y :q :c{n} }}", "SELECT * {{ ?x :p :c{n} }}", "ASK {{ :c{n} :p :a }}"]
+)
+def test_queries_at_other_vertices_cost_nothing(shape: str) -> None:
+    alone = watching([shape.format(n=0)])
+    crowd = watching([shape.format(n=number) for number in range(1000)])
+    few, many = (watch.publish(STREAM) for watch in (alone, crowd))
+    assert [n.change for n in few] == [n.change for n in many]
+    assert few.stats.candidates == many.stats.candidates
+
+
+def test_an_update_that_concerns_nobody() -> None:
+    watch = watching(shapes("p", "q"))
+    assert watch.publish([("+", "a", "other", "b"), ("-", "a", "p", "nowhere")]).stats.candidates == 0
+
+
+def test_a_duplicate_costs_nothing() -> None:
+    watch = watching(shapes("p", "q"))
+    watch.publish(STREAM)
+    again = watch.publish([STREAM[0], STREAM[0], ("=", *STREAM[0][1:])])
+    assert (len(again), again.stats.candidates) == (0, 0)
+
+
+# --- sharing ----------------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_instances_of_one_structure() -> None:
+    """They differ in one constant: it is lifted out, 64 to a bank, and the rest is there once."""
+    one, many = (
+        network_of(settled([SHAPES["chain"].format(p="p", q="q", n=n) for n in range(count)])) for count in (1, 1000)
+    )
+    banks = -(-1000 // 64)
+    assert one.messages.rows.used <= many.messages.rows.used <= banks * one.messages.rows.used
+    assert one.groups.rows.used <= many.groups.rows.used <= banks * one.groups.rows.used
+    assert many.queries.rows.used == 1000
+
+
+def test_the_same_query_a_thousand_times() -> None:
+    for text in SHAPES.values():
+        query = text.format(p="p", q="q", n=0)
+        one, many = (network_of(settled([query] * count)) for count in (1, 1000))
+        assert many.messages.rows.used == one.messages.rows.used
+        assert many.groups.rows.used == one.groups.rows.used
+        assert many.groups.components.used == one.groups.components.used
+
+
+def test_all_are_told() -> None:
+    watch = watching([SHAPES["chain"].format(p="p", q="q", n=n) for n in range(300)])
+    watch.publish([("+", "a", "p", "b"), ("+", "b", "p", "c")])
+    for number in (0, 63, 64, 65, 128, 299):
+        found = watch.publish([("+", "c", "q", f"c{number}"), ("-", "c", "q", f"c{number}")])
+        assert [(n.subscription_id, n.change) for n in found] == [(f"s{number}", "+"), (f"s{number}", "-")]
+        assert found.stats.candidates <= 6  # the edge, what hears of it, and the query, coming and going
+
+
+def settled(texts: list[str]) -> Watch:
+    watch = watching(texts)
+    watch.load_graph([("a", "p", "b")])
+    watch.publish([("+", "b", "p", "c")])
+    return watch
+
+
+# --- coming and going -------------------------------------------------------------------------------------------
+
+
+def test_whoever_goes_leaves_no_work() -> None:
+    watch = watching(shapes("p", "q") + shapes("p", "q", 1))
+    watch.publish(STREAM)
+    watch.unsubscribe([f"s{number}" for number in range(2 * len(SHAPES))])
+    found = watch.publish([("-", *STREAM[0][1:]), STREAM[0], ("-", "b"), *STREAM])
+    assert (len(found), found.stats.candidates) == (0, 0)
+
+
+def test_the_network_is_made_anew_when_much_of_it_is_garbage() -> None:
+    with mock.patch.object(indexed, "_GARBAGE", 50):
+        watch, plain = watching([]), Watch(algorithm="plain")
+        sizes = []
+        for turn in range(30):
+            rows = [(f"t{turn}n{n}", text) for n, text in enumerate(shapes("p", "q", turn))]
+            for each in (watch, plain):
+                each.subscribe(rows)
+            assert list(watch.publish(STREAM)) == list(plain.publish(STREAM))
+            for each in (watch, plain):
+                each.unsubscribe([id for id, _ in rows[1:]])
+            sizes.append(network_of(watch).queries.rows.used)
+    assert max(sizes) < 30 * len(SHAPES) // 2  # those that stayed are 30
+    assert network_of(watch).garbage <= max(50, 8 * 30)
