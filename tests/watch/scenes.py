@@ -6,11 +6,13 @@ A scene is drawn from a `random.Random`, so that Hypothesis can shrink it and a 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
 from heliograph import Notification, Watch
+from heliograph.model import Receipt
 
 Act = tuple[str, Any]  # subscribe rows, unsubscribe ids, load rows, publish rows
 
@@ -237,7 +239,8 @@ def act(watch: Watch, doing: Act) -> Told:
     if kind == "publish":
         found = watch.publish(what)
         return Told(list(found), [each.code for each in found.rejected], found.complete, found.stats.truncated)
-    receipt = {"subscribe": watch.subscribe, "unsubscribe": watch.unsubscribe, "load": watch.load_graph}[kind](what)
+    ways: dict[str, Callable[[Any], Receipt]] = {"unsubscribe": watch.unsubscribe, "load": watch.load_graph}
+    receipt = watch.subscribe(what) if kind == "subscribe" else ways[kind](what)
     return Told([], [each.code for each in receipt.rejected])
 
 

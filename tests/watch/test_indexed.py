@@ -24,7 +24,13 @@ from heliograph.watch.indexed import Indexed
 from heliograph.watch.strategies import Auto
 from tests.watch.scenes import SMALL, TYPED, WIDE, Scene, Told, act, play
 
-ROOM = {"_FIRST_STATES": 4, "_FIRST_ITEMS": 1, "_FIRST_EVENTS": 1, "_FIRST_ROWS": 2, "_FIRST_CHANGES": 1}
+ROOM: dict[str, Any] = {
+    "_FIRST_STATES": 4,
+    "_FIRST_ITEMS": 1,
+    "_FIRST_EVENTS": 1,
+    "_FIRST_ROWS": 2,
+    "_FIRST_CHANGES": 1,
+}
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
 
 
