@@ -11,7 +11,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -286,7 +286,7 @@ class Notifications(Sequence[Notification]):
         page = self._pages.get(number)
         if page is None:
             rows = self.table.slice(number * _PAGE, _PAGE)
-            page = tuple(map(Notification, *(column.to_pylist() for column in rows.columns)))
+            page = tuple(map(Notification, *map(_cells, rows.columns)))
             self._pages[number] = page
         return page
 
@@ -318,6 +318,14 @@ class Notifications(Sequence[Notification]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Notifications, (self.items, self.rejected, self.stats, self.slow)
+
+
+def _cells(column: pa.ChunkedArray[Any]) -> list[Any]:
+    """A column's values; times in the zone that they have when they are made one by one."""
+    if not pa.types.is_timestamp(column.type):
+        return column.to_pylist()
+    times: list[Any] = column.cast(pa.timestamp("us")).to_pylist()
+    return [None if each is None else each.replace(tzinfo=UTC) for each in times]
 
 
 _REASONS = 20  # members of a cut that are printed

@@ -76,6 +76,19 @@ def test_many_long_scenes(terms: Any, narrow: bool) -> None:
             check_scene(scene)
 
 
+def test_spelled_alike() -> None:
+    """Times too: equal times of different classes would still be written differently."""
+    row = {"op": "+", "subject": "a", "property": "p", "object": "b", "at": "2026-01-01T12:00:00+02:00"}
+    lines = []
+    for name in ("plain", "indexed"):
+        watch = Watch(algorithm=name)
+        watch.subscribe(("s", "SELECT * { ?x :p ?y }"))
+        lines.append(watch.publish([row, {**row, "object": "c", "at": None}]))
+    assert repr(lines[0]) == repr(lines[1])
+    assert "datetime.datetime(2026, 1, 1, 10, 0, tzinfo=datetime.timezone.utc)" in repr(lines[1])
+    assert lines[0].table == lines[1].table
+
+
 # --- from one strategy to another -------------------------------------------------------------------------------
 
 
