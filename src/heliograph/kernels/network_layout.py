@@ -153,7 +153,8 @@ class Reports(NamedTuple):
 
 
 # of Reports.state
-EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH = range(9)
+EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH, TOO_MANY = range(10)
+# TOO_MANY: somewhere a count passed 2^63, so counts may be wrong
 
 
 class Scratch(NamedTuple):

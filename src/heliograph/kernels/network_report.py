@@ -43,6 +43,7 @@ from heliograph.kernels.network_layout import (
     W_UPDATE,
     W_VALUE,
 )
+from heliograph.kernels.network_values import note_size
 from heliograph.kernels.network_world import (
     components,
     constants,
@@ -101,6 +102,7 @@ def hold_more(world: Any, component: Any, sign: Any) -> None:
 def count_more(world: Any, component: Any, count: Any) -> None:
     """A component is counted higher or lower."""
     values(world)[component] += np.int64(count)
+    note_size(world, np.float64(values(world)[component]))
     tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
@@ -112,10 +114,12 @@ def counted(world: Any, query: Any) -> Any:
     """The count of a query: the product of its components, if all its concrete edges are there."""
     if queries(world)[query, Q_MISSING] > 0:
         return np.int64(0)
-    total, link = np.int64(1), queries(world)[query, Q_FACTORS]
+    total, size, link = np.int64(1), 1.0, queries(world)[query, Q_FACTORS]
     while link >= 0:
         total *= values(world)[links(world)[link, L_ITEM]]
+        size *= np.float64(values(world)[links(world)[link, L_ITEM]])
         link = links(world)[link, L_NEXT]
+    note_size(world, size)
     return total
 
 

@@ -38,7 +38,7 @@ from heliograph.kernels.network_layout import (
     W_VALUE,
 )
 from heliograph.kernels.network_report import count_more, hold_more
-from heliograph.kernels.network_values import find_pair, pair_key
+from heliograph.kernels.network_values import find_pair, note_size, pair_key
 from heliograph.kernels.network_world import (
     components,
     constant_slots,
@@ -164,9 +164,10 @@ def _first_component(world: Any, group: Any) -> Any:
 @kernel()
 def _settle_count(world: Any, start: Start) -> None:
     """The count of the changed part is what it changed by; of a changed edge the sign tells."""
-    total = _1
+    total, size = _1, 1.0
     for part in range(groups(world)[start.group, G_PARTS]):
-        total *= masks(world)[part]
+        total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
+    note_size(world, size)
     change = np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
     component = _first_component(world, start.group)
     if component >= 0:

@@ -29,6 +29,7 @@ from heliograph.kernels.network_layout import (
     PART_HEARS,
     PART_TEST,
     SAME,
+    TOO_MANY,
 )
 from heliograph.kernels.network_tests import banked, passes
 from heliograph.kernels.network_world import (
@@ -40,12 +41,14 @@ from heliograph.kernels.network_world import (
     nodes,
     ones,
     parts,
+    report_state,
     state_counts,
 )
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _32 = np.uint64(32)
 _0, _1 = np.uint64(0), np.uint64(1)
+MOST = 2.0**62  # half of what a count may be: sums of what is below it are noticed in time
 
 
 @kernel(inline=True)
@@ -151,16 +154,25 @@ def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> An
     return answer
 
 
+@kernel(inline=True)
+def note_size(world: Any, size: Any) -> None:
+    """Remembers that a product was too large to be told."""
+    if size >= MOST or size <= -MOST:
+        report_state(world)[TOO_MANY] = 1
+
+
 @kernel()
 def node_count(world: Any, node: Any, vertex: Any, skipped: Any, count: Any) -> Any:
     """How often a node can be completed at a vertex; in place of the part `skipped` (or -1) stands `count`."""
     answer = _1 if skipped < 0 else count
-    first = np.int64(nodes(world)[node, N_FIRST])
+    first, size = np.int64(nodes(world)[node, N_FIRST]), np.float64(np.int64(answer))
     for part in range(first, first + nodes(world)[node, N_PARTS]):
-        if answer == _0:
+        if answer == _0 and size == 0.0:
             break
         if part != skipped:
-            answer *= part_mask(world, part, vertex)
+            factor = part_mask(world, part, vertex)
+            answer, size = answer * factor, size * np.float64(np.int64(factor))
+    note_size(world, size)
     return answer
 
 

@@ -40,7 +40,7 @@ from heliograph.kernels.network_layout import (
     USED,
     USER_NODE,
 )
-from heliograph.kernels.network_values import heard, node_value, spoken, tell
+from heliograph.kernels.network_values import heard, node_value, note_size, spoken, tell
 from heliograph.kernels.network_world import (
     find_run,
     items,
@@ -227,6 +227,7 @@ def take(world: Any, sign: Any) -> Any:
     _pop(world)
     known = heard(world, message, vertex)
     if messages(world)[message, M_KIND] == COUNT:
+        note_size(world, np.float64(np.int64(known + changed)))
         tell(world, message, vertex, known + changed)
     else:
         tell(world, message, vertex, known | changed if sign > 0 else known & ~changed)

@@ -154,9 +154,10 @@ class Board:
             self._watched[id].mode.standing = dict.fromkeys(keys, Match())
         for watched in self._watched.values():
             self._observe(watched, witness=False)
+            _tell_count(watched.mode)
         self._unsettled = dict.fromkeys(memory.unplaced)
         self._greeting = dict.fromkeys(memory.greeting)
-        self._stirred = set(memory.stirred)
+        self._stirred = set(memory.stirred) & self._sets.keys()  # a set may have lost its last member
 
     def _observe(self, watched: Watched, witness: bool) -> Turn:
         return watched.mode.observe(self._answers.solutions(watched.plan), witness)
@@ -175,9 +176,14 @@ def afresh(interest: Interest, answers: Reevaluation, held: Iterable[Key], witne
     mode, plan = mode_of(query, interest.options), Plan.of(query)
     mode.standing = dict.fromkeys(held, Match())
     mode.observe(answers.solutions(plan), witness)
+    _tell_count(mode)
+    return Watched(interest.subscription, interest.options, mode, plan)
+
+
+def _tell_count(mode: Mode) -> None:
+    """What stands for a ranked query shows its count."""
     if isinstance(mode, Ranked):
         mode.standing = dict.fromkeys(mode.standing, Match(None, mode.count))
-    return Watched(interest.subscription, interest.options, mode, plan)
 
 
 def _in_order(watched: Iterable[Watched]) -> list[Watched]:

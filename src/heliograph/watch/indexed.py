@@ -148,6 +148,8 @@ class Indexed:
         block = 1 if run.witness and self._enrolment.has_truths else _BLOCK
         for first in range(0, len(updates), block):
             self._apply(updates.take(slice(first, first + block)), run)
+        if self._enrolment.machine.counts_too_many:
+            run.truncated += 1  # not silently: what counts tell may be wrong
 
     def _apply(self, updates: Encoded, run: Run) -> None:
         events = self._enrolment.machine.run(updates)

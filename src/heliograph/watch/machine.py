@@ -43,6 +43,7 @@ from heliograph.kernels.network_layout import (
     PARTS_OF_WORLD,
     PROGRESS,
     STAMP,
+    TOO_MANY,
     TOUCHED,
     USED,
     VALUES,
@@ -127,6 +128,11 @@ class Machine:
         """Makes room for many more edges at once; few of them are better left to growth, which is geometric."""
         if edges > self.graph.arrays.counters[EDGES] // 4:
             self.graph.reserve(edges=edges)
+
+    @property
+    def counts_too_many(self) -> bool:
+        """Whether a count passed what can be told."""
+        return bool(self._reports.state[TOO_MANY])
 
     def take(self) -> Events:
         """The events so far, which are forgotten."""
