@@ -5,6 +5,7 @@ The plain strategy re-answers every concerned query; it is checked against pyoxi
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from heliograph import Watch
 from heliograph.watch import indexed, machine
 from heliograph.watch.indexed import Indexed
 from heliograph.watch.strategies import Auto
-from tests.watch.scenes import SMALL, TYPED, WIDE, Scene, Told, act, play
+from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
 ROOM: dict[str, Any] = {
     "_FIRST_STATES": 4,
@@ -87,6 +88,22 @@ def test_spelled_alike() -> None:
     assert repr(lines[0]) == repr(lines[1])
     assert "datetime.datetime(2026, 1, 1, 10, 0, tzinfo=datetime.timezone.utc)" in repr(lines[1])
     assert lines[0].table == lines[1].table
+
+
+def test_whoever_goes_before_being_settled_again_is_forgotten() -> None:
+    """A graph is loaded under a member of a top-k set, somebody else comes, and the member goes."""
+    top = {"subscription_id": "t", "query": "SELECT * { ?x :p ?y }", "options": json.dumps({"top_k_of": 1})}
+    edge = {"op": "+", "subject": "a", "property": "p", "object": "b"}
+    acts: list[Act] = [("load", [edge]), ("subscribe", [top]), ("publish", [edge]), ("load", [{**edge, "object": "c"}])]
+    acts += [("subscribe", [("s", "SELECT DISTINCT ?x { ?x :p ?y }")]), ("unsubscribe", ["t"])]
+    acts += [
+        ("publish", [{**edge, "op": "-", "property": None, "object": None}]),
+        ("subscribe", [top]),
+        ("publish", [edge]),
+    ]
+    scene = Scene({}, acts)
+    check_scene(scene)
+    assert sum(len(each.notifications) for each in told(scene, algorithm="indexed")) == 3  # s lost and gained, t gained
 
 
 # --- from one strategy to another -------------------------------------------------------------------------------
