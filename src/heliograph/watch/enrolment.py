@@ -173,8 +173,6 @@ class Enrolment:
         self._truths -= entry.kind == Q_TRUTH
         self._greeting.pop(id, None)
         self._unsettled.pop(id, None)
-        if self._memory != Memory():  # entered again, but not settled yet
-            self.forget(entry.interest)
         if id in self.ranking:
             self.ranking.remove(id)
 
