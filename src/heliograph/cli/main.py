@@ -39,7 +39,7 @@ COMMANDS = {
     ),
     "generate": Lazy(
         "heliograph.cli.generate:generate_app",
-        "Write a seeded workload of any size, with its expected answer.",
+        "Write a seeded workload of any size, with the expected answer where the construction knows it.",
         WORKSHOP,
     ),
     "bench": Lazy("heliograph.cli.bench:bench", "Measure: row, workload, measured, spread, target, pass.", WORKSHOP),
