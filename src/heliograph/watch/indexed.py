@@ -20,6 +20,7 @@ from heliograph.evolution.graph import FlatGraph
 from heliograph.evolution.triples import Triples
 from heliograph.kernels.evolution_layout import LIVE, OBJECT, PREDICATE, SUBJECT, Int32s, Rows
 from heliograph.subscriptions import Subscription
+from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Watched, afresh
@@ -91,7 +92,8 @@ class Indexed:
         pending, self._pending = list(self._pending.values()), {}
         if pending:
             self._graph.cover(len(self._vocabulary))
-            self._enrolment.enter(pending, self._returning)
+            with collector_paused():
+                self._enrolment.enter(pending, self._returning)
 
     # --- updates ------------------------------------------------------------------------------------------------
 
