@@ -26,7 +26,7 @@ test: $(READY)
 	$(PYTEST) -n auto -m "not long" --cov --cov-report=term:skip-covered
 
 test-all: $(READY)
-	$(PYTEST) -n auto --cov --cov-report=term:skip-covered
+	HELIOGRAPH_EXAMPLES=thorough $(PYTEST) -n auto --cov --cov-report=term:skip-covered
 
 lint: $(READY)
 	$(BIN)/ruff check .

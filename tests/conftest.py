@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
 
-settings.register_profile("heliograph", deadline=None)
-settings.load_profile("heliograph")
+# Everyday runs draw fewer examples, to stay within a quarter of an hour; `make test-all` draws more than usual.
+settings.register_profile("everyday", deadline=None, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=200)
+settings.load_profile(os.environ.get("HELIOGRAPH_EXAMPLES", "everyday"))
