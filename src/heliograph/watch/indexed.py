@@ -1,4 +1,4 @@
-"""The indexed strategy: each update costs what it concerns.
+"""The indexed strategy: an update costs truth and counts what it concerns, and listing queries a look-up each.
 
 Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
 (`machine`), and what they tell is made into reports here. See `docs/watching.md`.
