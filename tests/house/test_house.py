@@ -24,7 +24,7 @@ LAYERS = (
     {"semantics", "subscriptions", "targeting"},
     {"exchange", "evolution"},
     {"baselines", "index"},
-    {"network"},
+    {"network", "partition"},
     {"filter", "watch", "route"},
     {"workloads", "lint", "demo"},
     {"cli", "__main__"},

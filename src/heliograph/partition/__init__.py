@@ -1,0 +1,1 @@
+"""How subscriptions are divided: containment, merging, plans."""
