@@ -49,6 +49,7 @@ from heliograph.kernels.network_layout import (
     STAMP,
     TOO_MANY,
     TOUCHED,
+    UPDATE,
     USED,
     VALUES,
     W_VALUE,
@@ -60,7 +61,7 @@ from heliograph.kernels.network_layout import (
     Work,
 )
 from heliograph.network import Network
-from heliograph.watch.encoding import Encoded
+from heliograph.watch.encoding import SET, Encoded
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
 _MOST_EVENTS = 1 << 18  # that are held before they are told
@@ -83,7 +84,7 @@ class Events(NamedTuple):
         return rows
 
 
-Trim = Callable[[Events], Events]  # what is left of events that there is no room for
+Trim = Callable[[Events, int], Events]  # what is left of events, if there is no room in the midst of an update
 
 
 class _World:
@@ -275,12 +276,20 @@ class Machine:
     def _make_reports(self) -> None:
         """Room for what is told: by dropping what nobody would be, or by more of it."""
         state, room = self._reports.state, len(self._reports.events)
-        if self.trim is not None and state[EVENTS] >= _MOST_EVENTS:
-            self._keep(self.trim(self.take()))
+        if self.trim is not None and state[EVENTS] >= _MOST_EVENTS and not self._may_regain:
+            self._keep(self.trim(self.take(), int(state[UPDATE])))
         if 2 * (state[EVENTS] + state[NEEDED]) > room or 2 * (state[VALUES] + state[NEEDED]) > len(self._reports.rows):
             self._grow_reports()
 
+    @property
+    def _may_regain(self) -> bool:
+        """Whether an update may gain what it has lost: one that replaces an edge, where others are derived from it."""
+        update, ops = int(self._reports.state[UPDATE]), self._batch.op
+        return bool(self.derived.wanted) and update < len(ops) and int(ops[update]) == SET
+
     def _keep(self, kept: Events) -> None:
+        while len(kept.rows) > len(self._reports.rows):  # what several shared each of them has now
+            self._grow_reports()
         reports = self._reports
         reports.events[: len(kept.events)], reports.rows[: len(kept.rows)] = kept.events, kept.rows
         reports.state[EVENTS], reports.state[VALUES] = len(kept.events), len(kept.rows)

@@ -25,7 +25,7 @@ from heliograph.watch.guarding import Guard, Listed
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
 from heliograph.watch.modes import Turn, after
-from heliograph.watch.ordering import in_order, sort_events, spans
+from heliograph.watch.ordering import in_order, net, sort_events, spans
 from heliograph.watch.ranking import RankChange
 from heliograph.watch.run import Run
 from heliograph.watch.sequence import Flags
@@ -47,7 +47,7 @@ class Teller:
         """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
         if not len(events.events) and not self._enrolment.ranking.stirred:
             return
-        telling = _Telling(self._enrolment, self._book, self.guard, proof)
+        telling = _Telling(self._enrolment, self._book, proof)
         listed = events.events[:, W_KIND] == V_ROW
         telling.cross(events.events[~listed])
         telling.list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
@@ -59,9 +59,9 @@ class Teller:
 class _Telling:
     """One batch."""
 
-    def __init__(self, enrolment: Enrolment, book: Book, guard: Guard, proof: Proof | None) -> None:
+    def __init__(self, enrolment: Enrolment, book: Book, proof: Proof | None) -> None:
         self.lines = Lines()
-        self._enrolment, self._book, self._guard, self._proof = enrolment, book, guard, proof
+        self._enrolment, self._book, self._proof = enrolment, book, proof
         self._ranked: list[RankChange] = []
 
     # --- truth and counts ---------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class _Telling:
 
     def _changes(self, entry: Entry, listed: Listed) -> Changes:
         assert entry.completion is not None
-        events, terms = self._guard.within((entry,), listed)
+        events, terms = net(*listed)
         origins, completed = entry.completion(terms)
         kept = events[origins]
         return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
