@@ -206,6 +206,19 @@ class Run(NamedTuple):
     changes: Int32s
 
 
+class Journal(NamedTuple):
+    """What became of edges, in order; see `kernels.metric_layout`."""
+
+    rows: Int32s
+    weights: Floats
+    state: Int64s  # KEPT: whether anything is written down; JOURNALLED: how many rows are
+
+
+J_UPDATE, J_PHASE, J_CHANGE, J_SUBJECT, J_PREDICATE, J_OBJECT = range(6)
+JOURNAL_COLUMNS = 6
+KEPT, JOURNALLED = range(2)
+
+
 # Where a run stands, in `progress`: the update, its stage, the changes that it makes and the one that is under way,
 # the stage of that, and where a chain of sites was left.
 P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = range(8)
@@ -214,9 +227,10 @@ PROGRESS = 12
 
 # Why a run returned; NEED_DERIVED: an edge was changed that others are derived from; PAUSED: there is much to tell.
 DONE, NEED_GRAPH, NEED_STATES, NEED_WORK, NEED_REPORTS, NEED_CHANGES, NEED_ADJACENCY, NEED_DERIVED, PAUSED = range(9)
+NEED_JOURNAL = 9
 
 
 # --- everything -------------------------------------------------------------------------------------------------
 
 # The order in which kernels find the arrays by their addresses: of each the address and the length.
-PARTS_OF_WORLD = (Graph, Window, Network, States, Work, Reports, Scratch, Batch, Run)
+PARTS_OF_WORLD = (Graph, Window, Network, States, Work, Reports, Scratch, Batch, Run, Journal)

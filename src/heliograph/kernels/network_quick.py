@@ -27,10 +27,13 @@ from heliograph.kernels.evolution_layout import (
     SUBJECT,
     TAKEN,
 )
+from heliograph.kernels.metric_layout import CAME, WENT
+from heliograph.kernels.network_journal import has_journal_room, keeps_journal, write_down
 from heliograph.kernels.network_layout import (
     DONE,
     NEED_ADJACENCY,
     NEED_GRAPH,
+    NEED_JOURNAL,
     NEED_REPORTS,
     NEEDED,
     P_STAGE,
@@ -74,7 +77,7 @@ def _flush(world: Any, row: Any) -> Any:
 
 
 @kernel(inline=True)
-def _add(world: Any, graph: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _add(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
     edge = (graph.slots[place] & NUMBER) - 1
@@ -94,14 +97,20 @@ def _add(world: Any, graph: Any, subject: Any, predicate: Any, object: Any) -> N
         graph.edges[edge, LINK] |= PRESENT
         graph.counters[LIVE] += 1
         tell_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(-1))
+    else:
+        return
+    if keeps_journal(world):
+        write_down(world, row, 1, CAME, edge)
 
 
 @kernel(inline=True)
-def _remove(world: Any, graph: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _remove(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
     place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
     edge = (graph.slots[place] & NUMBER) - 1
     if edge >= 0 and graph.edges[edge, LINK] & PRESENT:
         tell_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(1))
+        if keeps_journal(world):
+            write_down(world, row, 1, WENT, edge)
         drop(graph, edge)
 
 
@@ -123,12 +132,14 @@ def run_quick(world: Any) -> Any:
                 return NEED_GRAPH
             if ops[row] > _REMOVING:
                 return NEED_ADJACENCY
+            if not has_journal_room(world):
+                return NEED_JOURNAL
             clock[ACCEPTED] += 1
             clock[CLOCK] = max(clock[CLOCK], times[row])
             if ops[row] == _ADDING:
-                _add(world, graph, subjects[row], predicates[row], objects[row])
+                _add(world, graph, row, subjects[row], predicates[row], objects[row])
             else:
-                _remove(world, graph, subjects[row], predicates[row], objects[row])
+                _remove(world, graph, row, subjects[row], predicates[row], objects[row])
         if state[TOUCHED]:
             progress[P_STAGE] = 1
             if not _flush(world, row):

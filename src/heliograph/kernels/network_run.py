@@ -22,6 +22,8 @@ from heliograph.kernels.evolution_layout import (
     VIRTUALS,
     Stamp,
 )
+from heliograph.kernels.metric_layout import CAME, WENT
+from heliograph.kernels.network_journal import has_journal_room, keeps_journal, write_down, write_down_weight
 from heliograph.kernels.network_layout import (
     DONE,
     EVENTS,
@@ -30,6 +32,7 @@ from heliograph.kernels.network_layout import (
     NEED_CHANGES,
     NEED_DERIVED,
     NEED_GRAPH,
+    NEED_JOURNAL,
     NEED_REPORTS,
     NEED_STATES,
     NEED_WORK,
@@ -114,10 +117,13 @@ def _drain(world: Any, sign: Any) -> Any:
 
 @kernel()
 def _begin(world: Any, progress: Any, edge: Any, sign: Any) -> None:
-    """Tells those who wait for just this edge."""
+    """Writes the change down, and tells those who wait for just this edge."""
     row = edges(world)[edge]
     progress[P_SUBJECT], progress[P_PREDICATE], progress[P_OBJECT] = row[SUBJECT], row[PREDICATE], row[OBJECT]
     progress[P_SIGN] = sign
+    state = report_state(world)
+    if keeps_journal(world):
+        write_down(world, state[UPDATE], state[PHASE], CAME if sign > 0 else WENT, edge)
     link = np.int64(row[LINK] >> 1)
     if link:
         tell_queries(world, link - 1, -sign)
@@ -128,6 +134,8 @@ def _begin(world: Any, progress: Any, edge: Any, sign: Any) -> None:
 def react(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
     """Everything that an edge brings that was just added, or takes that is about to be removed (and then is)."""
     if progress[P_REACTION] == _FIRST:
+        if not has_journal_room(world):
+            return NEED_JOURNAL
         _begin(world, progress, edge, sign)
     if len(site_slots(world)) > 1:
         if progress[P_REACTION] == _SITES:
@@ -256,6 +264,10 @@ def _add(world: Any, progress: Any) -> Any:
         edge = find_edge(world, subject, predicate, object)
         known = Stamp(batch_weight(world)[row], batch_at(world)[row], batch_seq(world)[row], clocks(world)[ACCEPTED])
         if edge >= 0 and is_present(world, edge):
+            if not has_journal_room(world):
+                return NEED_JOURNAL
+            if keeps_journal(world):
+                write_down_weight(world, row, report_state(world)[PHASE], edge, known.weight)
             renew(world, edge, known)
             return DONE
         progress[P_EDGE] = put(world, subject, predicate, object)

@@ -24,6 +24,7 @@ from heliograph.kernels.network_layout import (
     GROUP_COLUMNS,
     HEAD_COLUMNS,
     HOLE_COLUMNS,
+    JOURNAL_COLUMNS,
     LIMIT_COLUMNS,
     LINK_COLUMNS,
     MESSAGE_COLUMNS,
@@ -120,6 +121,10 @@ deriving = _line("Batch.deriving", int32)
 run_progress = _line("Run.progress", int64)
 run_changes = _line("Run.changes", int32)
 
+journal = _rows("Journal.rows", JOURNAL_COLUMNS)
+journal_weights = _line("Journal.weights", float64)
+journal_state = _line("Journal.state", int64)
+
 # --- the graph --------------------------------------------------------------------------------------------------
 
 _slots = _line("Graph.slots", int64)
@@ -130,7 +135,7 @@ runs = _rows("Graph.runs", 5)
 first_runs = _line("Graph.first", int32)
 _pool = _rows("Graph.pool", 2)
 _free = _line("Graph.free", int64)
-_weights = _line("Graph.weights", float64)
+edge_weights = _line("Graph.weights", float64)
 _times = _rows("Graph.times", 3, int64)
 counters = _line("Graph.counters", int64)
 
@@ -151,7 +156,7 @@ def graph_of(world: Any) -> Any:
         first_runs(world),
         _pool(world),
         _free(world),
-        _weights(world),
+        edge_weights(world),
         _times(world),
         counters(world),
     )
@@ -260,12 +265,12 @@ def next_due(world: Any) -> Any:
 @kernel()
 def settle_new(world: Any, edge: Any, stamp: Stamp) -> None:
     """A fresh edge takes the weight and the times it is given."""
-    if len(_weights(world)) or len(_times(world)):
+    if len(edge_weights(world)) or len(_times(world)):
         evolution_window.settle_new(graph_of(world), _window(world), edge, stamp)
 
 
 @kernel()
 def renew(world: Any, edge: Any, stamp: Stamp) -> None:
     """A present edge takes the weight and the times it is given."""
-    if len(_weights(world)) or len(_times(world)):
+    if len(edge_weights(world)) or len(_times(world)):
         evolution_window.renew(graph_of(world), _window(world), edge, stamp)

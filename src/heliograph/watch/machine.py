@@ -14,7 +14,7 @@ import numpy as np
 
 from heliograph.evolution.derived import Changes, Derived
 from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels.evolution_layout import EDGES, Int32s, Int64s
+from heliograph.kernels.evolution_layout import EDGES, Floats, Int32s, Int64s
 from heliograph.kernels.network_layout import (
     CANDIDATES,
     CURSOR_COLUMNS,
@@ -24,6 +24,9 @@ from heliograph.kernels.network_layout import (
     EVENTS,
     FREE_ITEM,
     G_SLOTS,
+    JOURNAL_COLUMNS,
+    JOURNALLED,
+    KEPT,
     LOWEST,
     MOST_EVENTS,
     MOST_LEVELS,
@@ -31,6 +34,7 @@ from heliograph.kernels.network_layout import (
     NEED_CHANGES,
     NEED_DERIVED,
     NEED_GRAPH,
+    NEED_JOURNAL,
     NEED_REPORTS,
     NEED_STATES,
     NEED_WORK,
@@ -54,6 +58,7 @@ from heliograph.kernels.network_layout import (
     VALUES,
     W_VALUE,
     Batch,
+    Journal,
     Reports,
     Run,
     Scratch,
@@ -64,6 +69,7 @@ from heliograph.network import Network
 from heliograph.watch.encoding import SET, Encoded
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
+_FIRST_JOURNAL = 1 << 10
 _MOST_EVENTS = 1 << 18  # that are held before they are told
 _SCRATCH = 64  # slots, parts and steps of one group
 _IDLE = 1 << 20  # kernels.network_work.IDLE
@@ -115,6 +121,7 @@ class Machine:
         self._scratch = _scratch(_SCRATCH)
         self._batch = _batch(Encoded.none(), np.empty(0, np.int32))
         self._run = Run(_progress(), np.zeros(_FIRST_CHANGES, np.int32))
+        self._journal = _journal(0)
         self._world = _World()
         self.trim: Trim | None = None
         self._seen: Int32s = np.empty(0, np.int32)  # properties of edges, as far as somebody derives edges
@@ -211,7 +218,8 @@ class Machine:
         if not self.network.sites.heads.used:
             arrays = arrays._replace(site_slots=_NO_SITES)  # kernels need not even look
         room = (self.states, self._work, self._reports, self._scratch)
-        self._world.update(chain(self.graph.arrays, self.graph.window, arrays, *room, self._batch, self._run))
+        whole = (*room, self._batch, self._run, self._journal)
+        self._world.update(chain(self.graph.arrays, self.graph.window, arrays, *whole))
         return self._world.table
 
     # --- derived edges ------------------------------------------------------------------------------------------
@@ -258,6 +266,7 @@ class Machine:
             NEED_WORK: self._grow_work,
             NEED_REPORTS: self._make_reports,
             NEED_CHANGES: self._grow_changes,
+            NEED_JOURNAL: self._grow_journal,
         }[reason]()
 
     def _grow_states(self) -> None:
@@ -304,6 +313,26 @@ class Machine:
     def _grow_changes(self) -> None:
         self._run = self._run._replace(changes=np.zeros(2 * int(self._reports.state[NEEDED]), np.int32))
 
+    # --- the journal --------------------------------------------------------------------------------------------
+
+    def keep_journal(self, kept: bool) -> None:
+        """Whether what becomes of edges is written down."""
+        if kept and not len(self._journal.rows):
+            self._journal = _journal(_FIRST_JOURNAL)
+        self._journal.state[KEPT] = kept
+
+    def read_journal(self) -> tuple[Int32s, Floats]:
+        """What became of edges since it was last read: rows and weights; see `network_layout`."""
+        used = int(self._journal.state[JOURNALLED])
+        self._journal.state[JOURNALLED] = 0
+        return self._journal.rows[:used].copy(), self._journal.weights[:used].copy()
+
+    def _grow_journal(self) -> None:
+        old = self._journal
+        larger = _journal(2 * len(old.rows), old.state)
+        larger.rows[: len(old.rows)], larger.weights[: len(old.rows)] = old.rows, old.weights
+        self._journal = larger
+
     def see(self, predicates: Int32s) -> None:
         """Takes note of properties of edges that came another way than by updates."""
         self._seen = np.union1d(self._seen, predicates).astype(np.int32)
@@ -334,6 +363,11 @@ def _reports(events: int, rows: int) -> Reports:
     state = np.zeros(12, np.int64)
     state[STAMP], state[DEPTH], state[MOST_EVENTS] = 1, -1, _MOST_EVENTS
     return Reports(np.zeros((events, EVENT_COLUMNS), np.int64), np.zeros(rows, np.int32), np.zeros(16, np.int32), state)
+
+
+def _journal(size: int, state: Int64s | None = None) -> Journal:
+    rows, weights = np.zeros((size, JOURNAL_COLUMNS), np.int32), np.zeros(size, np.float64)
+    return Journal(rows, weights, np.zeros(2, np.int64) if state is None else state)
 
 
 def _progress() -> Int64s:
