@@ -36,6 +36,7 @@ from heliograph.kernels.evolution_layout import (
     VIRTUAL,
     VIRTUALS,
     Graph,
+    Int32s,
     Int64s,
     Rows,
 )
@@ -67,6 +68,11 @@ class FlatGraph:
         """The ids of virtual properties."""
         first = int(self.arrays.counters[VIRTUAL])
         return range(first, first + VIRTUALS) if first >= 0 else range(0)
+
+    def is_virtual(self, predicates: Int32s) -> Any:
+        """Which of some properties are virtual."""
+        first = self.arrays.counters[VIRTUAL]
+        return (predicates >= first) & (predicates < first + VIRTUALS)
 
     def set_virtual(self, first: int) -> None:
         """Makes neighbouring ids those of virtual properties."""

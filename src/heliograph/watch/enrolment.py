@@ -22,6 +22,7 @@ from heliograph.kernels.network_layout import (
     ENTER_LOW,
     HELD,
     LATEST,
+    NONE,
     Q_COUNT,
     Q_MISSING,
     Q_ROWS,
@@ -31,7 +32,7 @@ from heliograph.kernels.network_layout import (
     W_REF,
 )
 from heliograph.network import Compiled, Limits, Network
-from heliograph.syntax.query import Form
+from heliograph.syntax.query import Expression, Form
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Report, Watched, afresh
@@ -40,6 +41,11 @@ from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_
 from heliograph.watch.judging import Judge
 from heliograph.watch.limits import limits_of
 from heliograph.watch.machine import Machine
+from heliograph.watch.metrics.judged import Judged, metric_filters
+from heliograph.watch.metrics.judging import changes_of
+from heliograph.watch.metrics.making import make_measure
+from heliograph.watch.metrics.meter import Meter, Page
+from heliograph.watch.metrics.valuing import Values
 from heliograph.watch.modes import Counted, Key, Match, Turn, current, order
 from heliograph.watch.populating import populate
 from heliograph.watch.ranking import Ranking
@@ -59,6 +65,8 @@ class Enrolment:
         self.network = Network(vocabulary.intern, derived, graph)
         self.machine = Machine(graph, self.network, derived)
         self._judge = Judge(self.network, vocabulary)
+        self.meter = Meter(graph, vocabulary, make_measure)
+        self.measured: dict[str, Entry] = {}  # those who ask metrics
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
         self.by_component: dict[int, dict[str, Entry]] = {}
@@ -73,9 +81,13 @@ class Enrolment:
         return self.network.garbage
 
     @property
-    def has_truths(self) -> bool:
-        """Whether somebody is told of truth without a solution."""
-        return self._truths > 0
+    def needs_single_updates(self) -> bool:
+        """Whether a witness must be looked for at once: of truth without a solution, and of metrics."""
+        return self._truths > 0 or bool(self.measured)
+
+    def page(self) -> Page:
+        """What the latest run wrote in the journal."""
+        return self.meter.page(*self.machine.read_journal())
 
     @property
     def ranked(self) -> set[str]:
@@ -122,21 +134,38 @@ class Enrolment:
 
     def _enter(self, interest: Interest) -> None:
         query = interest.subscription.query
+        if not query.patterns:
+            self._admit(self._measuring(Entry(interest, Q_ROWS, NONE), (), query.filters))
+            return
         compiled = self.network.compile(query, kind_of(query, interest.options))
         self._want(compiled)
         self._graph.cover(len(self._vocabulary))
         row = self.network.subscribe(interest.subscription.number, compiled)
         entry = Entry(interest, compiled.kind, row, len(compiled.slots), is_change=_is_change(interest))
-        if compiled.kind == Q_ROWS:
+        if query.metrics:
+            self._measuring(entry, compiled.slots, compiled.remaining)
+        elif compiled.kind == Q_ROWS:
             listing(entry, Completion(query, compiled.slots, self._vocabulary, compiled.remaining))
         elif compiled.kind == Q_COUNT:
             self._limit(entry)
         self._admit(entry)
 
+    def _measuring(self, entry: Entry, slots: tuple[Variable, ...], filters: Sequence[Expression]) -> Entry:
+        """An entry that asks metrics of the solutions of its pattern, if it has one."""
+        asked, others = metric_filters(filters)
+        completion = Completion(entry.query, slots, self._vocabulary, others)
+        hysteresis = 0.0 if entry.query.having is not None else entry.interest.options.hysteresis
+        entry.judged = Judged(completion, asked, self.meter, hysteresis)
+        self.measured[entry.id] = entry
+        self.machine.keep_journal(True)
+        return listing(entry, completion)
+
     def _admit(self, entry: Entry) -> None:
         options = entry.interest.options
-        self.entries[entry.id] = self.by_row[entry.row] = self._unsettled[entry.id] = entry
-        if entry.kind == Q_ROWS:
+        self.entries[entry.id] = self._unsettled[entry.id] = entry
+        if entry.row >= 0:
+            self.by_row[entry.row] = entry
+        if entry.kind == Q_ROWS and entry.row >= 0:
             self.by_component.setdefault(self.network.component(entry.row), {})[entry.id] = entry
         self._truths += entry.kind == Q_TRUTH
         if options.top is not None:
@@ -166,13 +195,18 @@ class Enrolment:
 
     def leave(self, id: str) -> None:
         entry = self.entries.pop(id)
-        if entry.kind == Q_ROWS:
+        if entry.judged is not None:
+            entry.judged.leave()
+            del self.measured[id]
+            self.machine.keep_journal(bool(self.measured))
+        if entry.kind == Q_ROWS and entry.row >= 0:
             component = self.network.component(entry.row)
             del self.by_component[component][id]
             if not self.by_component[component]:
                 del self.by_component[component]
-        del self.by_row[entry.row]
-        self.network.unsubscribe(entry.row)
+        if entry.row >= 0:
+            del self.by_row[entry.row]
+            self.network.unsubscribe(entry.row)
         self._truths -= entry.kind == Q_TRUTH
         self._greeting.pop(id, None)
         self._unsettled.pop(id, None)
@@ -219,7 +253,9 @@ class Enrolment:
         self.ranking.settle(counts)
 
     def _start(self, entry: Entry, held: tuple[Key, ...]) -> None:
-        if entry.deltas is not None and entry.completion is not None:
+        if entry.deltas is not None and entry.judged is not None:
+            entry.deltas.start(entry.judged.start(self._solutions(entry), held), held)
+        elif entry.deltas is not None and entry.completion is not None:
             if not entry.is_stateless:
                 entry.deltas.start(entry.completion(self.rows(entry)).terms, held)
         elif entry.kind == Q_COUNT:
@@ -249,8 +285,15 @@ class Enrolment:
     def is_true(self, entry: Entry) -> bool:
         return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)
 
+    def _solutions(self, entry: Entry) -> Int32s:
+        """All solutions of a query but for what it asks of metrics."""
+        assert entry.completion is not None
+        return entry.completion(self.rows(entry)).terms
+
     def rows(self, entry: Entry) -> Int32s:
         """All solutions of a listing query's pattern."""
+        if entry.row < 0:
+            return np.empty((1, 0), np.int32)  # of no pattern there is one
         component = self.network.component(entry.row)
         if component < 0:
             return np.empty((0, entry.slots), np.int32)
@@ -280,7 +323,16 @@ class Enrolment:
         if isinstance(entry.deltas, Grouped) and entry.deltas.standing:
             return Turn((), current(afresh(entry.interest, answers, entry.deltas.standing, witness).mode))
         fresh = listing(Entry(entry.interest, entry.kind, entry.row, entry.slots), entry.completion)  # type: ignore[arg-type]
+        if entry.judged is not None:
+            return self._measured(entry, fresh, witness)
         return rows_turn(fresh, self.rows(entry), witness)
+
+    def _measured(self, entry: Entry, fresh: Entry, witness: bool) -> Turn:
+        assert entry.judged is not None
+        assert fresh.deltas is not None
+        verdicts = entry.judged.standing()
+        told = list(fresh.deltas.follow(changes_of(verdicts, entry.judged.columns), witness=True))
+        return Values(entry.judged, verdicts, self.meter, witness).valued(told[0]).turn if told else Turn()
 
     def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
         match = truth_match(entry)
@@ -308,6 +360,8 @@ class Enrolment:
         if entry.kind == Q_COUNT:
             held = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
             return ((),) if held else ()
+        if entry.judged is not None and entry.query.having is None:
+            return entry.judged.keys()
         return entry.deltas.standing if entry.deltas is not None else ()
 
 

@@ -17,6 +17,7 @@ from heliograph.syntax.query import Form, Query
 from heliograph.terms import Term, Variable
 from heliograph.watch.board import Interest
 from heliograph.watch.deltas import Changes, Deltas, Every, deltas_of
+from heliograph.watch.metrics.judged import Judged
 from heliograph.watch.modes import Counted, Match, Turn
 from heliograph.watch.options import Options
 from heliograph.watch.solutions import Completion
@@ -32,6 +33,7 @@ class Entry:
     slots: int = 0  # of a solution of its pattern
     completion: Completion | None = None
     deltas: Deltas | None = None
+    judged: Judged | None = None  # what is asked of metrics
     rule: Counted | None = None  # of a count that is judged here, change by change
     held: bool = False  # whether such a count holds
     is_change: bool = True  # whether of truth nothing but its change is told
@@ -60,6 +62,8 @@ class Entry:
 
 def kind_of(query: Query, options: Options) -> int:
     """The way in which a query would best be answered."""
+    if query.metrics:
+        return Q_ROWS
     if options.top is not None:
         return Q_ROWS if query.distinct else Q_COUNT
     if query.having is not None:
@@ -71,7 +75,7 @@ def kind_of(query: Query, options: Options) -> int:
 
 def is_concrete(query: Query) -> bool:
     """Whether a query asks for edges between constants and nothing else."""
-    if query.filters or query.values:
+    if query.filters or query.values or not query.patterns:
         return False
     return set(map(type, chain.from_iterable(query.patterns))) == {Term}
 

@@ -39,8 +39,9 @@ def evidence(query: Query, match: Match, witness: bool) -> dict[str, Any] | None
         shown["bindings"] = {variable.name: spell(term) for variable, term in bindings.items()}
     if match.value is not None:
         shown["value"] = match.value
+    shown |= match.more or {}
     if proven is not None:
-        shown["edges"] = [edge(pattern, proven) for pattern in query.patterns]
+        shown["edges"] = [edge(pattern, proven) for pattern in query.patterns] + shown.pop("edges", [])
     return shown or None
 
 

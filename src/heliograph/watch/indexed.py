@@ -149,7 +149,7 @@ class Indexed:
         if not np.isnan(updates.weight).all():
             self._graph.keep_weights()
         self._enrolment.machine.reserve(int((updates.op == ADD).sum()))
-        block = 1 if run.witness and self._enrolment.has_truths else _BLOCK
+        block = 1 if run.witness and self._enrolment.needs_single_updates else _BLOCK
         done = 0
         while done < len(updates):
             done += self._apply(updates.take(slice(done, done + block)), run)

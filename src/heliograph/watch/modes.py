@@ -23,11 +23,13 @@ Key = tuple[Term | None, ...]
 
 
 class Match(NamedTuple):
-    """One thing that holds: the bindings to show, a count, and a solution that proves it, where there are any."""
+    """One thing that holds: the bindings to show, a count or the values of metrics, a solution that proves it, and what
+    else metrics show, where there is any."""
 
     bindings: Solution | None = None
-    value: int | None = None
+    value: Any = None
     witness: Solution | None = None
+    more: Mapping[str, Any] | None = None
 
 
 Standing = dict[Key, Match]

@@ -62,7 +62,7 @@ def read_options(text: str | None, default: Options) -> Options:
 
 def check_options(options: Options, query: Query) -> None:
     """Refuses what the engine cannot keep: each refusal names the construct and the way out."""
-    for refusal in (_metric_refusal(query), _count_refusal(options, query), _hysteresis_refusal(options, query)):
+    for refusal in (_count_refusal(options, query), _hysteresis_refusal(options, query)):
         if refusal is not None:
             raise refusal
 

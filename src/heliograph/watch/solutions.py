@@ -52,6 +52,12 @@ class Completion:
         tests = (Condition.of(part) for each in filters for part in _conjuncts(each))
         self._conditions = [(test, self._columns_of(test)) for test in tests]
 
+    @property
+    def free(self) -> list[int]:
+        """The columns of variables that nothing binds: only metrics ask them."""
+        given = {column for block in self._blocks for column in block.columns}
+        return [column for column in range(len(self.variables)) if column not in self._bound and column not in given]
+
     def __call__(self, rows: Int32s) -> Completed:
         """The solutions that extend these rows, in the order of the rows."""
         terms = np.full((len(rows), len(self.variables)), NO_TERM, np.int32)

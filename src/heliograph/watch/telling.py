@@ -7,7 +7,7 @@ rest goes through turns, one subscription after the other: they do not depend on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,10 @@ from heliograph.watch.evidence import Book, binding_texts, value_texts
 from heliograph.watch.guarding import Guard, Listed
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
+from heliograph.watch.metrics.judged import Judged, Verdict
+from heliograph.watch.metrics.judging import Judging, changes_of
+from heliograph.watch.metrics.meter import Page
+from heliograph.watch.metrics.valuing import Values
 from heliograph.watch.modes import Turn, after
 from heliograph.watch.ordering import in_order, net, sort_events, spans
 from heliograph.watch.ranking import RankChange
@@ -45,12 +49,14 @@ class Teller:
 
     def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
         """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
-        if not len(events.events) and not self._enrolment.ranking.stirred:
+        page = self._enrolment.page()
+        if not len(events.events) and not len(page.step) and not self._enrolment.ranking.stirred:
             return
         telling = _Telling(self._enrolment, self._book, proof)
         listed = events.events[:, W_KIND] == V_ROW
         telling.cross(events.events[~listed])
         telling.list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
+        telling.judge(page)
         telling.rank(len(updates))
         if not telling.lines.is_empty:
             run.tell(telling.lines.told(updates))
@@ -63,6 +69,7 @@ class _Telling:
         self.lines = Lines()
         self._enrolment, self._book, self._proof = enrolment, book, proof
         self._ranked: list[RankChange] = []
+        self._coming: dict[Judged, Changes] = {}  # solutions of those who ask metrics besides
 
     # --- truth and counts ---------------------------------------------------------------------------------------
 
@@ -118,7 +125,9 @@ class _Telling:
             told = listed.events[span]
             for entry in self._enrolment.by_component[int(told[0, W_REF])].values():
                 changes = self._changes(entry, Listed(told, listed.listed(span, entry.slots)))
-                if isinstance(entry.deltas, Every) and self._proof is None:
+                if entry.judged is not None:
+                    self._coming[entry.judged] = changes
+                elif isinstance(entry.deltas, Every) and self._proof is None:
                     self._list_quickly(entry, changes)
                 else:
                     self._list_slowly(entry, changes)
@@ -145,6 +154,29 @@ class _Telling:
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
         else:
             self._turns(entry, ((each.update, each.turn) for each in turns))
+
+    # --- metrics ------------------------------------------------------------------------------------------------
+
+    def judge(self, page: Page) -> None:
+        """Tells whose solutions begin or cease to satisfy what they ask of metrics."""
+        measured, meter = self._enrolment.measured.values(), self._enrolment.meter
+        if not measured:
+            return
+        judging = Judging(meter, page, (entry.judged for entry in measured if entry.judged is not None))
+        verdicts = judging.follow(self._coming)
+        for entry in measured:
+            assert entry.judged is not None
+            if entry.judged in verdicts:
+                self._tell_verdicts(entry, entry.judged, verdicts[entry.judged])
+
+    def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+        assert entry.deltas is not None
+        turns = entry.deltas.follow(changes_of(verdicts, judged.columns), witness=True)
+        if isinstance(entry.deltas, Tally):
+            self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
+            return
+        values = Values(judged, verdicts, self._enrolment.meter, self._proof is not None)
+        self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
 
     # --- turns --------------------------------------------------------------------------------------------------
 

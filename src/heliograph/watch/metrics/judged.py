@@ -1,0 +1,324 @@
+"""Which solutions of a query's pattern satisfy what its filters ask of metrics.
+
+A variable that no triple binds ranges over all vertices. Where it is alone and asked of metrics of one vertex only, no
+solutions are kept for it: what satisfies the filters is found when a value passes a threshold, and a vertex nobody says
+anything of is like one that is not there (`is_true_of_nothing`). Otherwise every solution is kept, with the instances
+whose values it depends on.
+
+The law: at the end of each step `true` holds exactly the solutions that satisfy the filters then; with a hysteresis,
+those too that did and have not gone back further than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Int32s
+from heliograph.semantics.expressions import METRIC_TOLERANCE, Condition
+from heliograph.syntax.query import And, Compare, Expression, Metric, walk
+from heliograph.terms import Term, literal, value_of
+from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
+from heliograph.watch.encoding import NO_TERM
+from heliograph.watch.metrics.calls import Call, Key, call_of
+from heliograph.watch.metrics.listeners import points_at
+from heliograph.watch.metrics.meter import Meter
+from heliograph.watch.solutions import Completion
+
+Row = tuple[int, ...]
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+
+
+class Verdict(NamedTuple):
+    """A solution that begins or ceases to satisfy the filters, and what the metrics say of it."""
+
+    step: int
+    gained: bool
+    row: Row
+    values: tuple[float, ...]
+
+
+class Comparison(NamedTuple):
+    """A metric against a number, the metric standing left; `slack` is how far it may fall back before it ceases."""
+
+    operator: str
+    limit: float
+    slack: float
+
+    def holds(self, value: float, held: bool) -> bool:
+        return self._compare(value, self.limit) or (
+            held and self.slack != 0 and self._compare(value, self.limit - self.slack)
+        )
+
+    def _compare(self, value: float, limit: float) -> bool:
+        if value == limit or abs(value - limit) <= METRIC_TOLERANCE:
+            return self.operator in ("<=", ">=", "=")
+        return {"<": value < limit, "<=": value < limit, ">": value > limit, ">=": value > limit}.get(
+            self.operator, self.operator == "!="
+        )
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        return points_at({self.limit, self.limit - self.slack})
+
+
+def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Comparison] | None:
+    """What a filter says of one metric, if it only compares it with a number."""
+    if not isinstance(expression, Compare):
+        return None
+    left, right, operator = expression.left, expression.right, expression.operator
+    if isinstance(right, Metric):
+        left, right, operator = right, left, _FLIPPED[operator]
+    value = value_of(right) if isinstance(right, Term) else None
+    if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC:
+        return None
+    slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
+    return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
+
+
+class Judged:
+    """The solutions of one query, and which of them satisfy its metric filters."""
+
+    def __init__(self, completion: Completion, filters: Sequence[Expression], meter: Meter, hysteresis: float) -> None:
+        self._meter, self.completion = meter, completion
+        columns = {variable: column for column, variable in enumerate(completion.variables)}
+        self._conditions = [Condition.of(each) for each in filters]
+        metrics = dict.fromkeys(node for each in filters for node in walk(each) if isinstance(node, Metric))
+        metrics = {node: None for node in metrics if node.name != "via"}
+        self.metrics = tuple(metrics)
+        self.calls: tuple[Call, ...] = tuple(
+            call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
+        )
+        only = comparison(filters[0], hysteresis) if len(filters) == 1 else None
+        self.comparison = None if only is None else only[1]
+        self._points = None if self.comparison is None else self.comparison.points
+        self._free = completion.free
+        self.is_lazy = len(completion.variables) == 1 == len(self._free) and all(
+            call.key.is_of_one_vertex and call.vertices == (-1,) for call in self.calls
+        )
+        self._bases: dict[Row, None] = {}
+        self._rows: dict[Row, tuple[int, ...]] = {}  # with the instance of each call
+        self._at: dict[tuple[int, int], dict[Row, None]] = {}  # by call and instance
+        self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # instances, by call and vertices
+        self._parting: dict[Row, tuple[float, ...]] = {}  # what was said last of solutions that went
+        self.true: set[Row] = set()
+        self._ask()
+
+    def _ask(self) -> None:
+        for call in self.calls:
+            self._meter.ask(call.key)
+        if self._free:
+            self._meter.range()
+        if self.is_lazy:
+            for place, call in enumerate(self.calls):
+                self._meter.listen_everywhere((self, place), call.key, self._points)
+
+    def leave(self) -> None:
+        """Nobody asks any more."""
+        for row in list(self._rows):
+            self._drop(row)
+        if self.is_lazy:
+            for place, call in enumerate(self.calls):
+                self._meter.ignore_everywhere((self, place), call.key, self._points)
+        if self._free:
+            self._meter.cease()
+        for call in self.calls:
+            self._meter.leave(call.key)
+
+    @property
+    def needs_every_step(self) -> bool:
+        """Whether values between those that are said must be looked up at once."""
+        return self.is_lazy and self.comparison is None
+
+    @property
+    def ranges(self) -> bool:
+        """Whether it matters who comes and goes among the vertices."""
+        return bool(self._free) and not (self.is_lazy and not self.is_true_of_nothing)
+
+    @property
+    def is_true_of_nothing(self) -> bool:
+        """Whether a vertex of which nothing is said would satisfy the filters."""
+        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=False)
+
+    # --- solutions ----------------------------------------------------------------------------------------------
+
+    def come(self, base: Row) -> Iterator[Row]:
+        """A solution of the pattern is gained; those that it stands for."""
+        self._bases[base] = None
+        if self.is_lazy:
+            return
+        for row in self._extended(base, None):
+            self._keep(row)
+            yield row
+
+    def go(self, base: Row) -> Iterator[Row]:
+        """A solution of the pattern is lost; those that it stood for."""
+        del self._bases[base]
+        if self.is_lazy:
+            yield from list(self.true)
+            return
+        for row in list(self._extended(base, None)):
+            if row in self._rows:
+                self._drop(row)
+                yield row
+
+    def vertex_comes(self, vertex: int) -> Iterator[Row]:
+        if self.is_lazy:
+            yield (vertex,)
+            return
+        for base in self._bases:
+            for row in self._extended(base, vertex):
+                if row not in self._rows:
+                    self._keep(row)
+                    yield row
+
+    def vertex_goes(self, vertex: int) -> Iterator[Row]:
+        if self.is_lazy:
+            yield (vertex,)
+            return
+        for row in [row for row in self._rows if any(row[column] == vertex for column in self._free)]:
+            self._drop(row)
+            yield row
+
+    def _extended(self, base: Row, vertex: int | None) -> Iterator[Row]:
+        """A solution with all vertices for variables that range, or with those choices that hold this vertex."""
+        if not self._free:
+            yield base
+            return
+        assert self._meter.vertices is not None
+        for chosen in product(self._meter.vertices.all.tolist(), repeat=len(self._free)):
+            if vertex is None or vertex in chosen:
+                row = list(base)
+                for column, each in zip(self._free, chosen, strict=True):
+                    row[column] = each
+                yield tuple(row)
+
+    def _keep(self, row: Row) -> None:
+        self._parting.pop(row, None)
+        instances = tuple(self._number(place, call, row) for place, call in enumerate(self.calls))
+        for at in enumerate(instances):
+            self._at.setdefault(at, {})[row] = None
+        self._rows[row] = instances
+
+    def _number(self, place: int, call: Call, row: Row) -> int:
+        """The instance that a call has for a solution; it is listened to once, whoever depends on it."""
+        vertices = call.of(row)
+        if (place, vertices) not in self._numbers:
+            instance = self._meter.listen((self, place), call.key, vertices, self._points)
+            self._numbers[place, vertices] = instance
+        return self._numbers[place, vertices]
+
+    def _drop(self, row: Row) -> None:
+        if row in self.true:
+            self._parting[row] = self.values(row, now=True)
+        for place, (call, instance) in enumerate(zip(self.calls, self._rows.pop(row), strict=True)):
+            del self._at[place, instance][row]
+            if not self._at[place, instance]:
+                del self._at[place, instance], self._numbers[place, call.of(row)]
+                self._meter.ignore((self, place), call.key, instance, self._points)
+
+    def concerned(self, place: int, instance: int) -> Iterable[Row]:
+        """The solutions that depend on an instance of a call."""
+        return ((instance,),) if self.is_lazy else tuple(self._at.get((place, instance), ()))
+
+    # --- as a whole ---------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> int:
+        return len(self.completion.variables)
+
+    def start(self, bases: Int32s, held: Iterable[tuple[Term | None, ...]]) -> Int32s:
+        """Begins with these solutions of the pattern; `held` satisfied the filters before, where that matters."""
+        intern = self.completion.vocabulary.intern
+        self.true = {tuple(NO_TERM if term is None else intern(term) for term in key) for key in held}
+        for base in map(tuple, bases.tolist()):
+            for _ in self.come(base):
+                pass
+        for row in [*self._every_row(), *self.true]:
+            self.judge(row, self.values(row, now=True))
+        return np.array(sorted(self.true), np.int32).reshape(len(self.true), self.columns)
+
+    def _every_row(self) -> Iterable[Row]:
+        if not self.is_lazy:
+            return list(self._rows)
+        assert self._meter.vertices is not None
+        return [(vertex,) for vertex in self._meter.vertices.all.tolist()]
+
+    def standing(self) -> list[Verdict]:
+        """The solutions that satisfy the filters, as if they had just begun to."""
+        return [Verdict(1, True, row, self.values(row, now=True)) for row in sorted(self.true)]
+
+    def keys(self) -> tuple[tuple[Term | None, ...], ...]:
+        """The same as terms."""
+        term = self.completion.vocabulary.term
+        return tuple(tuple(None if id == NO_TERM else term(id) for id in row) for row in sorted(self.true))
+
+    # --- judging ------------------------------------------------------------------------------------------------
+
+    def exists(self, row: Row) -> bool:
+        if not self.is_lazy:
+            return row in self._rows
+        if not self._bases or not self.ranges:
+            return bool(self._bases)  # of a vertex that is not there nothing is said that satisfies the filters
+        assert self._meter.vertices is not None
+        return row[0] in self._meter.vertices
+
+    def instances(self, row: Row) -> tuple[int, ...]:
+        return (row[0],) * len(self.calls) if self.is_lazy else self._rows[row]
+
+    def values(self, row: Row, now: bool) -> tuple[float, ...]:
+        """What the metrics say of a solution: as they are now, or as was last said."""
+        if row in self._parting:
+            return self._parting.pop(row)
+        if not self.exists(row) and not self.is_lazy:
+            return tuple(call.key.absent for call in self.calls)
+        ask = self._meter.refresh if now else self._meter.value
+        return tuple(ask(call.key, each) for call, each in zip(self.calls, self.instances(row), strict=True))
+
+    def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:
+        """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""
+        held = row in self.true
+        holds = self.exists(row) and self._satisfies(row, values, held)
+        if holds == held:
+            return None
+        (self.true.add if holds else self.true.discard)(row)
+        return holds
+
+    def _satisfies(self, row: Row, values: tuple[float, ...], held: bool) -> bool:
+        if self.comparison is not None:
+            return self.comparison.holds(values[0], held)
+        known = {
+            node: _term(call.key, value) for node, call, value in zip(self.metrics, self.calls, values, strict=True)
+        }
+        bindings = self.completion.solution(row)
+        return all(condition.holds(bindings, lambda node, _: known[node]) for condition in self._conditions)
+
+
+def _term(key: Key, value: float) -> Term:
+    if key.is_whole:
+        return literal(str(int(value)), XSD_INTEGER)
+    return literal("INF" if value == float("inf") else repr(value), XSD_DOUBLE)
+
+
+def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], list[Expression]]:
+    """The conjuncts of filters that ask metrics, and the others."""
+    asking: list[Expression] = []
+    others: list[Expression] = []
+    stack = list(filters)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack.extend(reversed(node.operands))
+        else:
+            (asking if any(isinstance(each, Metric) for each in walk(node)) else others).append(node)
+    return asking, others
+
+
+def shown_value(key: Key, value: float) -> int | float | str:
+    """A value as evidence shows it."""
+    if value == float("inf"):
+        return "INF"
+    return int(value) if key.is_whole or value == int(value) else value

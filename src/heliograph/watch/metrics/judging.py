@@ -1,0 +1,110 @@
+"""One block of updates as metric filters see it: solutions that come and go, values that pass thresholds, by step.
+
+Measures follow the journal as far as the next step at which something else happens: a solution of a pattern, or a
+vertex, comes or goes. There values are looked up; in between only those who were told anything judge again. The law:
+verdicts are those of judging every solution anew at the end of every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Int64s
+from heliograph.watch.deltas import Changes
+from heliograph.watch.metrics.judged import Judged, Row, Verdict
+from heliograph.watch.metrics.meter import Meter, Page, Saying
+from heliograph.watch.metrics.vertices import Turnout
+
+_END = 1 << 40  # after every step
+
+
+class Judging:
+    """Follows one block."""
+
+    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged]) -> None:
+        self._meter, self._page, self._judged = meter, page, list(judged)
+        self._done = 0  # rows of the page
+        self._verdicts: dict[Judged, list[Verdict]] = {}
+
+    def follow(self, changes: Mapping[Judged, Changes]) -> dict[Judged, list[Verdict]]:
+        """What the changes of solutions and of edges lead to, for each in order of steps."""
+        coming = {judged: _by_step(each) for judged, each in changes.items()}
+        for step in self._asked(coming):
+            said, turnout = self._follow(step)
+            affected = self._hear(said)
+            for judged, by_step in coming.items():
+                self._shift(judged, by_step.get(step, ((), ())), affected)
+            self._turn(turnout, affected)
+            self._settle(step, affected, now=True)
+        self._follow(_END)
+        return self._verdicts
+
+    def _asked(self, coming: Mapping[Judged, Mapping[int, object]]) -> list[int]:
+        """The steps at which more may happen than that a value passes a threshold."""
+        steps = {step for by_step in coming.values() for step in by_step}
+        if any(judged.ranges or judged.needs_every_step for judged in self._judged):
+            steps.update(self._page.step.tolist())
+        return sorted(steps)
+
+    def _follow(self, step: int) -> tuple[list[Saying], Turnout | None]:
+        """Lets measures go on to the end of a step. What is said before it is judged at once; what is said there, and
+        which vertices came and went, is returned."""
+        last = int(np.searchsorted(self._page.step, step, side="right"))
+        part = self._page.take(slice(self._done, last))
+        self._done = last
+        said, turnout = self._meter.follow(part), self._meter.turnout(part)
+        earlier = (saying for saying in said if saying.step < step)
+        for each, some in groupby(earlier, key=lambda saying: saying.step):
+            self._settle(each, self._hear(some), now=False)
+        return [saying for saying in said if saying.step == step], turnout
+
+    def _hear(self, said: Iterable[Saying]) -> dict[tuple[Judged, Row], None]:
+        """The solutions that must be judged again."""
+        affected: dict[tuple[Judged, Row], None] = {}
+        for saying in said:
+            for judged, place in self._meter.hear(saying):
+                affected |= {(judged, row): None for row in judged.concerned(place, saying.instance)}
+        return affected
+
+    def _shift(
+        self, judged: Judged, rows: tuple[Iterable[Row], Iterable[Row]], affected: dict[tuple[Judged, Row], None]
+    ) -> None:
+        gone, came = rows
+        affected |= {(judged, row): None for base in gone for row in judged.go(base)}
+        affected |= {(judged, row): None for base in came for row in judged.come(base)}
+
+    def _turn(self, turnout: Turnout | None, affected: dict[tuple[Judged, Row], None]) -> None:
+        if turnout is None:
+            return
+        for vertex, came in zip(turnout.vertex.tolist(), turnout.came.tolist(), strict=True):
+            for judged in self._judged:
+                if judged.ranges:
+                    rows = judged.vertex_comes(vertex) if came else judged.vertex_goes(vertex)
+                    affected |= {(judged, row): None for row in rows}
+
+    def _settle(self, step: int, affected: Iterable[tuple[Judged, Row]], now: bool) -> None:
+        for judged, row in affected:
+            values = judged.values(row, now)
+            verdict = judged.judge(row, values)
+            if verdict is not None:
+                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values))
+
+
+def _by_step(changes: Changes) -> dict[int, tuple[list[Row], list[Row]]]:
+    """Solutions lost and gained, by step."""
+    found: dict[int, tuple[list[Row], list[Row]]] = {}
+    steps: Int64s = 2 * changes.update + changes.phase
+    for step, gained, row in zip(steps.tolist(), changes.gained.tolist(), changes.terms.tolist(), strict=True):
+        found.setdefault(step, ([], []))[gained].append(tuple(row))
+    return found
+
+
+def changes_of(verdicts: Sequence[Verdict], columns: int) -> Changes:
+    """Verdicts as solutions lost and gained."""
+    step = np.array([each.step for each in verdicts], np.int64)
+    gained = np.array([each.gained for each in verdicts], np.bool_)
+    terms = np.array([each.row for each in verdicts], np.int32).reshape(len(verdicts), columns)
+    return Changes.sorted(step >> 1, step & 1, gained, terms)

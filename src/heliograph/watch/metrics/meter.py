@@ -1,0 +1,207 @@
+"""All measures over one graph: each is kept once for everybody who asks it, and follows the journal of the graph.
+
+Metrics see triples whose object is no literal and whose property is neither rdf:type nor rdfs:subClassOf; where
+properties are named, they see the triples of those. The law: a measure that nobody asks any more is gone, and one that
+comes over a graph stands as if it had been there from the first edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from heliograph.evolution.graph import FlatGraph
+from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
+from heliograph.kernels.metric_layout import CAME, Log
+from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.metrics.calls import Key
+from heliograph.watch.metrics.listeners import Listeners
+from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
+from heliograph.watch.sequence import Flags
+
+Make: TypeAlias = Callable[[Key], Measure]
+Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
+
+
+class Page(NamedTuple):
+    """A part of the journal: changes of edges, by step (twice the update, and its phase)."""
+
+    step: Int64s
+    change: Int8s
+    triples: Int32s  # rows
+    weight: Floats
+    literal: Flags  # whether the object is one
+
+    def take(self, rows: slice) -> Page:
+        return Page(self.step[rows], self.change[rows], self.triples[rows], self.weight[rows], self.literal[rows])
+
+
+class Saying(NamedTuple):
+    step: int
+    key: Key
+    instance: int
+    value: float
+
+
+@dataclass(slots=True)
+class Kept:
+    """A measure, what was last said of its instances, and who listens."""
+
+    measure: Measure
+    askers: int = 0
+    values: dict[int, float] = field(default_factory=dict)
+    at: dict[int, Listeners[Asker]] = field(default_factory=dict)
+    everywhere: Listeners[Asker] = field(default_factory=Listeners)
+
+
+class Meter:
+    """The measures of one graph."""
+
+    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make) -> None:
+        self._graph, self._vocabulary, self._make = graph, vocabulary, make
+        self._hidden = np.array([vocabulary.intern(each) for each in (RDF_TYPE, RDFS_SUBCLASS_OF)], np.int32)
+        self._literal: Flags = np.zeros(0, np.bool_)
+        self._saved: Mapping[Key, Mapping[str, Any]] = {}
+        self.kept: dict[Key, Kept] = {}
+        self.vertices: Vertices | None = None
+        self._rangers = 0
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self.kept or self._rangers)
+
+    # --- who asks -----------------------------------------------------------------------------------------------
+
+    def ask(self, key: Key) -> None:
+        """Somebody asks a measure; it begins with the graph as it is."""
+        if key not in self.kept:
+            measure = self._make(key)
+            measure.restore(self._log(key, self._all()), self._saved.get(key, {}))
+            self.kept[key] = Kept(measure)
+        self.kept[key].askers += 1
+
+    def leave(self, key: Key) -> None:
+        kept = self.kept[key]
+        kept.askers -= 1
+        if not kept.askers:
+            del self.kept[key]
+
+    def range(self) -> Vertices:
+        """Somebody looks at all vertices."""
+        self._rangers += 1
+        if self.vertices is None:
+            self.vertices = Vertices()
+            self._turn_out(self.vertices, self._all())
+        return self.vertices
+
+    def cease(self) -> None:
+        """Somebody who did no longer does."""
+        self._rangers -= 1
+        if not self._rangers:
+            self.vertices = None
+
+    def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], points: Points) -> int:
+        """An asker wants to hear of an instance; its number."""
+        kept = self.kept[key]
+        instance = kept.measure.watch(vertices, points)
+        kept.at.setdefault(instance, Listeners()).add(asker, None if points is None else tuple(points))
+        kept.values[instance] = kept.measure.value(instance)
+        return instance
+
+    def ignore(self, asker: Asker, key: Key, instance: int, points: Points) -> None:
+        kept = self.kept[key]
+        kept.measure.unwatch(instance, points)
+        kept.at[instance].remove(asker, None if points is None else tuple(points))
+        if not kept.at[instance]:
+            del kept.at[instance]
+            if not kept.everywhere:
+                del kept.values[instance]
+
+    def listen_everywhere(self, asker: Asker, key: Key, points: Points) -> None:
+        self.kept[key].measure.watch_all(points)
+        self.kept[key].everywhere.add(asker, None if points is None else tuple(points))
+
+    def ignore_everywhere(self, asker: Asker, key: Key, points: Points) -> None:
+        kept = self.kept[key]
+        kept.measure.unwatch_all(points)
+        kept.everywhere.remove(asker, None if points is None else tuple(points))
+
+    # --- values -------------------------------------------------------------------------------------------------
+
+    def refresh(self, key: Key, instance: int) -> float:
+        """The value as it is now, which is remembered."""
+        kept = self.kept[key]
+        value = kept.values[instance] = kept.measure.value(instance)
+        return value
+
+    def value(self, key: Key, instance: int) -> float:
+        """The value that was last said."""
+        known = self.kept[key].values.get(instance)
+        return self.refresh(key, instance) if known is None else known
+
+    def hear(self, saying: Saying) -> Iterator[Asker]:
+        """Takes a value over; whoever must judge again."""
+        kept = self.kept[saying.key]
+        before = kept.values.get(saying.instance)
+        kept.values[saying.instance] = saying.value
+        if saying.instance in kept.at:
+            yield from kept.at[saying.instance].between(before, saying.value)
+        yield from kept.everywhere.between(before, saying.value)
+
+    # --- the journal --------------------------------------------------------------------------------------------
+
+    def page(self, rows: Int32s, weights: Floats) -> Page:
+        """The journal of a run."""
+        step = 2 * rows[:, J_UPDATE].astype(np.int64) + rows[:, J_PHASE]
+        triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
+        return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
+
+    def follow(self, page: Page) -> list[Saying]:
+        """Lets all measures take changes over; what they say, in order of steps."""
+        said = []
+        for key, kept in self.kept.items():
+            heard = kept.measure.follow(self._log(key, page))
+            said += [Saying(step, key, *rest) for step, *rest in zip(*(each.tolist() for each in heard), strict=True)]
+        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said
+
+    def turnout(self, page: Page) -> Turnout | None:
+        """Who came and went among the vertices, if anybody looks at them."""
+        return None if self.vertices is None else self._turn_out(self.vertices, page)
+
+    def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
+        return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
+
+    def _log(self, key: Key, page: Page) -> Log:
+        subject, predicate, object = page.triples.T
+        if key.properties:
+            seen = np.isin(predicate, np.array(key.properties, np.int32))
+        else:
+            seen = ~page.literal & (predicate != self._hidden[0]) & (predicate != self._hidden[1])
+        columns = (page.step.astype(np.int32), page.change, subject, predicate, object, page.weight)
+        return Log(*(np.ascontiguousarray(column[seen]) for column in columns))
+
+    def _all(self) -> Page:
+        """The graph as it is, as edges that all came in one step."""
+        numbers = self._graph.edge_numbers()
+        edges = self._graph.arrays.edges[numbers]
+        triples = edges[:, [SUBJECT, PREDICATE, OBJECT]]
+        triples_kept = ~self._graph.is_virtual(triples[:, 1])
+        numbers, triples = numbers[triples_kept], triples[triples_kept]
+        weights = self._graph.arrays.weights
+        weight = weights[numbers] if len(weights) else np.full(len(numbers), np.nan)
+        change = np.full(len(numbers), CAME, np.uint8)
+        return Page(np.zeros(len(numbers), np.int64), change, triples, weight, self._literals(triples[:, 2]))
+
+    def _literals(self, ids: Int32s) -> Flags:
+        size = len(self._vocabulary)
+        if size > len(self._literal):
+            fresh = np.arange(len(self._literal), size, dtype=np.int32)
+            kinds = self._vocabulary.typed(fresh).category == TermKind.LITERAL
+            self._literal = np.concatenate((self._literal, kinds))
+        return self._literal[ids]

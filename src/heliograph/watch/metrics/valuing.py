@@ -1,0 +1,62 @@
+"""What metrics say, put beside the matches that a turn tells: `value`, intervals, and on request paths and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from heliograph.terms import Position, spell
+from heliograph.watch.deltas import Told
+from heliograph.watch.encoding import NO_TERM
+from heliograph.watch.metrics.judged import Judged, Row, Verdict, shown_value
+from heliograph.watch.metrics.meter import Meter
+from heliograph.watch.modes import Match, Turn
+
+_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+
+
+class Values:
+    """The values behind some verdicts of one query. With a `witness` the meter must stand where the verdicts do."""
+
+    def __init__(self, judged: Judged, verdicts: Iterable[Verdict], meter: Meter, witness: bool) -> None:
+        self._judged, self._meter, self._witness = judged, meter, witness
+        self._values = {(each.step, each.row): each.values for each in verdicts}
+
+    def valued(self, told: Told) -> Told:
+        """What is told, with values."""
+        step = 2 * told.update + told.phase
+        lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in told.turn)
+        return told._replace(turn=Turn(lost, gained))
+
+    def _valued(self, step: int, match: Match) -> Match:
+        row = self._row(match)
+        values = None if row is None else self._values.get((step, row))
+        if match.value is not None or row is None or values is None:
+            return match
+        shown = [shown_value(call.key, value) for call, value in zip(self._judged.calls, values, strict=True)]
+        return match._replace(value=shown[0] if len(shown) == 1 else shown, more=self._more(row, values) or None)
+
+    def _row(self, match: Match) -> Row | None:
+        """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
+        variables = self._judged.completion.variables
+        if match.witness is None:
+            return None if variables else ()
+        intern = self._judged.completion.vocabulary.intern
+        return tuple(intern(match.witness[each]) if each in match.witness else NO_TERM for each in variables)
+
+    def _more(self, row: Row, values: tuple[float, ...]) -> Mapping[str, Any]:
+        shown: dict[str, Any] = {}
+        if not self._judged.exists(row):
+            return shown
+        for call, instance, value in zip(self._judged.calls, self._judged.instances(row), values, strict=True):
+            measure = self._meter.kept[call.key].measure
+            for name, what in measure.evidence(instance, value).items():
+                if name != "edges":
+                    shown.setdefault(name, what)
+                elif self._witness:
+                    shown.setdefault(name, []).extend(self._spelled(edge) for edge in what)
+        return shown
+
+    def _spelled(self, edge: Iterable[int]) -> list[str]:
+        term = self._judged.completion.vocabulary.term
+        return [spell(term(id), place) for id, place in zip(edge, _PLACES, strict=True)]
