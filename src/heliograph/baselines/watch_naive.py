@@ -8,12 +8,13 @@ triple up under its eight generalisations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
+from typing import Protocol
 
 from heliograph.baselines.graph import Readable, Triple
 from heliograph.baselines.solve import Plan, Solution, world
-from heliograph.syntax.query import ClassPattern, Node, Pattern, Query
+from heliograph.syntax.query import ClassPattern, Metric, Node, Pattern, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
 
@@ -29,12 +30,16 @@ class Concerns:
 
     def __init__(self) -> None:
         self._queries: dict[Key, dict[str, None]] = {}
+        self._measured: dict[str, None] = {}  # queries that ask metrics: any change may concern them
 
     def add(self, id: str, query: Query) -> None:
+        if query.metrics:
+            self._measured[id] = None
         for pattern in query.patterns:
             self._queries.setdefault(_general(pattern), {})[id] = None
 
     def remove(self, id: str, query: Query) -> None:
+        self._measured.pop(id, None)
         for key in {_general(pattern) for pattern in query.patterns}:
             del self._queries[key][id]
             if not self._queries[key]:
@@ -43,18 +48,39 @@ class Concerns:
     def of(self, changed: Iterable[Triple]) -> set[str]:
         """The ids of all queries with a pattern that agrees with a changed triple."""
         keys = {key for triple in changed for key in _generalisations(triple)}
-        return {id for key in keys for id in self._queries.get(key, ())}
+        concerned = {id for key in keys for id in self._queries.get(key, ())}
+        return concerned.union(self._measured)
+
+
+class Measuring(Protocol):
+    """What answers `hg:` functions."""
+
+    @property
+    def vertices(self) -> Collection[Term]: ...
+
+    def selected(self, query: Query) -> frozenset[Term]: ...
+
+    def term(self, metric: Metric, bindings: Mapping[Variable, Term], selected: frozenset[Term]) -> Term | None: ...
 
 
 class Reevaluation:
     """Answers queries over the graph as it is now."""
 
-    def __init__(self, graph: Readable, taxonomy: Taxonomy | None = None) -> None:
+    def __init__(self, graph: Readable, taxonomy: Taxonomy | None = None, measuring: Measuring | None = None) -> None:
         self.graph = graph
         self.taxonomy = taxonomy
+        self._measuring = measuring
 
     def solutions(self, plan: Plan) -> Iterator[Solution]:
-        return plan.solutions(world(self.graph, self.taxonomy))
+        measuring = self._measuring
+        if measuring is None or not plan.query.metrics:
+            return plan.solutions(world(self.graph, self.taxonomy))
+        selected = measuring.selected(plan.query)
+        return plan.solutions(
+            world(self.graph, self.taxonomy),
+            metrics=lambda metric, bindings: measuring.term(metric, bindings, selected),
+            vertices=measuring.vertices,
+        )
 
     def answer(self, query: Query) -> Iterator[Solution]:
         """The solutions of a query that is asked but once."""

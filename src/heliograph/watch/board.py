@@ -9,14 +9,31 @@ A top-k set that gained or lost a member is ranked again when the next update is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Concerns, Reevaluation
 from heliograph.subscriptions import Subscription
-from heliograph.watch.modes import Key, Match, Mode, Ranked, Turn, after, current, mode_of, rerank
+from heliograph.syntax.query import Query
+from heliograph.watch.metrics.comparing import relaxed
+from heliograph.watch.metrics.plainly import Plainly
+from heliograph.watch.modes import (
+    Key,
+    Match,
+    Mode,
+    Ranked,
+    Solution,
+    Turn,
+    after,
+    by_name,
+    current,
+    key_of,
+    key_order,
+    mode_of,
+    rerank,
+)
 from heliograph.watch.options import Options
 from heliograph.watch.snapshots import Memory
 from heliograph.watch.updates import Effect
@@ -37,6 +54,29 @@ class Watched:
     options: Options
     mode: Mode
     plan: Plan
+    slack: Slack | None = None
+
+
+class Slack:
+    """The solutions that satisfied a threshold on a metric and have not gone back beyond its hysteresis."""
+
+    def __init__(self, query: Query, hysteresis: float) -> None:
+        self._plan, self._names = Plan.of(relaxed(query, hysteresis)), by_name(query)
+        self.held: set[Key] = set()
+
+    @classmethod
+    def of(cls, query: Query, options: Options) -> Slack | None:
+        asked = bool(options.hysteresis and query.metrics and query.having is None)
+        return cls(query, options.hysteresis) if asked else None
+
+    def kept(self, found: Iterable[Solution], answers: Reevaluation) -> Iterator[Solution]:
+        """Solutions that hold now, and those that held and hold still by the hysteresis."""
+        holding = {key_of(each, self._names): each for each in found}
+        for each in answers.solutions(self._plan):
+            if key_of(each, self._names) in self.held:
+                holding.setdefault(key_of(each, self._names), each)
+        self.held = set(holding)
+        return iter(holding.values())
 
 
 class Report(NamedTuple):
@@ -68,8 +108,8 @@ def joined(reactions: Sequence[Reaction]) -> Reaction:
 class Board:
     """All subscriptions, by id."""
 
-    def __init__(self, answers: Reevaluation) -> None:
-        self._answers = answers
+    def __init__(self, answers: Reevaluation, metrics: Plainly) -> None:
+        self._answers, self._metrics = answers, metrics
         self._watched: dict[str, Watched] = {}
         self._concerns = Concerns()
         self._unsettled: dict[str, None] = {}
@@ -87,7 +127,8 @@ class Board:
 
     def add(self, subscription: Subscription, options: Options) -> None:
         id, mode = subscription.id, mode_of(subscription.query, options)
-        self._watched[id] = Watched(subscription, options, mode, Plan.of(subscription.query))
+        slack = Slack.of(subscription.query, options)
+        self._watched[id] = Watched(subscription, options, mode, Plan.of(subscription.query), slack)
         self._concerns.add(id, subscription.query)
         self._unsettled[id] = None
         if options.initial:
@@ -112,20 +153,24 @@ class Board:
 
     def settle(self, witness: bool) -> None:
         """Brings the board up to the graph, silently."""
+        self._metrics.forget()
         for id in self._unsettled | self._greeting:
             self._observe(self._watched[id], witness)
         for members in self._sets.values():
             rerank(members, only=self._unsettled)
         self._unsettled.clear()
 
-    def greet(self) -> tuple[Report, ...]:
+    def greet(self, witness: bool) -> tuple[Report, ...]:
         """What stands for those who asked to know it at first and have not been told."""
         greeted = _in_order(self._watched[id] for id in self._greeting)
         self._greeting.clear()
-        return tuple(Report(watched, Turn((), current(watched.mode))) for watched in greeted)
+        return tuple(
+            Report(watched, self._valued(watched, Turn((), current(watched.mode)), witness)) for watched in greeted
+        )
 
     def react(self, effect: Effect, witness: bool) -> Reaction:
         """Answers again every query that the effect could concern."""
+        self._metrics.forget()
         concerned = [self._watched[id] for id in self._concerns.of(effect)]
         turns = {watched.subscription.id: self._observe(watched, witness) for watched in concerned}
         ranked = {watched.mode.top.name for watched in concerned if isinstance(watched.mode, Ranked)}
@@ -144,14 +189,19 @@ class Board:
 
     def memory(self) -> Memory:
         """What must be kept of a board to restore it over the same graph."""
-        held = {id: tuple(each.mode.standing) for id, each in self._watched.items() if _remembers(each)}
+        held = {id: _standing(each) for id, each in self._watched.items() if _remembers(each)}
         unplaced = frozenset(id for id in self._unsettled if isinstance(self._watched[id].mode, Ranked))
         return Memory(tuple(self._greeting), frozenset(self._stirred), held, unplaced)
 
     def restore(self, memory: Memory) -> None:
         """Brings a board of the same subscriptions to where it stood when `memory` was taken."""
+        self._metrics.forget()
         for id, keys in memory.held.items():
-            self._watched[id].mode.standing = dict.fromkeys(keys, Match())
+            known = self._watched[id]
+            if known.slack is not None:
+                known.slack.held = set(keys)
+            else:
+                known.mode.standing = dict.fromkeys(keys, Match())
         for watched in self._watched.values():
             self._observe(watched, witness=False)
             _tell_count(watched.mode)
@@ -160,7 +210,16 @@ class Board:
         self._stirred = set(memory.stirred) & self._sets.keys()  # a set may have lost its last member
 
     def _observe(self, watched: Watched, witness: bool) -> Turn:
-        return watched.mode.observe(self._answers.solutions(watched.plan), witness)
+        if not watched.plan.query.metrics:
+            return watched.mode.observe(self._answers.solutions(watched.plan), witness)
+        found: Iterator[Solution] = self._answers.solutions(watched.plan)
+        if watched.slack is not None:
+            found = watched.slack.kept(found, self._answers)
+        return self._valued(watched, watched.mode.observe(found, witness=True), witness)
+
+    def _valued(self, watched: Watched, turn: Turn, witness: bool) -> Turn:
+        query = watched.plan.query
+        return self._metrics.valued(query, turn, witness) if query.metrics else turn
 
     def _rank(self, names: Iterable[str]) -> Mapping[str, Turn]:
         return {id: turn for name in names for id, turn in rerank(self._sets[name]).items()}
@@ -184,6 +243,11 @@ def _tell_count(mode: Mode) -> None:
     """What stands for a ranked query shows its count."""
     if isinstance(mode, Ranked):
         mode.standing = dict.fromkeys(mode.standing, Match(None, mode.count))
+
+
+def _standing(watched: Watched) -> tuple[Key, ...]:
+    """What stood where that depends on the past."""
+    return tuple(watched.mode.standing) if watched.slack is None else tuple(sorted(watched.slack.held, key=key_order))
 
 
 def _in_order(watched: Iterable[Watched]) -> list[Watched]:

@@ -41,7 +41,8 @@ from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_
 from heliograph.watch.judging import Judge
 from heliograph.watch.limits import limits_of
 from heliograph.watch.machine import Machine
-from heliograph.watch.metrics.judged import Judged, metric_filters
+from heliograph.watch.metrics.comparing import metric_filters
+from heliograph.watch.metrics.judged import Judged
 from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
 from heliograph.watch.metrics.meter import Meter, Page

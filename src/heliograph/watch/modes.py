@@ -52,7 +52,7 @@ def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
 
 
 def _by_bindings(matches: Iterable[Match], shown: tuple[Variable, ...]) -> tuple[Match, ...]:
-    return tuple(sorted(matches, key=lambda match: key_order(_key(match.bindings or {}, shown))))
+    return tuple(sorted(matches, key=lambda match: key_order(key_of(match.bindings or {}, shown))))
 
 
 class Mode(Protocol):
@@ -90,7 +90,7 @@ class Each:
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
         found: dict[Key, Solution] = {}
         for solution in solutions:
-            key = _key(solution, self.key)
+            key = key_of(solution, self.key)
             known = found.get(key)
             if known is None or order(solution) < order(known):
                 found[key] = solution
@@ -131,7 +131,7 @@ class Counted:
         self._threshold = Threshold(query.having, hysteresis)
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
-        counts = Counter(_key(solution, self.shown) for solution in solutions)
+        counts = Counter(key_of(solution, self.shown) for solution in solutions)
         if not self.shown:
             counts.setdefault((), 0)
         before = {key: self.match(key, counts[key]) for key in self.standing}  # a loss carries the count it fell to
@@ -185,7 +185,7 @@ class Ranked:
         self._key = query.projection if query.distinct else query.variables
 
     def observe(self, solutions: Iterable[Solution], witness: bool) -> Turn:
-        self.count = len({_key(solution, self._key) for solution in solutions})
+        self.count = len({key_of(solution, self._key) for solution in solutions})
         return Turn()
 
     def place(self, rank: int) -> Turn:
@@ -214,7 +214,7 @@ def by_name(query: Query) -> tuple[Variable, ...]:
     return (*query.named_variables, *(variable for variable in query.variables if variable.hidden))
 
 
-def _key(solution: Solution, variables: tuple[Variable, ...]) -> Key:
+def key_of(solution: Solution, variables: tuple[Variable, ...]) -> Key:
     return tuple(solution.get(variable) for variable in variables)
 
 

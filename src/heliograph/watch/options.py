@@ -15,6 +15,7 @@ from heliograph.errors import HeliographError, SubscriptionError, UsageError
 from heliograph.syntax.query import Compare, Count, Expression, Form, Query
 from heliograph.terms import Term, value_of
 from heliograph.values import NUMERIC
+from heliograph.watch.metrics.comparing import threshold_of
 
 MODES = ("each", "change")
 _KEYS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")
@@ -89,16 +90,6 @@ def _number(node: Expression) -> float | None:
     return float(min(max(value.value, -_HUGE), _HUGE))  # type: ignore[arg-type]
 
 
-def _metric_refusal(query: Query) -> HeliographError | None:
-    if not query.metrics:
-        return None
-    return SubscriptionError(
-        "HG-523",
-        f"hg:{query.metrics[0].name} is read but not computed yet: it arrives with watch metrics",
-        fix="leave the hg: functions out of the query",
-    )
-
-
 def _count_refusal(options: Options, query: Query) -> HeliographError | None:
     if options.top is not None and (query.having is not None or query.group_by or query.form is Form.ASK):
         return SubscriptionError(
@@ -118,10 +109,13 @@ def _count_refusal(options: Options, query: Query) -> HeliographError | None:
 def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | None:
     if not options.hysteresis or threshold(query.having) is not None:
         return None
+    if query.having is None and threshold_of(query, options.hysteresis) is not None:
+        return None
     return SubscriptionError(
         "HG-522",
         "hysteresis on a query that has no threshold",
-        fix="it needs HAVING with COUNT(*) and a number on the two sides of < <= > or >=; drop the option otherwise",
+        fix="it needs COUNT(*) in HAVING, or one hg: function in FILTER, and a number on either side of < <= > or >=; "
+        "drop the option otherwise",
     )
 
 

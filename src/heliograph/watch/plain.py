@@ -18,6 +18,7 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Board, Interest, Watched, joined
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.evolving import EvolvingGraph
+from heliograph.watch.metrics.plainly import Plainly
 from heliograph.watch.reports import issue
 from heliograph.watch.run import Run
 from heliograph.watch.snapshots import Edges, Snapshot
@@ -31,8 +32,12 @@ class Plain:
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
         self._vocabulary = vocabulary
         self._graph = EvolvingGraph(extent)
-        self.answers = Reevaluation(self._graph.triples, taxonomy)
-        self._board = Board(self.answers)
+        self._metrics = Plainly(self._weighted, taxonomy)
+        self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
+        self._board = Board(self.answers, self._metrics)
+
+    def _weighted(self) -> dict[tuple[Term, Term, Term], float | None]:
+        return {triple: edge.weight for triple, edge in self._graph.edges.items()}
 
     # --- interests ----------------------------------------------------------------------------------------------
 
@@ -68,7 +73,7 @@ class Plain:
     def begin(self, run: Run) -> None:
         """Settles, and tells those who asked what holds at first."""
         self._board.settle(run.witness)
-        run.take(issue(self._board.greet(), None, run.witness))
+        run.take(issue(self._board.greet(run.witness), None, run.witness))
 
     def apply(self, update: Update, run: Run) -> None:
         reactions = [self._board.react(effect, run.witness) for effect in self._graph.apply(update)]

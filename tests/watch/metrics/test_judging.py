@@ -125,8 +125,8 @@ def read(watch: Watch) -> Edges:
     return dict(zip(triples, saved.weight.tolist(), strict=True))
 
 
-def watching(texts: list[str]) -> Watch:
-    watch = Watch(algorithm="indexed")
+def watching(texts: list[str], algorithm: str = "indexed") -> Watch:
+    watch = Watch(algorithm=algorithm)
     watch.load_graph([("a", "p", "b"), ("b", "q", "c")])
     watch.subscribe([(f"s{number}", text) for number, text in enumerate(texts)])
     watch.publish([])
@@ -137,13 +137,14 @@ def check(r: Random, count: int) -> None:
     """One by one against what is worked out from scratch, and all at once against one by one."""
     with mock.patch.object(enrolment, "make_measure", Recomputed):
         texts, rows = [query(r) for _ in range(4)], list(updates(r, count))
-        watch, at_once = watching(texts), watching(texts)
+        watch, at_once, plain = watching(texts), watching(texts), watching(texts, "plain")
         asked = [parse_sparql(text, verb="watch") for text in texts]
         before = [FromScratch(read(watch)).solutions(each) for each in asked]
         lines = []
         for row in rows:
             told = watch.publish([row])
             lines += list(told)
+            assert list(plain.publish([row])) == list(told), texts
             now = FromScratch(read(watch))
             for number, each in enumerate(asked):
                 after = now.solutions(each)

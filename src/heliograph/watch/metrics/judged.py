@@ -18,18 +18,16 @@ from typing import NamedTuple
 import numpy as np
 
 from heliograph.kernels.evolution_layout import Int32s
-from heliograph.semantics.expressions import METRIC_TOLERANCE, Condition
-from heliograph.syntax.query import And, Compare, Expression, Metric, walk
-from heliograph.terms import Term, literal, value_of
-from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
+from heliograph.semantics.expressions import Condition
+from heliograph.syntax.query import Expression, Metric, walk
+from heliograph.terms import Term
 from heliograph.watch.encoding import NO_TERM
-from heliograph.watch.metrics.calls import Call, Key, call_of
-from heliograph.watch.metrics.listeners import points_at
+from heliograph.watch.metrics.calls import Call, call_of
+from heliograph.watch.metrics.comparing import comparison, metric_term
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.solutions import Completion
 
 Row = tuple[int, ...]
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
 class Verdict(NamedTuple):
@@ -39,44 +37,6 @@ class Verdict(NamedTuple):
     gained: bool
     row: Row
     values: tuple[float, ...]
-
-
-class Comparison(NamedTuple):
-    """A metric against a number, the metric standing left; `slack` is how far it may fall back before it ceases."""
-
-    operator: str
-    limit: float
-    slack: float
-
-    def holds(self, value: float, held: bool) -> bool:
-        return self._compare(value, self.limit) or (
-            held and self.slack != 0 and self._compare(value, self.limit - self.slack)
-        )
-
-    def _compare(self, value: float, limit: float) -> bool:
-        if value == limit or abs(value - limit) <= METRIC_TOLERANCE:
-            return self.operator in ("<=", ">=", "=")
-        return {"<": value < limit, "<=": value < limit, ">": value > limit, ">=": value > limit}.get(
-            self.operator, self.operator == "!="
-        )
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        return points_at({self.limit, self.limit - self.slack})
-
-
-def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Comparison] | None:
-    """What a filter says of one metric, if it only compares it with a number."""
-    if not isinstance(expression, Compare):
-        return None
-    left, right, operator = expression.left, expression.right, expression.operator
-    if isinstance(right, Metric):
-        left, right, operator = right, left, _FLIPPED[operator]
-    value = value_of(right) if isinstance(right, Term) else None
-    if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC:
-        return None
-    slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
-    return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
 
 
 class Judged:
@@ -291,34 +251,8 @@ class Judged:
         if self.comparison is not None:
             return self.comparison.holds(values[0], held)
         known = {
-            node: _term(call.key, value) for node, call, value in zip(self.metrics, self.calls, values, strict=True)
+            node: metric_term(call.key, value)
+            for node, call, value in zip(self.metrics, self.calls, values, strict=True)
         }
         bindings = self.completion.solution(row)
         return all(condition.holds(bindings, lambda node, _: known[node]) for condition in self._conditions)
-
-
-def _term(key: Key, value: float) -> Term:
-    if key.is_whole:
-        return literal(str(int(value)), XSD_INTEGER)
-    return literal("INF" if value == float("inf") else repr(value), XSD_DOUBLE)
-
-
-def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], list[Expression]]:
-    """The conjuncts of filters that ask metrics, and the others."""
-    asking: list[Expression] = []
-    others: list[Expression] = []
-    stack = list(filters)[::-1]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, And):
-            stack.extend(reversed(node.operands))
-        else:
-            (asking if any(isinstance(each, Metric) for each in walk(node)) else others).append(node)
-    return asking, others
-
-
-def shown_value(key: Key, value: float) -> int | float | str:
-    """A value as evidence shows it."""
-    if value == float("inf"):
-        return "INF"
-    return int(value) if key.is_whole or value == int(value) else value

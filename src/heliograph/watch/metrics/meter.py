@@ -1,7 +1,7 @@
 """All measures over one graph: each is kept once for everybody who asks it, and follows the journal of the graph.
 
 Metrics see triples whose object is no literal and whose property is neither rdf:type nor rdfs:subClassOf; where
-properties are named, they see the triples of those. The law: a measure that nobody asks any more is gone, and one that
+properties are named, those in place of that choice. The law: a measure that nobody asks any more is gone, and one that
 comes over a graph stands as if it had been there from the first edge.
 """
 
@@ -180,7 +180,7 @@ class Meter:
     def _log(self, key: Key, page: Page) -> Log:
         subject, predicate, object = page.triples.T
         if key.properties:
-            seen = np.isin(predicate, np.array(key.properties, np.int32))
+            seen = ~page.literal & np.isin(predicate, np.array(key.properties, np.int32))
         else:
             seen = ~page.literal & (predicate != self._hidden[0]) & (predicate != self._hidden[1])
         columns = (page.step.astype(np.int32), page.change, subject, predicate, object, page.weight)

@@ -8,7 +8,8 @@ from typing import Any
 from heliograph.terms import Position, spell
 from heliograph.watch.deltas import Told
 from heliograph.watch.encoding import NO_TERM
-from heliograph.watch.metrics.judged import Judged, Row, Verdict, shown_value
+from heliograph.watch.metrics.comparing import shown_value
+from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.modes import Match, Turn
 

@@ -1,0 +1,99 @@
+"""What filters say of metrics, as far as it is a comparison with a number; and values as terms and as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from heliograph.semantics.expressions import METRIC_TOLERANCE
+from heliograph.syntax.query import And, Compare, Expression, Metric, Query, walk
+from heliograph.terms import Term, literal, value_of
+from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
+from heliograph.watch.metrics.calls import Key
+from heliograph.watch.metrics.listeners import points_at
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+
+
+class Comparison(NamedTuple):
+    """A metric against a number, the metric standing left; `slack` is how far it may fall back before it ceases."""
+
+    operator: str
+    limit: float
+    slack: float
+
+    def holds(self, value: float, held: bool) -> bool:
+        return self._compare(value, self.limit) or (
+            held and self.slack != 0 and self._compare(value, self.limit - self.slack)
+        )
+
+    def _compare(self, value: float, limit: float) -> bool:
+        if value == limit or abs(value - limit) <= METRIC_TOLERANCE:
+            return self.operator in ("<=", ">=", "=")
+        return {"<": value < limit, "<=": value < limit, ">": value > limit, ">=": value > limit}.get(
+            self.operator, self.operator == "!="
+        )
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        return points_at({self.limit, self.limit - self.slack})
+
+
+def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Comparison] | None:
+    """What a filter says of one metric, if it only compares it with a number."""
+    if not isinstance(expression, Compare):
+        return None
+    left, right, operator = expression.left, expression.right, expression.operator
+    if isinstance(right, Metric):
+        left, right, operator = right, left, _FLIPPED[operator]
+    value = value_of(right) if isinstance(right, Term) else None
+    if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC:
+        return None
+    slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
+    return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
+
+
+def threshold_of(query: Query, hysteresis: float) -> Comparison | None:
+    """The one comparison that a query's filters make of metrics, if they say nothing else of any."""
+    asked, _ = metric_filters(query.filters)
+    found = comparison(asked[0], hysteresis) if len(asked) == 1 else None
+    return None if found is None or found[1].operator in ("=", "!=") else found[1]
+
+
+def relaxed(query: Query, hysteresis: float) -> Query:
+    """The same query with its threshold moved by the hysteresis."""
+    asked, others = metric_filters(query.filters)
+    found = comparison(asked[0], hysteresis)
+    assert found is not None
+    metric, known = found
+    limit = literal(repr(known.limit - known.slack), XSD_DOUBLE)
+    return replace(query, filters=(*others, Compare(known.operator, metric, limit)))
+
+
+def metric_term(key: Key, value: float) -> Term:
+    """A value as filters compare it."""
+    if key.is_whole:
+        return literal(str(int(value)), XSD_INTEGER)
+    return literal("INF" if value == float("inf") else repr(value), XSD_DOUBLE)
+
+
+def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], list[Expression]]:
+    """The conjuncts of filters that ask metrics, and the others."""
+    asking: list[Expression] = []
+    others: list[Expression] = []
+    stack = list(filters)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack.extend(reversed(node.operands))
+        else:
+            (asking if any(isinstance(each, Metric) for each in walk(node)) else others).append(node)
+    return asking, others
+
+
+def shown_value(key: Key, value: float) -> int | float | str:
+    """A value as evidence shows it."""
+    if value == float("inf"):
+        return "INF"
+    return int(value) if key.is_whole or value == int(value) else value
