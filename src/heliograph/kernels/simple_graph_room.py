@@ -40,15 +40,15 @@ class GrowingGraph:
     """The simple graph of a log's edges, with lists of neighbours of the kinds that are kept."""
 
     def __init__(self, *, undirected: bool = True, directed: bool = False) -> None:
-        kinds = (undirected, directed, directed)
-        columns = [PLACES + 2 * sum(kinds[:kind]) for kind in range(3)]
         self.arrays = Simple(
             np.zeros(_LEAST, np.int64),
             np.empty(_LEAST, np.int32),
-            np.empty((_LEAST, PLACES + 2 * sum(kinds)), np.int32),
+            np.empty((_LEAST, PLACES + 2 * undirected + 4 * directed), np.int32),
             np.zeros(_LEAST, np.int32),
-            *(_lists(column) if kept else _lists(0) for kept, column in zip(kinds, columns, strict=True)),
-            counters=np.zeros(GRAPH_COUNTERS, np.int64),
+            _lists(PLACES if undirected else 0),
+            _lists(PLACES + 2 * undirected if directed else 0),
+            _lists(PLACES + 2 * undirected + 2 if directed else 0),
+            np.zeros(GRAPH_COUNTERS, np.int64),
         )
 
     @property
