@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import networkx as nx
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, CHANGED, WENT, Log
+from heliograph.kernels.metric_layout import CAME, CHANGED, WENT
 from heliograph.kernels.simple_graph_layout import (
     ARCS,
     BACKWARD,
@@ -28,26 +27,9 @@ from heliograph.kernels.simple_graph_layout import (
     Lists,
 )
 from heliograph.kernels.simple_graph_room import GrowingGraph, counted
+from tests.watch.metrics.test_simple_graph_streams import Edge, as_log, at_ends, toggled
 
-Edge = tuple[int, int, int]
-edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 6)), max_size=80)
-
-
-def toggled(edges: Iterable[Edge]) -> list[tuple[int, Edge]]:
-    """Changes: an edge that is there goes, one that is not comes."""
-    there: set[Edge] = set()
-    changes = []
-    for edge in edges:
-        changes.append((WENT if edge in there else CAME, edge))
-        there ^= {edge}
-    return changes
-
-
-def as_log(changes: Sequence[tuple[int, Edge]]) -> Log:
-    ends = np.array([edge for _, edge in changes], np.int32).reshape(-1, 3)
-    kinds = np.array([change for change, _ in changes], np.uint8)
-    steps, weights = np.arange(len(changes), dtype=np.int32), np.full(len(changes), np.nan)
-    return Log(steps, kinds, ends[:, 0], ends[:, 1], ends[:, 2], weights)
+few_edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 6)), max_size=80)
 
 
 def check_graph(graph: GrowingGraph, there: Iterable[Edge]) -> None:
@@ -84,13 +66,13 @@ def check_lists(lists: Lists, expected: dict[int, set[int]]) -> None:
     assert not taken or max(taken.values()) == 1
 
 
-@given(edges, st.sampled_from([(True, False), (False, True), (True, True)]))
+@given(few_edges, st.sampled_from([(True, False), (False, True), (True, True)]))
 def test_graph_of_a_log(drawn: list[Edge], kinds: tuple[bool, bool]) -> None:
     graph = GrowingGraph(undirected=kinds[0], directed=kinds[1])
-    there: set[Edge] = set()
-    for change, edge in toggled(drawn):
-        there ^= {edge}
-        graph.take_over(as_log([(change, edge)]))
+    steps = toggled([[edge] for edge in drawn])
+    for step in steps:
+        graph.take_over(as_log([step]))
+    *_, there = [set[Edge](), *at_ends(steps)]
     check_graph(graph, there)
 
 
@@ -106,14 +88,14 @@ def test_large_lists_grow_and_shrink(seed: int) -> None:
             if known or edge not in there:
                 changes.append((WENT if known else CAME, edge))
                 there ^= {edge}
-        graph.take_over(as_log(changes))
+        graph.take_over(as_log([changes]))
         check_graph(graph, there)
     assert graph.nbytes > 0
 
 
 def test_changes_of_weight_change_nothing() -> None:
     graph = GrowingGraph()
-    graph.take_over(as_log([(CAME, (0, 0, 1)), (CHANGED, (0, 0, 1))]))
+    graph.take_over(as_log([[(CAME, (0, 0, 1)), (CHANGED, (0, 0, 1))]]))
     check_graph(graph, [(0, 0, 1)])
 
 
@@ -122,7 +104,7 @@ def test_room_that_was_left_is_taken_again() -> None:
     star = [(0, 0, leaf) for leaf in range(1, 200)]
     sizes = []
     for _ in range(4):
-        graph.take_over(as_log([(CAME, edge) for edge in star]))
-        graph.take_over(as_log([(WENT, edge) for edge in star]))
+        graph.take_over(as_log([[(CAME, edge) for edge in star]]))
+        graph.take_over(as_log([[(WENT, edge) for edge in star]]))
         sizes.append(graph.nbytes)
     assert sizes[1:] == sizes[:1] * 3

@@ -12,17 +12,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from heliograph.kernels.metric_layout import EVERY, SILENT
+from heliograph.kernels.evolution_layout import Floats, Int64s
+from heliograph.kernels.metric_layout import EVERY, SILENT, Log, Said
 from heliograph.kernels.simple_graph_layout import Asked
 from heliograph.kernels.simple_graph_room import enlarged, fixed, more
 from heliograph.watch.metrics.measure import Points
 
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 _Key = float | None  # a point, or None for every change
 _ALL = -1  # in place of an instance: everyone
 _NOWHERE = -math.inf  # a point that no value passes
+_ONLY = 0  # the instance of a metric of the whole graph
 _IDLE = 1024  # points that may stand in lists that nobody uses any more, whatever the others
 
 
@@ -92,6 +97,13 @@ class Cutting:
             self._everyone,
         )
 
+    def passing(self, instance: int, before: float, values: Floats) -> Bools:
+        """Of successive values of an instance, which lie on the other side of one of its cuts than the one before."""
+        points, row = self.points(instance), np.concatenate([[before], values])
+        below = row if points is None else np.searchsorted(points, row, side="right")
+        passed: Bools = below[1:] != below[:-1]
+        return passed
+
     # --- lists ------------------------------------------------------------------------------------------------------
 
     def _forget_lists(self) -> None:
@@ -140,3 +152,53 @@ class Cutting:
 def _keys(points: Points) -> Sequence[_Key]:
     """A watcher's points, each once; whoever has none is counted all the same."""
     return [None] if points is None else sorted(set(points)) or [_NOWHERE]
+
+
+class Whole:
+    """The cuts of the one instance that a metric of the whole graph has, and the value that was seen last.
+
+    Some of these metrics count vertices, and a vertex may exist that no edge of the projection touches: `existing`, by
+    step, says how many exist at the end of each. Without it there are `isolated` ones beside those that edges touch.
+    """
+
+    def __init__(self) -> None:
+        self._cuts = Cutting()
+        self._last = 0.0
+        self.isolated = 0
+
+    def watch(self, vertices: Sequence[int], points: Points, value: float) -> int:
+        if vertices:
+            raise ValueError(f"a metric of the whole graph is asked for vertices {list(vertices)}")
+        if not self._cuts.watches(_ONLY):
+            self._last = value
+        self._cuts.watch(_ONLY, points)
+        return _ONLY
+
+    def unwatch(self, instance: int, points: Points) -> None:
+        self._cuts.unwatch(instance, points)
+
+    def said(self, steps: Int64s, values: Floats) -> Said:
+        """What is told of successive values, each at the end of a step."""
+        told = self._cuts.passing(_ONLY, self._last, values)
+        self._last = float(values[-1]) if len(values) else self._last
+        return Said(steps[told].astype(np.int32), np.full(np.count_nonzero(told), _ONLY, np.int32), values[told])
+
+    def count_vertices(self, touched: Int64s, existing: Int64s | None) -> Int64s:
+        """How many vertices exist where edges touch so many; what `existing` says last holds from then on."""
+        if existing is None or not len(existing):
+            return touched + self.isolated
+        self.isolated = int(existing[-1] - touched[-1])
+        return np.asarray(existing, np.int64)
+
+
+def at_steps(series: Int64s, before: Int64s, steps: int) -> Int64s:
+    """Rows that begin with their step, made into one for each step; up to the first one `before` holds."""
+    index = np.searchsorted(series[:, 0], np.arange(steps), side="right")
+    filled = np.concatenate([before[None], series])[index]
+    filled[:, 0] = np.arange(steps)
+    return filled
+
+
+def count_steps(log: Log) -> int:
+    """How many steps have changes in a log."""
+    return int(np.count_nonzero(np.diff(log.step))) + 1 if len(log.step) else 0
