@@ -52,11 +52,12 @@ class Cutting:
         counts, keys = self._counts[instance], Counter(_keys(points))
         if keys - counts:
             raise KeyError(f"instance {instance} is not watched at {sorted(keys - counts, key=str)}")
-        self._live -= len(counts)
-        left = counts - keys
-        self._live += len(left)
-        self._counts[instance] = left
-        if not left:
+        for key in keys:  # each point once
+            counts[key] -= 1
+            if not counts[key]:
+                del counts[key]
+                self._live -= 1
+        if not counts:
             del self._counts[instance]
         self._changed.add(instance)
 
