@@ -49,10 +49,10 @@ class Cutting:
 
     def unwatch(self, instance: int, points: Points) -> None:
         """Takes back what `watch` was told; whoever did not watch is a KeyError."""
-        counts, keys = self._counts[instance], Counter(_keys(points))
-        if keys - counts:
-            raise KeyError(f"instance {instance} is not watched at {sorted(keys - counts, key=str)}")
-        for key in keys:  # each point once
+        counts, keys = self._counts[instance], _keys(points)
+        if missing := [key for key in keys if key not in counts]:
+            raise KeyError(f"instance {instance} is not watched at {missing}")
+        for key in keys:
             counts[key] -= 1
             if not counts[key]:
                 del counts[key]
