@@ -1,0 +1,117 @@
+"""Arrays for shortest paths between terminals: empty ones and larger ones. Does not import Numba.
+
+The law: numbers of entries, balls, pairs and groups outlive every growth. Arrays double, so what is copied again and
+again costs no more than what stands in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.metric_paths_layout import (
+    BALL_COLUMNS,
+    COST_COLUMNS,
+    COUNTERS,
+    ENTRY_COLUMNS,
+    GROUP_COLUMNS,
+    LIMITS,
+    NOWHERE,
+    PAIR_COLUMNS,
+    SCRATCH_SIZES,
+    UNDIRECTED,
+    Reach,
+    Scratch,
+)
+
+_LEAST = 16  # rows of a new array; a power of two
+_SLOTS = 2  # of the open addressing, for each entry there may be
+_ENTRIES = ("entries", "sums", "heap", "stack")
+_BY_VERTEX = ("first", "touching", "centred")
+
+
+def empty_reach(*, undirected: bool, weighted: bool) -> Reach:
+    """No balls yet; costs have sums of weights if they matter."""
+    counters, sums = np.zeros(COUNTERS, np.int64), _LEAST if weighted else 0
+    counters[UNDIRECTED] = undirected
+    return Reach(
+        slots=np.zeros(_LEAST * _SLOTS, np.int32),
+        entries=np.zeros((_LEAST, ENTRY_COLUMNS), np.int32),
+        sums=np.zeros((sums, 2)),
+        heap=np.zeros(_LEAST, np.int32),
+        stack=np.zeros(_LEAST, np.int32),
+        first=np.zeros(0, np.int32),
+        touching=np.zeros(0, np.int32),
+        centred=np.zeros(0, np.int32),
+        balls=np.zeros((_LEAST, BALL_COLUMNS), np.int32),
+        radii=np.zeros(_LEAST),
+        pairs=np.zeros((_LEAST, PAIR_COLUMNS), np.int32),
+        meets=np.zeros((sums, 2)),
+        groups=np.zeros((_LEAST, GROUP_COLUMNS), np.int32),
+        bounds=np.zeros(_LEAST),
+        told=np.zeros(_LEAST),
+        queue=np.zeros(_LEAST, np.int32),
+        limits=np.zeros(LIMITS),
+        counters=counters,
+    )
+
+
+def empty_scratch(vertices: int, terminals: int, *, weighted: bool) -> Scratch:
+    """Room for a search among so many vertices, and for the tree of so many terminals."""
+    sums = np.zeros((vertices if weighted else 0, 4))
+    sums[:, ::2] = np.inf
+    return Scratch(
+        hops=np.full((vertices, 2), NOWHERE, np.int32),
+        sums=sums,
+        places=np.zeros((vertices, 2), np.int32),
+        heaps=np.zeros((2, vertices), np.int32),
+        seen=np.zeros((2, vertices), np.int32),
+        sizes=np.zeros(SCRATCH_SIZES, np.int64),
+        tree=np.zeros((terminals, 2), np.int32),
+        costs=np.zeros((terminals * (terminals - 1) // 2, COST_COLUMNS)),
+    )
+
+
+def covering(reach: Reach, vertices: int) -> Reach:
+    """The same with room for so many vertices."""
+    return reach if vertices <= len(reach.first) else _resized(reach, _BY_VERTEX, max(vertices, 2 * len(reach.first)))
+
+
+def with_entries(reach: Reach) -> Reach:
+    """The same with room for twice as many members of balls. Imports Numba."""
+    from heliograph.kernels.metric_paths_entries import rehash_entries
+
+    reach = _resized(reach, _ENTRIES, 2 * len(reach.entries))
+    slots = np.zeros(_SLOTS * len(reach.entries), np.int32)
+    rehash_entries(reach, slots)
+    return reach._replace(slots=slots)
+
+
+def with_balls(reach: Reach, balls: int) -> Reach:
+    return reach if balls <= len(reach.balls) else _resized(reach, ("balls", "radii"), 2 * balls)
+
+
+def with_pairs(reach: Reach, pairs: int) -> Reach:
+    return reach if pairs <= len(reach.pairs) else _resized(reach, ("pairs", "meets"), 2 * pairs)
+
+
+def with_groups(reach: Reach, groups: int) -> Reach:
+    """The same with room for so many groups. Nothing stands in the queue."""
+    if groups <= len(reach.groups):
+        return reach
+    return _resized(reach, ("groups", "bounds", "told", "queue"), 2 * groups)
+
+
+def _resized(reach: Reach, names: tuple[str, ...], rows: int) -> Reach:
+    return reach._replace(**{name: _enlarged(getattr(reach, name), rows) for name in names})
+
+
+def _enlarged(array: npt.NDArray[Any], rows: int) -> npt.NDArray[Any]:
+    """The same rows and then zeros; an array without columns of interest, of hops, stays empty."""
+    if array.ndim == 2 and array.dtype == np.float64 and not len(array):
+        return array
+    larger = np.zeros((rows, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,217 @@
+"""What a group of terminals is worth: the weight of a minimum spanning tree over its pairs' distances.
+
+Pairs are in a total order: by distance, then by number of edges, then as they stand; so the tree is unique. A pair
+whose balls have not met closely enough counts with what it costs at least, before any other that costs the same.
+
+The law: if the tree under what pairs cost at least holds none but pairs that are known, it is the tree of the true
+distances. If it weighs as much as the bound, so does the true one. Otherwise one of its unknown pairs has to be known
+better: the smaller one of its balls grows. So balls grow no farther than the answer needs.
+
+Source: Kou, Markowsky and Berman, "A fast algorithm for Steiner trees" (1981): at most twice the optimum. The spanning
+tree is found as Prim does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from heliograph.kernels.cache import kernel
+from heliograph.kernels.metric_paths_balls import grow
+from heliograph.kernels.metric_paths_costs import add, compare, extent, is_weighted
+from heliograph.kernels.metric_paths_layout import (
+    BY,
+    CENTRE,
+    CHOSEN,
+    FIRST_PAIR,
+    HIGH,
+    JOINED,
+    KNOWN,
+    LEFT,
+    LOW,
+    MEMBERS,
+    NOWHERE,
+    RIGHT,
+    SETTLED,
+    STALE,
+    TERMINALS,
+    VALUE,
+)
+from heliograph.kernels.metric_paths_pairs import compare_balls, is_complete, meet_of
+from heliograph.kernels.metric_paths_search import search
+
+_SURE, _MORE = 1 - 1e-12, 1 + 1e-9  # radii are rounded sums
+_HOPS = 2  # of costs
+EXACT, BEYOND, LACKING = range(3)  # what is known of a group's value: all, that it is not below the bound, no room
+
+
+# --- pairs ------------------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def _at_least(reach: Any, pair: Any) -> Any:
+    """How far the centres of a pair are apart at least if their balls do not meet."""
+    radii = reach.radii[reach.pairs[pair, LEFT]] + reach.radii[reach.pairs[pair, RIGHT]]
+    return radii * _SURE if is_weighted(reach) else radii + 3
+
+
+@kernel(inline=True)
+def _is_known(reach: Any, pair: Any) -> Any:
+    """Whether the least sum of a pair is its distance."""
+    at_least, meet = _at_least(reach, pair), extent(reach, meet_of(reach, pair))
+    return meet < at_least or (meet == at_least and is_weighted(reach)) or is_complete(reach, pair)
+
+
+@kernel()
+def _note_cost(reach: Any, scratch: Any, pair: Any, place: Any) -> None:
+    """Notes what a pair costs, or costs at least."""
+    known = _is_known(reach, pair)
+    cost = meet_of(reach, pair)
+    if not known and is_weighted(reach):
+        cost = (_at_least(reach, pair), 0.0, np.int64(-1))
+    elif not known:
+        cost = (0.0, 0.0, np.int64(_at_least(reach, pair)))
+    _note(scratch, place, cost, known)
+
+
+@kernel(inline=True)
+def _note(scratch: Any, place: Any, cost: Any, known: Any) -> None:
+    scratch.costs[place, HIGH], scratch.costs[place, LOW], scratch.costs[place, _HOPS] = cost
+    scratch.costs[place, KNOWN] = 1.0 if known else 0.0
+
+
+@kernel(inline=True)
+def _noted(scratch: Any, place: Any) -> Any:
+    return scratch.costs[place, HIGH], scratch.costs[place, LOW], np.int64(scratch.costs[place, _HOPS])
+
+
+@kernel()
+def _approach(graph: Any, reach: Any, pair: Any, bound: Any) -> Any:
+    """Grows the smaller ball of a pair that is not known, as far as it may be needed; whether there was room."""
+    ball, other = np.int64(reach.pairs[pair, LEFT]), np.int64(reach.pairs[pair, RIGHT])
+    if reach.balls[other, MEMBERS] < reach.balls[ball, MEMBERS]:
+        ball, other = other, ball
+    meet = meet_of(reach, pair)
+    if is_weighted(reach):
+        return grow(graph, reach, ball, min(bound, meet[0]) * _MORE - reach.radii[other])
+    wanted = min(np.ceil(bound) - 3, np.inf if meet[2] == NOWHERE else meet[2] - 2.0)
+    return grow(graph, reach, ball, max(wanted - reach.radii[other], reach.radii[ball] + 1))
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def _place(terminals: Any, one: Any, other: Any) -> Any:
+    """Where the pair of two terminals, counted from 0, stands among those of their group."""
+    low, high = min(one, other), max(one, other)
+    return low * (2 * terminals - low - 1) // 2 + high - low - 1
+
+
+@kernel()
+def _comes_before(scratch: Any, place: Any, other: Any) -> Any:
+    order = compare(_noted(scratch, place), _noted(scratch, other))
+    if order:
+        return order < 0
+    if scratch.costs[place, KNOWN] != scratch.costs[other, KNOWN]:
+        return scratch.costs[place, KNOWN] == 0.0
+    return place < other
+
+
+@kernel()
+def _span(scratch: Any, terminals: Any) -> Any:
+    """Chooses the tree over noted costs; its cost, and its first pair that is not known, or -1."""
+    scratch.tree[0, JOINED] = 1
+    for terminal in range(1, terminals):
+        scratch.tree[terminal, JOINED], scratch.tree[terminal, BY] = 0, _place(terminals, 0, terminal)
+    high, low, hops, unknown = 0.0, 0.0, np.int64(0), np.int64(-1)
+    for _ in range(1, terminals):
+        joined = _nearest(scratch, terminals)
+        place = np.int64(scratch.tree[joined, BY])
+        _join(scratch, terminals, joined)
+        cost = _noted(scratch, place)
+        high, low = add(high, low, cost[0], cost[1])
+        hops += cost[2]
+        if scratch.costs[place, KNOWN] == 0.0 and (unknown < 0 or _comes_before(scratch, place, unknown)):
+            unknown = place
+    return (high, low, hops), unknown
+
+
+@kernel()
+def _nearest(scratch: Any, terminals: Any) -> Any:
+    """The terminal that the tree reaches next."""
+    best = np.int64(-1)
+    for terminal in range(1, terminals):
+        if scratch.tree[terminal, JOINED] == 0 and (
+            best < 0 or _comes_before(scratch, np.int64(scratch.tree[terminal, BY]), np.int64(scratch.tree[best, BY]))
+        ):
+            best = np.int64(terminal)
+    return best
+
+
+@kernel()
+def _join(scratch: Any, terminals: Any, joined: Any) -> None:
+    """A terminal joins the tree; others may be nearer to it than to those that joined before."""
+    scratch.tree[joined, JOINED] = 1
+    for terminal in range(1, terminals):
+        if scratch.tree[terminal, JOINED] == 0:
+            place = _place(terminals, joined, terminal)
+            if _comes_before(scratch, place, np.int64(scratch.tree[terminal, BY])):
+                scratch.tree[terminal, BY] = place
+
+
+@kernel(inline=True)
+def _value(reach: Any, cost: Any) -> Any:
+    """A cost as a number that is told."""
+    if not is_weighted(reach) and cost[2] >= NOWHERE:
+        return np.inf
+    return extent(reach, cost)
+
+
+# --- groups -----------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def settle_group(graph: Any, reach: Any, scratch: Any, group: Any) -> Any:
+    """Finds a group's value, into VALUE: infinite if it is BEYOND. Balls grow as far as it takes."""
+    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    pairs = terminals * (terminals - 1) // 2
+    reach.counters[SETTLED] += 1
+    while True:
+        for place in range(pairs):
+            if reach.pairs[first + place, STALE]:
+                compare_balls(reach, first + place)
+            _note_cost(reach, scratch, first + place, place)
+        cost, unknown = _span(scratch, terminals)
+        weight = _value(reach, cost)
+        if unknown < 0 or weight >= reach.bounds[group]:
+            reach.limits[VALUE] = weight if unknown < 0 else np.inf
+            _mark_chosen(reach, scratch, group)
+            return EXACT if unknown < 0 else BEYOND
+        if not _approach(graph, reach, first + unknown, reach.bounds[group]):
+            return LACKING
+
+
+@kernel()
+def _mark_chosen(reach: Any, scratch: Any, group: Any) -> None:
+    """Notes which pairs the tree holds, if it is one."""
+    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    for pair in range(first, first + terminals * (terminals - 1) // 2):
+        reach.pairs[pair, CHOSEN] = 0
+    if reach.limits[VALUE] < np.inf:
+        for terminal in range(1, terminals):
+            reach.pairs[first + scratch.tree[terminal, BY], CHOSEN] = 1
+
+
+@kernel()
+def appraise_group(graph: Any, reach: Any, scratch: Any, group: Any) -> Any:
+    """The value of a group that was just settled, beyond its bound too: unknown pairs are searched for."""
+    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    for place in range(terminals * (terminals - 1) // 2):
+        if scratch.costs[place, KNOWN] == 0.0:
+            left, right = reach.pairs[first + place, LEFT], reach.pairs[first + place, RIGHT]
+            ends = np.int64(reach.balls[left, CENTRE]), np.int64(reach.balls[right, CENTRE])
+            _note(scratch, place, search(graph, reach, scratch, ends[0], ends[1]), True)
+    cost, _ = _span(scratch, terminals)
+    return _value(reach, cost)

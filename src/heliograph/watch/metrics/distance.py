@@ -1,0 +1,323 @@
+"""`hg:distance(a, b)`: how far it is from one vertex to another, in hops or by weight, along edges or either way.
+
+What is kept is told in kernels.metric_paths_layout: a ball around each end, no larger than half of what somebody asks
+for, that follows every change. An edge whose ends no ball holds costs one look-up; where nobody asks for values beyond
+a bound, nothing beyond half of it is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.evolution.graph import FlatGraph
+from heliograph.kernels import metric_paths_room as room
+from heliograph.kernels.evolution_layout import IN, OBJECT, OUT, PREDICATE, SUBJECT
+from heliograph.kernels.metric_layout import SAID_COLUMNS, Log, Said
+from heliograph.kernels.metric_paths_layout import (
+    ALERT,
+    ALERTED,
+    BALLS_BROKEN,
+    CENTRE,
+    DONE,
+    EVENTS,
+    FIRST_PAIR,
+    GROUP,
+    LACKS_EDGES,
+    LACKS_ENTRIES,
+    LACKS_SAID,
+    LEFT,
+    LIVE,
+    ROW,
+    SAID,
+    SETTLED,
+    STALE,
+    TERMINALS,
+    WAY,
+    Telling,
+)
+from heliograph.kernels.simple_graph_layout import Asked
+from heliograph.kernels.simple_graph_room import fixed_log
+from heliograph.watch.metrics.cutting import Cutting
+from heliograph.watch.metrics.measure import Points
+
+Edge = tuple[int, int, int]
+_SAID = 64  # rows of what is said, to begin with
+
+
+class Groups:
+    """Groups of terminals over one projection: the owner of the arrays, who makes room and calls kernels."""
+
+    def __init__(self, *, undirected: bool, weighted: bool) -> None:
+        self.graph = FlatGraph()
+        self.graph.keep_adjacency()
+        if weighted:
+            self.graph.keep_weights()
+        self._weighted, self._undirected, self._largest = weighted, undirected, 2
+        self.reach = room.empty_reach(undirected=undirected, weighted=weighted)
+        self.scratch = room.empty_scratch(0, self._largest, weighted=weighted)
+        self._balls: dict[tuple[int, int], int] = {}
+        self._users: Counter[int] = Counter()
+        self._free = _Numbers(), _Numbers(), _Numbers()  # of balls, pairs and groups
+
+    @property
+    def work(self) -> Mapping[str, int]:
+        """Costs that changed in balls, groups that were settled, and members of balls now."""
+        counters = self.reach.counters
+        return {
+            "events": int(counters[EVENTS]),
+            "settled": int(counters[SETTLED]),
+            "members": int(counters[LIVE]),
+        }
+
+    # --- groups -------------------------------------------------------------------------------------------------
+
+    def enter(self, terminals: Sequence[int], alert: bool = False) -> int:
+        """A new group of at least two terminals; one that `alert`s is told of whenever its tree may have changed."""
+        from heliograph.kernels.metric_paths_run import begin_group
+
+        self.cover(1 + max(terminals))
+        group, pairs = self._free[2].take(1), len(terminals) * (len(terminals) - 1) // 2
+        first = self._free[1].take(pairs)
+        self.reach = room.with_groups(room.with_pairs(self.reach, first + pairs), group + 1)
+        self._fit_tree(len(terminals))
+        self.reach.groups[group, [TERMINALS, FIRST_PAIR, ALERT]] = len(terminals), first, alert
+        self.reach.bounds[group] = -math.inf
+        for pair, (one, other) in enumerate(_pairs(terminals), first):
+            self._name_balls(pair, group, one, other)
+        begin_group(self.reach, group)
+        self._mend()
+        self.settle()
+        return group
+
+    def leave(self, group: int) -> None:
+        """Nobody asks for a group any more."""
+        from heliograph.kernels.metric_paths_run import end_group
+
+        end_group(self.reach, group)
+        count, first = (int(self.reach.groups[group, column]) for column in (TERMINALS, FIRST_PAIR))
+        pairs = count * (count - 1) // 2
+        for ball in self.reach.pairs[first : first + pairs, LEFT : LEFT + 2].ravel().tolist():
+            self._release(ball)
+        self._free[1].give(first, pairs)
+        self._free[2].give(group, 1)
+
+    def set_bound(self, group: int, points: Points) -> None:
+        """Values need only be told apart below the last point."""
+        self.reach.bounds[group] = math.inf if points is None else max(points, default=-math.inf)
+
+    def value(self, group: int) -> float:
+        """What a group is worth; changes are told from this value on."""
+        from heliograph.kernels.metric_paths_run import worth
+
+        while math.isnan(value := float(worth(self.graph.arrays, self.reach, self.scratch, group))):
+            self._mend()
+        self.settle()
+        return value
+
+    def settle(self) -> None:
+        """Brings groups up to date that are queued, without telling anybody."""
+        from heliograph.kernels.metric_paths_run import settle_silently
+
+        while not settle_silently(self.graph.arrays, self.reach, self.scratch):
+            self._mend()
+
+    def _name_balls(self, pair: int, group: int, one: int, other: int) -> None:
+        against = OUT if self._undirected and one != other else IN
+        balls = [self._ball(centre, way) for centre, way in ((one, OUT), (other, against))]
+        self.reach.pairs[pair, [LEFT, LEFT + 1, GROUP, STALE]] = *balls, group, 0
+
+    def _ball(self, centre: int, way: int) -> int:
+        from heliograph.kernels.metric_paths_run import begin_ball
+
+        if (centre, way) not in self._balls:
+            ball = self._balls[centre, way] = self._free[0].take(1)
+            self.reach = room.with_balls(self.reach, ball + 1)
+            self.reach.balls[ball] = 0
+            self.reach.balls[ball, [CENTRE, WAY]] = centre, way
+            self.reach.radii[ball] = 0.0
+            begin_ball(self.graph.arrays, self.reach, ball, centre)
+        self._users[self._balls[centre, way]] += 1
+        return self._balls[centre, way]
+
+    def _release(self, ball: int) -> None:
+        from heliograph.kernels.metric_paths_run import end_ball
+
+        self._users[ball] -= 1
+        if not self._users[ball]:
+            end_ball(self.reach, ball)
+            del self._balls[int(self.reach.balls[ball, CENTRE]), int(self.reach.balls[ball, WAY])]
+            self._free[0].give(ball, 1)
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def follow(self, log: Log, asked: Asked, alerted: Callable[[int, int], None] | None = None) -> Said:
+        """Takes changes over, and tells what passed a cut. Alerts (step, group) come while the graph is as it was at
+        the end of that step."""
+        from heliograph.kernels.metric_paths_run import follow
+
+        log = fixed_log(log)
+        if len(log.step):
+            self.cover(1 + int(max(log.subject.max(), log.object.max())))
+        self.reach.counters[[ROW, SAID]] = 0
+        telling = Telling(asked, np.empty((_SAID, SAID_COLUMNS), np.int32), np.empty(_SAID))
+        while (stop := follow(self.graph.arrays, self.reach, self.scratch, log, telling)) != DONE:
+            if stop == ALERTED and alerted is not None:
+                last = int(self.reach.counters[SAID]) - 1
+                self.reach.counters[SAID] = last
+                alerted(int(telling.rows[last, 0]), int(telling.rows[last, 1]))
+            telling = self._make_room(stop, telling)
+        return _told(telling, int(self.reach.counters[SAID]))
+
+    def _make_room(self, stop: int, telling: Telling) -> Telling:
+        if stop == LACKS_EDGES:
+            self.graph.grow()
+        elif stop == LACKS_ENTRIES:
+            self._mend()
+        elif stop == LACKS_SAID:
+            rows, values = telling.rows, telling.values
+            return telling._replace(rows=np.concatenate([rows, rows]), values=np.concatenate([values, values]))
+        return telling
+
+    def restore(self, log: Log) -> None:
+        """Takes over edges, and makes all balls anew."""
+        from heliograph.kernels.metric_paths_run import forget_balls
+
+        log = fixed_log(log)
+        if len(log.step):
+            self.cover(1 + int(max(log.subject.max(), log.object.max())))
+        self.graph.load(log.subject, log.predicate, log.object, log.weight if self._weighted else None)
+        for ends in (log.subject, log.object):
+            np.add.at(self.reach.touching, ends, 1)
+        forget_balls(self.reach)
+        self._mend()
+        self.settle()
+
+    # --- paths --------------------------------------------------------------------------------------------------
+
+    def path(self, start: int, end: int) -> list[Edge] | None:
+        """The shortest path that is shown, from its start; None if there is none."""
+        from heliograph.kernels.metric_paths_trace import trace
+
+        self.cover(1 + max(start, end))
+        edges = np.empty(len(self.reach.first), np.int32)
+        count = int(trace(self.graph.arrays, self.reach, self.scratch, start, end, edges))
+        return None if count < 0 else [self._triple(edge) for edge in edges[:count][::-1].tolist()]
+
+    def _triple(self, edge: int) -> Edge:
+        row = self.graph.arrays.edges[edge]
+        return int(row[SUBJECT]), int(row[PREDICATE]), int(row[OBJECT])
+
+    # --- room ---------------------------------------------------------------------------------------------------
+
+    def cover(self, vertices: int) -> None:
+        """Makes term ids below `vertices` valid ends of edges, and valid terminals."""
+        self.graph.cover(vertices)
+        if vertices > len(self.reach.first):
+            self.reach = room.covering(self.reach, vertices)
+            self.graph.cover(len(self.reach.first))
+            self._renew_scratch()
+
+    def _fit_tree(self, terminals: int) -> None:
+        if terminals > self._largest:
+            self._largest = terminals
+            self._renew_scratch()
+
+    def _renew_scratch(self) -> None:
+        self.scratch = room.empty_scratch(len(self.reach.first), self._largest, weighted=self._weighted)
+
+    def _mend(self) -> None:
+        """Makes room for members until no ball lacks any."""
+        from heliograph.kernels.metric_paths_run import mend
+
+        while self.reach.counters[BALLS_BROKEN]:
+            self.reach = room.with_entries(self.reach)
+            mend(self.graph.arrays, self.reach)
+
+
+class _Numbers:
+    """Numbers in rows of neighbours: given back, a row of the same length is taken again."""
+
+    def __init__(self) -> None:
+        self._next, self._free = 0, dict[int, list[int]]()
+
+    def take(self, count: int) -> int:
+        if self._free.get(count):
+            return self._free[count].pop()
+        self._next += count
+        return self._next - count
+
+    def give(self, first: int, count: int) -> None:
+        self._free.setdefault(count, []).append(first)
+
+
+def _pairs(terminals: Sequence[int]) -> list[tuple[int, int]]:
+    return [(one, other) for i, one in enumerate(terminals) for other in terminals[i + 1 :]]
+
+
+def _told(telling: Telling, count: int) -> Said:
+    """What was said, in order of step and instance."""
+    step, instance = telling.rows[:count, 0], telling.rows[:count, 1]
+    order = np.lexsort((instance, step))
+    return Said(step[order], instance[order], telling.values[:count][order])
+
+
+class Distance:
+    """The measure: instances are pairs of vertices."""
+
+    def __init__(self, *, undirected: bool = False, weighted: bool = False) -> None:
+        self.groups = Groups(undirected=undirected, weighted=weighted)
+        self._cutting = Cutting()
+        self._instances: dict[tuple[int, ...], int] = {}
+        self._ends: dict[int, tuple[int, ...]] = {}
+
+    def watch(self, vertices: Sequence[int], points: Points) -> int:
+        ends = tuple(vertices)
+        if ends not in self._instances:
+            self._instances[ends] = self.groups.enter(ends)
+            self._ends[self._instances[ends]] = ends
+        instance = self._instances[ends]
+        self._cutting.watch(instance, points)
+        self._renew(instance)
+        return instance
+
+    def unwatch(self, instance: int, points: Points) -> None:
+        self._cutting.unwatch(instance, points)
+        if self._cutting.watches(instance):
+            self._renew(instance)
+        else:
+            self.groups.leave(instance)
+            del self._instances[self._ends.pop(instance)]
+
+    def _renew(self, instance: int) -> None:
+        self.groups.set_bound(instance, self._cutting.points(instance))
+        self.groups.value(instance)
+
+    def watch_all(self, points: Points) -> None:
+        raise NotImplementedError("distances are watched pair by pair")
+
+    def unwatch_all(self, points: Points) -> None:
+        raise NotImplementedError("distances are watched pair by pair")
+
+    def follow(self, log: Log) -> Said:
+        return self.groups.follow(log, self._cutting.asked())
+
+    def value(self, instance: int) -> float:
+        return self.groups.value(instance)
+
+    def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
+        path = self.groups.path(*self._ends[instance])
+        return {} if path is None else {"edges": path}
+
+    def saved(self) -> Mapping[str, npt.NDArray[Any]]:
+        return {}
+
+    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.groups.restore(log)
+        for instance in self._ends:
+            self.groups.value(instance)
