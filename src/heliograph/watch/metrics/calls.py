@@ -37,6 +37,11 @@ class Key(NamedTuple):
         return self.name in _OF_ONE_VERTEX or (self.name == "density" and bool(self.options))
 
     @property
+    def counts_vertices(self) -> bool:
+        """Whether it depends on how many vertices there are, those without edges too."""
+        return self.name in ("averageClustering", "betweenness") or (self.name, self.options) == ("cliques", (1,))
+
+    @property
     def is_selected(self) -> bool:
         """Whether it looks at the vertices that a query's solutions bind."""
         return self.name == "density" and not self.options

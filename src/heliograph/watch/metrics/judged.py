@@ -62,14 +62,17 @@ class Judged:
         self._bases: dict[Row, None] = {}
         self._rows: dict[Row, tuple[int, ...]] = {}  # with the instance of each call
         self._at: dict[tuple[int, int], dict[Row, None]] = {}  # by call and instance
+        self._selections: dict[int, int] = {}  # by call: its instance, if that is what solutions bind
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # instances, by call and vertices
         self._parting: dict[Row, tuple[float, ...]] = {}  # what was said last of solutions that went
         self.true: set[Row] = set()
         self._ask()
 
     def _ask(self) -> None:
-        for call in self.calls:
+        for place, call in enumerate(self.calls):
             self._meter.ask(call.key)
+            if call.key.is_selected:
+                self._selections[place] = self._meter.listen((self, place), call.key, (), self._points)
         if self._free:
             self._meter.range()
         if self.is_lazy:
@@ -85,7 +88,9 @@ class Judged:
                 self._meter.ignore_everywhere((self, place), call.key, self._points)
         if self._free:
             self._meter.cease()
-        for call in self.calls:
+        for place, call in enumerate(self.calls):
+            if call.key.is_selected:
+                self._meter.ignore((self, place), call.key, self._selections[place], self._points)
             self._meter.leave(call.key)
 
     @property
@@ -124,6 +129,17 @@ class Judged:
             if row in self._rows:
                 self._drop(row)
                 yield row
+
+    def select(self, came: Sequence[Row], gone: Sequence[Row]) -> Iterable[Row]:
+        """Solutions of the pattern bind other vertices now; all that depends on that, if it may matter."""
+        affected: Iterable[Row] = ()
+        for place, instance in self._selections.items():
+            key = self.calls[place].key
+            added, removed = (self._meter.vertices_in(each) for each in (came, gone))
+            before, after = self._meter.select(key, instance, added, removed)
+            if before != after:
+                affected = tuple(self._rows)
+        return affected
 
     def vertex_comes(self, vertex: int) -> Iterator[Row]:
         if self.is_lazy:
@@ -166,6 +182,8 @@ class Judged:
     def _number(self, place: int, call: Call, row: Row) -> int:
         """The instance that a call has for a solution; it is listened to once, whoever depends on it."""
         vertices = call.of(row)
+        if call.key.is_selected:
+            return self._selections[place]
         if (place, vertices) not in self._numbers:
             instance = self._meter.listen((self, place), call.key, vertices, self._points)
             self._numbers[place, vertices] = instance
@@ -176,7 +194,7 @@ class Judged:
             self._parting[row] = self.values(row, now=True)
         for place, (call, instance) in enumerate(zip(self.calls, self._rows.pop(row), strict=True)):
             del self._at[place, instance][row]
-            if not self._at[place, instance]:
+            if not self._at[place, instance] and not call.key.is_selected:
                 del self._at[place, instance], self._numbers[place, call.of(row)]
                 self._meter.ignore((self, place), call.key, instance, self._points)
 
@@ -197,6 +215,7 @@ class Judged:
         for base in map(tuple, bases.tolist()):
             for _ in self.come(base):
                 pass
+        self.select(list(self._bases), ())
         for row in [*self._every_row(), *self.true]:
             self.judge(row, self.values(row, now=True))
         return np.array(sorted(self.true), np.int32).reshape(len(self.true), self.columns)

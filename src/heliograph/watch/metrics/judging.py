@@ -55,7 +55,7 @@ class Judging:
         last = int(np.searchsorted(self._page.step, step, side="right"))
         part = self._page.take(slice(self._done, last))
         self._done = last
-        said, turnout = self._meter.follow(part), self._meter.turnout(part)
+        said, turnout = self._meter.follow(part)
         earlier = (saying for saying in said if saying.step < step)
         for each, some in groupby(earlier, key=lambda saying: saying.step):
             self._settle(each, self._hear(some), now=False)
@@ -70,11 +70,12 @@ class Judging:
         return affected
 
     def _shift(
-        self, judged: Judged, rows: tuple[Iterable[Row], Iterable[Row]], affected: dict[tuple[Judged, Row], None]
+        self, judged: Judged, rows: tuple[Sequence[Row], Sequence[Row]], affected: dict[tuple[Judged, Row], None]
     ) -> None:
         gone, came = rows
         affected |= {(judged, row): None for base in gone for row in judged.go(base)}
         affected |= {(judged, row): None for base in came for row in judged.come(base)}
+        affected |= {(judged, row): None for row in judged.select(came, gone)}
 
     def _turn(self, turnout: Turnout | None, affected: dict[tuple[Judged, Row], None]) -> None:
         if turnout is None:

@@ -2,10 +2,62 @@
 
 from __future__ import annotations
 
-from heliograph.watch.metrics.calls import Key
+from collections.abc import Callable
+from typing import Any
+
+from heliograph.watch.metrics.calls import DEGREES, Key
 from heliograph.watch.metrics.measure import Measure
 
 
 def make_measure(key: Key) -> Measure:
     """The measure of a key, over an empty graph."""
-    raise NotImplementedError(key.name)
+    measure: Measure = _MAKERS[key.name](key)
+    return measure
+
+
+def _degree(key: Key) -> Any:
+    from heliograph.watch.metrics.degree import Degree
+
+    return Degree(key.name)  # type: ignore[arg-type]
+
+
+def _clustering(key: Key) -> Any:
+    from heliograph.watch.metrics.clustering import Clustering
+
+    return Clustering()
+
+
+def _global_clustering(key: Key) -> Any:
+    from heliograph.watch.metrics.clustering import GlobalClustering
+
+    return GlobalClustering(key.name)  # type: ignore[arg-type]
+
+
+def _cliques(key: Key) -> Any:
+    from heliograph.watch.metrics.cliques import Cliques
+
+    return Cliques(int(key.options[0]))
+
+
+def _distance(key: Key) -> Any:
+    from heliograph.watch.metrics.distance import Distance
+
+    return Distance(undirected="undirected" in key.options, weighted="weight" in key.options)
+
+
+def _density(key: Key) -> Any:
+    from heliograph.watch.metrics.density import NeighbourhoodDensity
+    from heliograph.watch.metrics.selection import SelectionDensity
+
+    return NeighbourhoodDensity(int(key.options[0])) if key.options else SelectionDensity()
+
+
+_MAKERS: dict[str, Callable[[Key], Any]] = {
+    **dict.fromkeys(DEGREES, _degree),
+    "clustering": _clustering,
+    "transitivity": _global_clustering,
+    "averageClustering": _global_clustering,
+    "distance": _distance,
+    "cliques": _cliques,
+    "density": _density,
+}

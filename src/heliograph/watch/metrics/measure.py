@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy.typing as npt
 
+from heliograph.kernels.evolution_layout import Int64s
 from heliograph.kernels.metric_layout import Log, Said
 
 Points: TypeAlias = "Sequence[float] | None"  # values to be told of when they are passed; None: every change
@@ -38,8 +39,12 @@ class Measure(Protocol):
 
     def unwatch_all(self, points: Points) -> None: ...
 
-    def follow(self, log: Log) -> Said:
-        """Takes changes over, and tells what passed a cut."""
+    def follow(self, log: Log, existing: Int64s = ...) -> Said:
+        """Takes changes over, and tells what passed a cut.
+
+        `existing` is given to metrics that depend on it: how many vertices there are at the end of each step, those
+        that no edge of the projection touches too.
+        """
         ...
 
     def value(self, instance: int) -> float:

@@ -7,7 +7,7 @@ comes over a graph stands as if it had been there from the first edge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ from heliograph.kernels.metric_layout import CAME, Log
 from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
 from heliograph.watch.metrics.measure import Measure, Points
@@ -81,8 +82,12 @@ class Meter:
     def ask(self, key: Key) -> None:
         """Somebody asks a measure; it begins with the graph as it is."""
         if key not in self.kept:
+            page = self._all()
             measure = self._make(key)
-            measure.restore(self._log(key, self._all()), self._saved.get(key, {}))
+            measure.restore(self._log(key, page), self._saved.get(key, {}))
+            if key.counts_vertices:
+                existing = np.full(1, self.range().count, np.int64)
+                measure.follow(self._log(key, page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
 
@@ -91,6 +96,8 @@ class Meter:
         kept.askers -= 1
         if not kept.askers:
             del self.kept[key]
+            if key.counts_vertices:
+                self.cease()
 
     def range(self) -> Vertices:
         """Somebody looks at all vertices."""
@@ -132,6 +139,19 @@ class Meter:
         kept.measure.unwatch_all(points)
         kept.everywhere.remove(asker, None if points is None else tuple(points))
 
+    def vertices_in(self, rows: Iterable[tuple[int, ...]]) -> list[int]:
+        """The vertices that solutions bind, each as often as they do; no literals."""
+        ids = np.array([id for row in rows for id in set(row) if id != NO_TERM], np.int32)
+        vertices: list[int] = ids[~self._literals(ids)].tolist()
+        return vertices
+
+    def select(self, key: Key, instance: int, added: Sequence[int], removed: Sequence[int]) -> tuple[float, float]:
+        """Solutions bind vertices and no longer bind others; the value before and after."""
+        kept = self.kept[key]
+        before = kept.values[instance]
+        kept.measure.select(instance, added, removed)  # type: ignore[attr-defined]
+        return before, self.refresh(key, instance)
+
     # --- values -------------------------------------------------------------------------------------------------
 
     def refresh(self, key: Key, instance: int) -> float:
@@ -162,17 +182,20 @@ class Meter:
         triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
         return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
 
-    def follow(self, page: Page) -> list[Saying]:
-        """Lets all measures take changes over; what they say, in order of steps."""
+    def follow(self, page: Page) -> tuple[list[Saying], Turnout | None]:
+        """Lets all measures take changes over: what they say, in order of steps, and who came and went among the
+        vertices, if anybody looks at them."""
+        steps, places = np.unique(page.step, return_inverse=True)
+        before = 0 if self.vertices is None else self.vertices.count
+        turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
+        numbered = page._replace(step=places.astype(np.int64))
         said = []
         for key, kept in self.kept.items():
-            heard = kept.measure.follow(self._log(key, page))
-            said += [Saying(step, key, *rest) for step, *rest in zip(*(each.tolist() for each in heard), strict=True)]
-        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said
-
-    def turnout(self, page: Page) -> Turnout | None:
-        """Who came and went among the vertices, if anybody looks at them."""
-        return None if self.vertices is None else self._turn_out(self.vertices, page)
+            log = self._log(key, numbered)
+            heard = kept.measure.follow(log, *_existing(steps, before, turnout, key))
+            told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
+            said += [Saying(step, key, instance, value) for step, instance, value in told]
+        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
 
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
@@ -205,3 +228,12 @@ class Meter:
             kinds = self._vocabulary.typed(fresh).category == TermKind.LITERAL
             self._literal = np.concatenate((self._literal, kinds))
         return self._literal[ids]
+
+
+def _existing(steps: Int64s, before: int, turnout: Turnout | None, key: Key) -> tuple[Int64s, ...]:
+    """How many vertices there are at the end of each step, for metrics that look at that."""
+    if turnout is None or not key.counts_vertices:
+        return ()
+    delta = np.zeros(len(steps), np.int64)
+    np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
+    return (before + np.cumsum(delta),)
