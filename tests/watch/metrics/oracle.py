@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -110,11 +111,16 @@ class Recomputed:
         self._points: dict[int, list[Points]] = {}
         self._all: list[Points] = []
         self._told: dict[int, float] = {}
+        self._existing = 0
+        self._selected: list[Counter[int]] = []
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
         wanted = tuple(vertices)
         if self._key.is_of_one_vertex:
             instance = wanted[0]
+        elif self._key.is_selected:
+            self._selected.append(Counter())
+            instance = len(self._selected) - 1
         else:
             if wanted not in self._instances:
                 self._instances.append(wanted)
@@ -136,10 +142,16 @@ class Recomputed:
     def _ends(self) -> set[int]:
         return {end for s, _, o in self._edges for end in (s, o)}
 
-    def follow(self, log: Log) -> Said:
-        said = []
-        for step in np.unique(log.step).tolist():
+    def select(self, instance: int, added: Sequence[int], removed: Sequence[int]) -> None:
+        self._selected[instance].update(added)
+        self._selected[instance].subtract(removed)
+
+    def follow(self, log: Log, existing: Any = None) -> Said:
+        said: list[tuple[int, int, float]] = []
+        steps = np.unique(log.step).tolist() if existing is None else range(len(existing))
+        for step in steps:
             before = self._ends()
+            self._existing = self._existing if existing is None else int(existing[step])
             for row in np.flatnonzero(log.step == step).tolist():
                 edge = int(log.subject[row]), int(log.predicate[row]), int(log.object[row])
                 assert (edge in self._edges) == (log.change[row] != CAME)
@@ -162,8 +174,11 @@ class Recomputed:
         return sum(point <= before for point in every) != sum(point <= after for point in every)
 
     def value(self, instance: int) -> float:
-        vertices = (instance,) if self._key.is_of_one_vertex else self._instances[instance]
-        return metric_value(self._key, vertices, self._edges, len(self._ends()))
+        if self._key.is_selected:
+            vertices = tuple(vertex for vertex, times in self._selected[instance].items() if times)
+        else:
+            vertices = (instance,) if self._key.is_of_one_vertex else self._instances[instance]
+        return metric_value(self._key, vertices, self._edges, self._existing)
 
     def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
         return {}

@@ -19,6 +19,7 @@ from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variabl
 from heliograph.values import XSD_DOUBLE
 from heliograph.watch import enrolment
 from heliograph.watch.metrics.calls import call_of
+from heliograph.watch.metrics.comparing import metric_filters
 from tests.watch.metrics.oracle import Recomputed, metric_value
 
 VERTICES, PROPERTIES = ("a", "b", "c", "d", "e"), ("p", "q")
@@ -33,8 +34,16 @@ FUNCTIONS = (
     "hg:density({x}, 1)",
     "hg:steiner({x}, :c, :d)",
     "hg:transitivity()",
+    "hg:averageClustering()",
+    "hg:cliques(1)",
+    "hg:betweenness({x})",
+    "hg:density()",
 )
-LIMITS = {"density": ("0.3", "0.5"), "clustering": ("0.3", "1"), "transitivity": ("0.2", "0.6")}
+LIMITS = {
+    **dict.fromkeys(("density", "clustering", "transitivity", "averageClustering"), ("0.3", "0.5", "1")),
+    "betweenness": ("0.05", "0.2"),
+    "cliques": ("1", "4"),
+}
 Edges = dict[tuple[Term, Term, Term], float]
 
 
@@ -91,6 +100,10 @@ class FromScratch:
         self.vertices = {s for s, _, _ in edges} | {o for _, _, o in edges if o.kind is not TermKind.LITERAL}
 
     def solutions(self, asked: Query) -> set[tuple[Term | None, ...]]:
+        _, others = metric_filters(asked.filters)
+        bare = Plan.of(Query(patterns=asked.patterns, values=asked.values, filters=tuple(others)))
+        rows = bare.solutions(world(Graph(self.edges)))
+        self.selected = {term for each in rows for term in each.values()} & self.vertices
         found = Plan.of(asked).solutions(world(Graph(self.edges)), metrics=self._value, vertices=self.vertices)
         return {tuple(solution.get(name) for name in asked.variables) for solution in found}
 
@@ -106,8 +119,8 @@ class FromScratch:
         values = list(bindings.values())
         vertices = [values[~node] if node < 0 else terms[node] for node in call.vertices]
         seen = {edge: weight for edge, weight in self.edges.items() if self._sees(call.key.properties, edge, terms)}
-        ends = {end for s, _, o in seen for end in (s, o)}
-        value = metric_value(call.key, vertices, seen, len(ends))
+        vertices = list(self.selected) if call.key.is_selected else vertices
+        value = metric_value(call.key, vertices, seen, len(self.vertices))
         return literal("INF" if value == float("inf") else repr(float(value)), XSD_DOUBLE)
 
     @staticmethod
