@@ -251,7 +251,9 @@ class Judged:
     def values(self, row: Row, now: bool) -> tuple[float, ...]:
         """What the metrics say of a solution: as they are now, or as was last said."""
         if row in self._parting:
-            return self._parting.pop(row)
+            said = enumerate(self._parting.pop(row))
+            selected = {place: self._meter.value(self.calls[place].key, each) for place, each in self._selections.items()}
+            return tuple(selected.get(place, value) for place, value in said)
         if not self.exists(row) and not self.is_lazy:
             return tuple(call.key.absent for call in self.calls)
         ask = self._meter.refresh if now else self._meter.value
