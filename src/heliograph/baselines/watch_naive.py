@@ -82,6 +82,10 @@ class Reevaluation:
             vertices=measuring.vertices,
         )
 
+    def measured(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:
+        """What an `hg:` function says, if somebody measures it."""
+        return None if self._measuring is None else self._measuring.term(metric, bindings, frozenset())
+
     def answer(self, query: Query) -> Iterator[Solution]:
         """The solutions of a query that is asked but once."""
         return self.solutions(Plan.of(query))

@@ -239,6 +239,14 @@ def afresh(interest: Interest, answers: Reevaluation, held: Iterable[Key], witne
     return Watched(interest.subscription, interest.options, mode, plan)
 
 
+def standing(interest: Interest, solutions: Iterable[Solution]) -> Watched:
+    """A subscription as it stands with these solutions."""
+    query = interest.subscription.query
+    mode = mode_of(query, interest.options)
+    mode.observe(solutions, witness=True)
+    return Watched(interest.subscription, interest.options, mode, Plan.of(query))
+
+
 def _tell_count(mode: Mode) -> None:
     """What stands for a ranked query shows its count."""
     if isinstance(mode, Ranked):

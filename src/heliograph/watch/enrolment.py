@@ -6,7 +6,7 @@ hysteresis, a place in a top-k set) what `Memory` says besides. Whoever is enter
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -47,7 +47,7 @@ from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
 from heliograph.watch.metrics.meter import Meter, Page
 from heliograph.watch.metrics.valuing import Values
-from heliograph.watch.modes import Counted, Key, Match, Turn, current, order
+from heliograph.watch.modes import Counted, Key, Match, Solution, Turn, current, order
 from heliograph.watch.populating import populate
 from heliograph.watch.ranking import Ranking
 from heliograph.watch.snapshots import Memory
@@ -282,6 +282,11 @@ class Enrolment:
         for component in self.network.queries.components(entry.row):
             total = total * int(self.network.groups.values.array[component]) % _WRAP
         return total if total < _WRAP // 2 else total - _WRAP
+
+    def satisfying(self, entry: Entry) -> Iterator[Solution]:
+        """The solutions of a query that satisfy what it asks of metrics."""
+        assert entry.judged is not None
+        return map(entry.judged.completion.solution, sorted(entry.judged.true))
 
     def is_true(self, entry: Entry) -> bool:
         return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)

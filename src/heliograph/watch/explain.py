@@ -18,6 +18,7 @@ from heliograph.terms import spell
 from heliograph.watch.board import Watched
 from heliograph.watch.bounded import Bounded
 from heliograph.watch.evidence import evidence
+from heliograph.watch.metrics.explaining import explain_metrics
 from heliograph.watch.modes import Key, Match, Ranked, Solution, current, order
 from heliograph.watch.nearest import Near, nearest, unmet
 
@@ -46,6 +47,8 @@ def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
         return _explain_rank(id, watched.mode)
     if query.having is not None:
         return _explain_count(watched, answers)
+    if query.metrics:
+        return explain_metrics(watched, answers)
     bounded = Bounded(answers, _STEPS)
     found = bounded.some(query, _LISTED + 1)
     if found:

@@ -23,9 +23,10 @@ from heliograph.subscriptions import Subscription
 from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.board import Interest, Watched, afresh
+from heliograph.watch.board import Interest, Watched, afresh, standing
 from heliograph.watch.encoding import ADD, Encoded
 from heliograph.watch.enrolment import Enrolment
+from heliograph.watch.metrics.metered import Metered
 from heliograph.watch.modes import Solution, order
 from heliograph.watch.reports import issue
 from heliograph.watch.run import Run
@@ -56,7 +57,7 @@ class Indexed:
         self._pending: dict[str, Interest] = {}
         self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
-        self.answers = Reevaluation(triples, self._taxonomy)
+        self.answers = Reevaluation(triples, self._taxonomy, Metered(self._enrolment.meter, self._vocabulary))
 
     def _base(self) -> Int32s:
         """The edges of the graph, for whoever derives others from them."""
@@ -86,6 +87,10 @@ class Indexed:
 
     def watched(self, id: str) -> Watched:
         self._enter()
+        measured = self._enrolment.measured.get(id)
+        if measured is not None:
+            self._enrolment.settle()
+            return standing(self._interests[id], self._enrolment.satisfying(measured))
         held = self._enrolment.memory().held.get(id, ())
         return afresh(self._interests[id], self.answers, held, witness=False)
 

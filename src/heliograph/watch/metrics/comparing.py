@@ -92,8 +92,9 @@ def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], lis
     return asking, others
 
 
-def shown_value(key: Key, value: float) -> int | float | str:
-    """A value as evidence shows it."""
+def shown_value(value: float) -> int | float | str:
+    """A value as evidence shows it: to 12 digits, for the last ones depend on the order of summing."""
     if value == float("inf"):
         return "INF"
-    return int(value) if key.is_whole or value == int(value) else value
+    rounded = float(f"{value:.12g}")
+    return int(rounded) if rounded == int(rounded) else rounded

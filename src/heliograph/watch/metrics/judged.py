@@ -252,7 +252,9 @@ class Judged:
         """What the metrics say of a solution: as they are now, or as was last said."""
         if row in self._parting:
             said = enumerate(self._parting.pop(row))
-            selected = {place: self._meter.value(self.calls[place].key, each) for place, each in self._selections.items()}
+            selected = {
+                place: self._meter.value(self.calls[place].key, each) for place, each in self._selections.items()
+            }
             return tuple(selected.get(place, value) for place, value in said)
         if not self.exists(row) and not self.is_lazy:
             return tuple(call.key.absent for call in self.calls)

@@ -165,6 +165,16 @@ class Meter:
         known = self.kept[key].values.get(instance)
         return self.refresh(key, instance) if known is None else known
 
+    def look_up(self, key: Key, vertices: tuple[int, ...]) -> float:
+        """The value for some vertices, whether anybody watches them or not."""
+        measure = self.kept[key].measure
+        if key.is_of_one_vertex:
+            return measure.value(vertices[0])
+        instance = measure.watch(vertices, ())
+        value = measure.value(instance)
+        measure.unwatch(instance, ())
+        return value
+
     def hear(self, saying: Saying) -> Iterator[Asker]:
         """Takes a value over; whoever must judge again."""
         kept = self.kept[saying.key]

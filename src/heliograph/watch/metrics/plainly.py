@@ -81,10 +81,7 @@ class Plainly:
         if match.value is not None or known is None:
             return match
         values = [self.value(metric, known, selected) for metric in metrics]
-        shown = [
-            None if value is None else shown_value(Key(metric.name), value)
-            for metric, value in zip(metrics, values, strict=True)
-        ]
+        shown = [None if value is None else shown_value(value) for value in values]
         more = self._more(metrics, known, witness)
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=more or None)
 

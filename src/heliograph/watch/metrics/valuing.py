@@ -34,7 +34,7 @@ class Values:
         values = None if row is None else self._values.get((step, row))
         if match.value is not None or row is None or values is None:
             return match
-        shown = [shown_value(call.key, value) for call, value in zip(self._judged.calls, values, strict=True)]
+        shown = [shown_value(value) for value in values]
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=self._more(row, values) or None)
 
     def _row(self, match: Match) -> Row | None:
