@@ -8,7 +8,7 @@ from heliograph.baselines.watch_naive import Reevaluation
 from heliograph.model import Explanation
 from heliograph.syntax.query import Metric, Query
 from heliograph.syntax.spelling import spell_expression, spell_pattern
-from heliograph.terms import Term, spell
+from heliograph.terms import Variable, spell
 from heliograph.watch.board import Watched
 from heliograph.watch.bounded import Bounded
 from heliograph.watch.metrics.comparing import metric_filters
@@ -45,7 +45,5 @@ def _said(query: Query, solution: Solution, answers: Reevaluation) -> str:
 
 
 def _spelled(metric: Metric, solution: Solution) -> str:
-    bound = tuple(
-        solution.get(each, each) if not isinstance(each, (Term, Metric)) else each for each in metric.arguments
-    )  # type: ignore[call-overload]
+    bound = tuple(solution.get(each, each) if isinstance(each, Variable) else each for each in metric.arguments)
     return spell_expression(replace(metric, arguments=bound))
