@@ -17,7 +17,10 @@ from heliograph.kernels.metric_paths_layout import (
     COUNTERS,
     ENTRY_COLUMNS,
     GROUP_COLUMNS,
+    HIGH,
+    HOPS,
     LIMITS,
+    MEET_HOPS,
     NOWHERE,
     PAIR_COLUMNS,
     SCRATCH_SIZES,
@@ -32,14 +35,14 @@ _ENTRIES = ("entries", "sums", "heap", "stack")
 _BY_VERTEX = ("first", "touching", "centred")
 
 
-def empty_reach(*, undirected: bool, weighted: bool) -> Reach:
-    """No balls yet; costs have sums of weights if they matter."""
-    counters, sums = np.zeros(COUNTERS, np.int64), _LEAST if weighted else 0
+def empty_reach(*, undirected: bool) -> Reach:
+    """No balls yet, and hops are counted."""
+    counters = np.zeros(COUNTERS, np.int64)
     counters[UNDIRECTED] = undirected
     return Reach(
         slots=np.zeros(_LEAST * _SLOTS, np.int32),
         entries=np.zeros((_LEAST, ENTRY_COLUMNS), np.int32),
-        sums=np.zeros((sums, 2)),
+        sums=np.zeros((0, 2)),
         heap=np.zeros(_LEAST, np.int32),
         stack=np.zeros(_LEAST, np.int32),
         first=np.zeros(0, np.int32),
@@ -48,7 +51,7 @@ def empty_reach(*, undirected: bool, weighted: bool) -> Reach:
         balls=np.zeros((_LEAST, BALL_COLUMNS), np.int32),
         radii=np.zeros(_LEAST),
         pairs=np.zeros((_LEAST, PAIR_COLUMNS), np.int32),
-        meets=np.zeros((sums, 2)),
+        meets=np.zeros((0, 2)),
         groups=np.zeros((_LEAST, GROUP_COLUMNS), np.int32),
         bounds=np.zeros(_LEAST),
         told=np.zeros(_LEAST),
@@ -56,6 +59,15 @@ def empty_reach(*, undirected: bool, weighted: bool) -> Reach:
         limits=np.zeros(LIMITS),
         counters=counters,
     )
+
+
+def weighted(reach: Reach) -> Reach:
+    """The same where costs have sums of weights, all of which were 1 so far."""
+    sums, meets = (np.zeros((len(rows), 2)) for rows in (reach.entries, reach.pairs))
+    sums[:, HIGH] = reach.entries[:, HOPS]
+    hops = reach.pairs[:, MEET_HOPS]
+    meets[:, HIGH] = np.where(hops == NOWHERE, np.inf, hops)
+    return reach._replace(sums=sums, meets=meets)
 
 
 def empty_scratch(vertices: int, terminals: int, *, weighted: bool) -> Scratch:

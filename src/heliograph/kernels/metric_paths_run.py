@@ -49,7 +49,7 @@ from heliograph.kernels.metric_paths_layout import (
     WAY,
 )
 from heliograph.kernels.metric_paths_losing import unreach_head
-from heliograph.kernels.metric_paths_pairs import lose, make_stale, queue_group, unqueue_group
+from heliograph.kernels.metric_paths_pairs import lose, make_stale, queue_all, queue_group, unqueue_group
 from heliograph.kernels.metric_paths_types import REACH, SCRATCH, TELLING
 from heliograph.kernels.metric_steiner import BEYOND, LACKING, appraise_group, settle_group
 from heliograph.kernels.simple_graph_asked import is_told
@@ -207,6 +207,13 @@ def mend(graph: Any, reach: Any) -> None:
             empty_ball(reach, ball)
             if reach.touching[reach.balls[ball, CENTRE]]:
                 fill(graph, reach, ball)
+
+
+@kernel((REACH,))
+def queue_groups(reach: Any) -> None:
+    """What is known of any group may no longer be enough."""
+    for ball in range(len(reach.balls)):
+        queue_all(reach, ball)
 
 
 @kernel((REACH,))

@@ -23,6 +23,7 @@ from heliograph.kernels.metric_paths_layout import (
     ALERT,
     ALERTED,
     BALLS_BROKEN,
+    BY,
     CENTRE,
     DONE,
     EVENTS,
@@ -50,17 +51,19 @@ Edge = tuple[int, int, int]
 _SAID = 64  # rows of what is said, to begin with
 
 
+def _ignore(step: int, group: int) -> None:
+    """Nobody asked for alerts."""
+
+
 class Groups:
     """Groups of terminals over one projection: the owner of the arrays, who makes room and calls kernels."""
 
     def __init__(self, *, undirected: bool, weighted: bool) -> None:
         self.graph = FlatGraph()
         self.graph.keep_adjacency()
-        if weighted:
-            self.graph.keep_weights()
         self._weighted, self._undirected, self._largest = weighted, undirected, 2
-        self.reach = room.empty_reach(undirected=undirected, weighted=weighted)
-        self.scratch = room.empty_scratch(0, self._largest, weighted=weighted)
+        self.reach = room.empty_reach(undirected=undirected)
+        self.scratch = room.empty_scratch(0, self._largest, weighted=False)
         self._balls: dict[tuple[int, int], int] = {}
         self._users: Counter[int] = Counter()
         self._free = _Numbers(), _Numbers(), _Numbers()  # of balls, pairs and groups
@@ -113,12 +116,28 @@ class Groups:
 
     def value(self, group: int) -> float:
         """What a group is worth; changes are told from this value on."""
+        value = self._worth(group)
+        self.settle()
+        return value
+
+    def _worth(self, group: int) -> float:
         from heliograph.kernels.metric_paths_run import worth
 
         while math.isnan(value := float(worth(self.graph.arrays, self.reach, self.scratch, group))):
             self._mend()
-        self.settle()
         return value
+
+    def tree(self, group: int) -> list[Edge] | None:
+        """The paths between terminals that a group's value is the weight of, as edges; None if there are none.
+
+        Groups that this queues are left to whoever calls it.
+        """
+        if self._worth(group) == math.inf:
+            return None
+        count, first = (int(self.reach.groups[group, column]) for column in (TERMINALS, FIRST_PAIR))
+        pairs = [first + place for place in self.scratch.tree[1:count, BY].tolist()]
+        ends = self.reach.balls[self.reach.pairs[pairs, LEFT : LEFT + 2], CENTRE].tolist()
+        return [edge for start, end in ends for edge in self.path(start, end) or ()]
 
     def settle(self) -> None:
         """Brings groups up to date that are queued, without telling anybody."""
@@ -156,18 +175,17 @@ class Groups:
 
     # --- changes ------------------------------------------------------------------------------------------------
 
-    def follow(self, log: Log, asked: Asked, alerted: Callable[[int, int], None] | None = None) -> Said:
+    def follow(self, log: Log, asked: Asked, alerted: Callable[[int, int], None] = _ignore) -> Said:
         """Takes changes over, and tells what passed a cut. Alerts (step, group) come while the graph is as it was at
         the end of that step."""
         from heliograph.kernels.metric_paths_run import follow
 
         log = fixed_log(log)
-        if len(log.step):
-            self.cover(1 + int(max(log.subject.max(), log.object.max())))
+        self._expect(log)
         self.reach.counters[[ROW, SAID]] = 0
         telling = Telling(asked, np.empty((_SAID, SAID_COLUMNS), np.int32), np.empty(_SAID))
         while (stop := follow(self.graph.arrays, self.reach, self.scratch, log, telling)) != DONE:
-            if stop == ALERTED and alerted is not None:
+            if stop == ALERTED:
                 last = int(self.reach.counters[SAID]) - 1
                 self.reach.counters[SAID] = last
                 alerted(int(telling.rows[last, 0]), int(telling.rows[last, 1]))
@@ -189,9 +207,8 @@ class Groups:
         from heliograph.kernels.metric_paths_run import forget_balls
 
         log = fixed_log(log)
-        if len(log.step):
-            self.cover(1 + int(max(log.subject.max(), log.object.max())))
-        self.graph.load(log.subject, log.predicate, log.object, log.weight if self._weighted else None)
+        self._expect(log)
+        self.graph.load(log.subject, log.predicate, log.object, log.weight if len(self.reach.sums) else None)
         for ends in (log.subject, log.object):
             np.add.at(self.reach.touching, ends, 1)
         forget_balls(self.reach)
@@ -209,6 +226,12 @@ class Groups:
         count = int(trace(self.graph.arrays, self.reach, self.scratch, start, end, edges))
         return None if count < 0 else [self._triple(edge) for edge in edges[:count][::-1].tolist()]
 
+    def weight(self, edge: Edge) -> float:
+        """The weight of an edge that is there."""
+        weights = self.graph.arrays.weights
+        weight = float(weights[self.graph.find(*edge)]) if len(weights) else math.nan
+        return 1.0 if math.isnan(weight) else weight
+
     def _triple(self, edge: int) -> Edge:
         row = self.graph.arrays.edges[edge]
         return int(row[SUBJECT]), int(row[PREDICATE]), int(row[OBJECT])
@@ -223,13 +246,31 @@ class Groups:
             self.graph.cover(len(self.reach.first))
             self._renew_scratch()
 
+    def _expect(self, log: Log) -> None:
+        """Makes ready for the vertices of a log, and for its weights."""
+        if len(log.step):
+            self.cover(1 + int(max(log.subject.max(), log.object.max())))
+        if self._weighted and not len(self.reach.sums) and (~np.isnan(log.weight) & (log.weight != 1)).any():
+            self._weigh()
+
+    def _weigh(self) -> None:
+        """From now on weights matter. While all were 1, sums were hops, and balls half as large were enough."""
+        from heliograph.kernels.metric_paths_run import queue_groups
+
+        self.graph.keep_weights()
+        self.reach = room.weighted(self.reach)
+        self._renew_scratch()
+        queue_groups(self.reach)
+        self.settle()
+
     def _fit_tree(self, terminals: int) -> None:
         if terminals > self._largest:
             self._largest = terminals
             self._renew_scratch()
 
     def _renew_scratch(self) -> None:
-        self.scratch = room.empty_scratch(len(self.reach.first), self._largest, weighted=self._weighted)
+        weighted = len(self.reach.sums) > 0
+        self.scratch = room.empty_scratch(len(self.reach.first), self._largest, weighted=weighted)
 
     def _mend(self) -> None:
         """Makes room for members until no ball lacks any."""
@@ -267,21 +308,20 @@ def _told(telling: Telling, count: int) -> Said:
     return Said(step[order], instance[order], telling.values[:count][order])
 
 
-class Distance:
-    """The measure: instances are pairs of vertices."""
+class Instances:
+    """Who asks for which groups: instances by their terminals, with their cuts."""
 
-    def __init__(self, *, undirected: bool = False, weighted: bool = False) -> None:
-        self.groups = Groups(undirected=undirected, weighted=weighted)
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
         self._cutting = Cutting()
-        self._instances: dict[tuple[int, ...], int] = {}
-        self._ends: dict[int, tuple[int, ...]] = {}
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._terminals: dict[int, tuple[int, ...]] = {}
 
-    def watch(self, vertices: Sequence[int], points: Points) -> int:
-        ends = tuple(vertices)
-        if ends not in self._instances:
-            self._instances[ends] = self.groups.enter(ends)
-            self._ends[self._instances[ends]] = ends
-        instance = self._instances[ends]
+    def watch(self, terminals: tuple[int, ...], points: Points) -> int:
+        if terminals not in self._numbers:
+            self._numbers[terminals] = self.groups.enter(terminals)
+            self._terminals[self._numbers[terminals]] = terminals
+        instance = self._numbers[terminals]
         self._cutting.watch(instance, points)
         self._renew(instance)
         return instance
@@ -292,11 +332,37 @@ class Distance:
             self._renew(instance)
         else:
             self.groups.leave(instance)
-            del self._instances[self._ends.pop(instance)]
+            del self._numbers[self._terminals.pop(instance)]
 
     def _renew(self, instance: int) -> None:
         self.groups.set_bound(instance, self._cutting.points(instance))
         self.groups.value(instance)
+
+    def terminals(self, instance: int) -> tuple[int, ...]:
+        return self._terminals[instance]
+
+    def follow(self, log: Log) -> Said:
+        return self.groups.follow(log, self._cutting.asked())
+
+    def restore(self, log: Log) -> None:
+        """Takes over edges; changes are told from their values on."""
+        self.groups.restore(log)
+        for instance in self._terminals:
+            self.groups.value(instance)
+
+
+class Distance:
+    """The measure: instances are pairs of vertices."""
+
+    def __init__(self, *, undirected: bool = False, weighted: bool = False) -> None:
+        self.groups = Groups(undirected=undirected, weighted=weighted)
+        self._instances = Instances(self.groups)
+
+    def watch(self, vertices: Sequence[int], points: Points) -> int:
+        return self._instances.watch(tuple(vertices), points)
+
+    def unwatch(self, instance: int, points: Points) -> None:
+        self._instances.unwatch(instance, points)
 
     def watch_all(self, points: Points) -> None:
         raise NotImplementedError("distances are watched pair by pair")
@@ -305,19 +371,19 @@ class Distance:
         raise NotImplementedError("distances are watched pair by pair")
 
     def follow(self, log: Log) -> Said:
-        return self.groups.follow(log, self._cutting.asked())
+        return self._instances.follow(log)
 
     def value(self, instance: int) -> float:
         return self.groups.value(instance)
 
     def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
-        path = self.groups.path(*self._ends[instance])
+        """A shortest path as it is now, from its start; which one is told in kernels.metric_paths_search."""
+        start, end = self._instances.terminals(instance)
+        path = self.groups.path(start, end)
         return {} if path is None else {"edges": path}
 
     def saved(self) -> Mapping[str, npt.NDArray[Any]]:
         return {}
 
     def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        self.groups.restore(log)
-        for instance in self._ends:
-            self.groups.value(instance)
+        self._instances.restore(log)

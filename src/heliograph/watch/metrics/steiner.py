@@ -1,0 +1,177 @@
+"""`hg:steiner(a, b, …)`: what it costs to join terminals; `hg:steinerPoint(x, a, b, …)`: whether x helps to join them.
+
+The value is the weight of a minimum spanning tree over the terminals' shortest-path distances, at most twice that of
+the best tree. Both measures keep balls around terminals as `hg:distance` does (see kernels.metric_steiner). A value is
+looked at again when two balls meet otherwise than before; the tree, on which steinerPoint rests, when the shortest
+paths of one of its pairs may have changed (see kernels.metric_paths_pairs). Nothing else can matter.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heliograph.kernels.metric_layout import Log, Said
+from heliograph.watch.metrics.cutting import Cutting
+from heliograph.watch.metrics.distance import Groups, Instances
+from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.steiner_tree import Edge, inner_vertices, shown_tree
+
+_Terminals = tuple[int, ...]
+
+
+def terminals_of(vertices: Sequence[int]) -> _Terminals:
+    """Terminals as a group takes them: each once, ascending; a single one is a pair with itself."""
+    different = tuple(sorted(set(vertices)))
+    return different if len(different) > 1 else different * 2
+
+
+def _tree(groups: Groups, group: int, terminals: _Terminals) -> list[Edge] | None:
+    paths = groups.tree(group)
+    return None if paths is None else shown_tree(paths, terminals, groups.weight)
+
+
+class Steiner:
+    """The measure: instances are sets of terminals."""
+
+    def __init__(self) -> None:
+        self.groups = Groups(undirected=True, weighted=True)
+        self._instances = Instances(self.groups)
+
+    def watch(self, vertices: Sequence[int], points: Points) -> int:
+        return self._instances.watch(terminals_of(vertices), points)
+
+    def unwatch(self, instance: int, points: Points) -> None:
+        self._instances.unwatch(instance, points)
+
+    def watch_all(self, points: Points) -> None:
+        raise NotImplementedError("Steiner trees are watched by their terminals")
+
+    def unwatch_all(self, points: Points) -> None:
+        raise NotImplementedError("Steiner trees are watched by their terminals")
+
+    def follow(self, log: Log) -> Said:
+        return self._instances.follow(log)
+
+    def value(self, instance: int) -> float:
+        return self.groups.value(instance)
+
+    def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
+        """The tree as it is now."""
+        tree = _tree(self.groups, instance, self._instances.terminals(instance))
+        self.groups.settle()
+        return {} if tree is None else {"edges": tree}
+
+    def saved(self) -> Mapping[str, npt.NDArray[Any]]:
+        return {}
+
+    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._instances.restore(log)
+
+
+class _Grove:
+    """A set of terminals, its tree now, and the instances that ask whether a vertex is an inner one of it."""
+
+    def __init__(self, terminals: _Terminals) -> None:
+        self.terminals = terminals
+        self.points: dict[int, int] = {}  # instance by vertex
+        self.tree: list[Edge] = []
+        self.inner: frozenset[int] = frozenset()
+
+    def plant(self, tree: list[Edge] | None) -> frozenset[int]:
+        """Takes a new tree; the vertices that are inner ones of just one of the two."""
+        before = self.inner
+        self.tree = tree or []
+        self.inner = inner_vertices(self.tree, self.terminals)
+        return before ^ self.inner
+
+
+class SteinerPoint:
+    """The measure: instances are a vertex and a set of terminals; 1 if it is an inner vertex of their tree."""
+
+    def __init__(self) -> None:
+        self.groups = Groups(undirected=True, weighted=True)
+        self._cutting = Cutting()
+        self._groves: dict[int, _Grove] = {}
+        self._group_of: dict[_Terminals, int] = {}
+        self._instances: list[tuple[int, int]] = []  # group and vertex
+        self._said: list[tuple[int, int, float]] = []
+
+    def watch(self, vertices: Sequence[int], points: Points) -> int:
+        vertex, terminals = vertices[0], terminals_of(vertices[1:])
+        if terminals not in self._group_of:
+            self._enter(terminals)
+        group = self._group_of[terminals]
+        instances = self._groves[group].points
+        if vertex not in instances:
+            instances[vertex] = len(self._instances)
+            self._instances.append((group, vertex))
+        self._cutting.watch(instances[vertex], points)
+        return instances[vertex]
+
+    def _enter(self, terminals: _Terminals) -> None:
+        group = self._group_of[terminals] = self.groups.enter(terminals, alert=True)
+        self._groves[group] = _Grove(terminals)
+        self.groups.set_bound(group, None)
+        self._replant(group)
+        self.groups.settle()
+
+    def _replant(self, group: int) -> frozenset[int]:
+        grove = self._groves[group]
+        return grove.plant(_tree(self.groups, group, grove.terminals))
+
+    def unwatch(self, instance: int, points: Points) -> None:
+        self._cutting.unwatch(instance, points)
+        group, vertex = self._instances[instance]
+        if not self._cutting.watches(instance):
+            del self._groves[group].points[vertex]
+        if not self._groves[group].points:
+            del self._group_of[self._groves.pop(group).terminals]
+            self.groups.leave(group)
+
+    def watch_all(self, points: Points) -> None:
+        raise NotImplementedError("Steiner points are watched by their terminals")
+
+    def unwatch_all(self, points: Points) -> None:
+        raise NotImplementedError("Steiner points are watched by their terminals")
+
+    def follow(self, log: Log) -> Said:
+        self._said = []
+        self.groups.follow(log, Cutting().asked(), self._hear)
+        columns: Any = zip(*sorted(self._said), strict=True) if self._said else ((), (), ())
+        kinds = (np.int32, np.int32, np.float64)
+        return Said._make(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
+
+    def _hear(self, step: int, group: int) -> None:
+        """The tree of a group may have changed in a step."""
+        instances = self._groves[group].points
+        for vertex in self._replant(group):
+            if vertex in instances and self._passes(instances[vertex]):
+                self._said.append((step, instances[vertex], self.value(instances[vertex])))
+
+    def _passes(self, instance: int) -> bool:
+        """Whether somebody is to be told that a value became 1 or 0."""
+        points = self._cutting.points(instance)
+        return points is None or bisect_right(points, 0.0) != bisect_right(points, 1.0)
+
+    def value(self, instance: int) -> float:
+        group, vertex = self._instances[instance]
+        return float(vertex in self._groves[group].inner)
+
+    def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
+        """The tree as it is now."""
+        tree = self._groves[self._instances[instance][0]].tree
+        return {"edges": tree} if tree else {}
+
+    def saved(self) -> Mapping[str, npt.NDArray[Any]]:
+        return {}
+
+    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.groups.restore(log)
+        for group in self._groves:
+            self._replant(group)
+        self.groups.settle()
