@@ -46,7 +46,7 @@ def _widen(lists: Lists, depths: Any, queue: Any, first: Any, end: Any) -> Any:
 def _surround(graph: Simple, search: Search, tail: Any, head: Any, longest: Any) -> Any:
     """Depths of who reaches the tail (in `backward`), and of whom the head reaches (in `forward`), far enough.
 
-    The ends of both queues, and the least depth of whoever is in neither.
+    The ends of both queues, and for either side the least depth of whoever it did not find.
     """
     search.backward[tail], search.behind[0] = 0, tail
     search.forward[head], search.ahead[0] = 0, head
@@ -93,7 +93,7 @@ def _longest(samples: Samples) -> Any:
         if samples.dirty[sample] == 0:
             longest = max(longest, np.int64(samples.length[sample]))
             if samples.length[sample] == UNREACHABLE and samples.stored[sample] == TOO_LARGE:
-                return _FAR
+                return 2 * _FAR  # both sides are searched to their ends
     return longest
 
 
