@@ -1,0 +1,258 @@
+"""Exact betweenness is that of networkx after every step, whatever comes and goes, and what is told passed a cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heliograph.kernels.metric_layout import CAME, CHANGED, WENT, Log, Said
+from heliograph.watch.metrics.betweenness import Betweenness
+
+Edge: TypeAlias = tuple[int, int, int]
+Step: TypeAlias = list[tuple[int, Edge]]  # changes, each with what became of the edge
+
+
+def log_of(steps: Sequence[Step]) -> Log:
+    """A log of steps, numbered from 0."""
+    rows = [(number, change, *edge) for number, step in enumerate(steps) for change, edge in step]
+    step, change, subject, predicate, object = np.array(rows, np.int32).reshape(-1, 5).T
+    return Log(step, change.astype(np.uint8), subject, predicate, object, np.full(len(rows), np.nan))
+
+
+def toggle(edges: set[Edge], edge: Edge) -> tuple[int, Edge]:
+    """An edge comes, or goes if it is there."""
+    change = WENT if edge in edges else CAME
+    edges ^= {edge}
+    return change, edge
+
+
+def oracle(edges: set[Edge], isolated: int = 0) -> dict[int, float]:
+    """Values by networkx."""
+    graph = nx.DiGraph((subject, object) for subject, _, object in edges)
+    graph.add_nodes_from(f"isolated {number}" for number in range(isolated))
+    return dict(nx.betweenness_centrality(graph))
+
+
+def check_values(measure: Betweenness, edges: set[Edge], vertices: int, isolated: int = 0) -> None:
+    expected = oracle(edges, isolated)
+    found = {vertex: measure.value(vertex) for vertex in range(vertices)}
+    assert found == pytest.approx({vertex: expected.get(vertex, 0.0) for vertex in range(vertices)}, abs=1e-9)
+
+
+def told(said: Said) -> list[tuple[int, int, float]]:
+    return list(zip(said.step.tolist(), said.instance.tolist(), said.value.tolist(), strict=True))
+
+
+def random_steps(seed: int, vertices: int, count: int, most: int = 3) -> list[Step]:
+    """Steps of one or more changes; loops, parallel edges and whole vertices going are among them."""
+    rng, edges, steps = random.Random(seed), set[Edge](), list[Step]()
+    for _ in range(count):
+        step = list[tuple[int, Edge]]()
+        if rng.random() < 0.05 and edges:
+            vertex = rng.choice(sorted(edges))[0]
+            step = [toggle(edges, edge) for edge in sorted(edges) if vertex in (edge[0], edge[2])]
+        else:
+            for _ in range(rng.randint(1, most)):
+                there = rng.random() < 0.4 and edges
+                fresh = (rng.randrange(vertices), rng.randrange(2), rng.randrange(vertices))
+                step.append(toggle(edges, rng.choice(sorted(edges)) if there else fresh))
+        steps.append(step)
+    return steps
+
+
+def present(steps: Sequence[Step]) -> set[Edge]:
+    edges = set[Edge]()
+    for step in steps:
+        for _, edge in step:
+            edges ^= {edge}
+    return edges
+
+
+edges_of_few = st.tuples(st.integers(0, 7), st.integers(0, 1), st.integers(0, 7))
+streams = st.lists(st.lists(edges_of_few, min_size=1, max_size=4), min_size=1, max_size=25)
+
+
+def as_steps(stream: list[list[Edge]]) -> list[Step]:
+    edges = set[Edge]()
+    return [[toggle(edges, edge) for edge in step] for step in stream]
+
+
+# --- values -----------------------------------------------------------------------------------------------------
+
+
+@given(streams)
+def test_values_are_those_of_networkx_after_every_step(stream: list[list[Edge]]) -> None:
+    measure, edges = Betweenness(), set[Edge]()
+    for step in as_steps(stream):
+        measure.follow(log_of([step]))
+        edges = edges ^ present([step])
+        check_values(measure, edges, 8)
+
+
+@pytest.mark.parametrize(("seed", "vertices", "most"), [(1, 30, 1), (2, 60, 2), (3, 45, 6)])
+def test_values_of_larger_graphs(seed: int, vertices: int, most: int) -> None:
+    measure, edges = Betweenness(), set[Edge]()
+    for number, step in enumerate(random_steps(seed, vertices, 150, most)):
+        measure.follow(log_of([step]))
+        edges ^= present([step])
+        if number % 5 == 0:
+            check_values(measure, edges, vertices)
+    assert not measure.sampled
+
+
+def test_many_arcs_in_one_step_are_worked_out_anew() -> None:
+    measure = Betweenness()
+    steps = random_steps(5, 40, 60)
+    whole: Step = [(CAME, edge) for edge in sorted(present(steps))]
+    measure.follow(log_of([whole]))
+    check_values(measure, present(steps), 40)
+    measure.follow(log_of([[(WENT, edge) for edge in sorted(present(steps))]]))
+    assert [measure.value(vertex) for vertex in range(40)] == [0.0] * 40
+
+
+def test_a_weight_changes_nothing() -> None:
+    measure = Betweenness()
+    measure.watch_all(None)
+    measure.follow(log_of([[(CAME, (0, 0, 1)), (CAME, (1, 0, 2))]]))
+    assert told(measure.follow(log_of([[(CHANGED, (0, 0, 1))]]))) == []
+    assert measure.value(1) == 0.5
+
+
+def test_isolated_vertices_count() -> None:
+    measure, path = Betweenness(), {(0, 0, 1), (1, 0, 2)}
+    measure.watch_all([0.2])
+    step: Step = [(CAME, edge) for edge in sorted(path)]
+    assert told(measure.follow(log_of([step]), np.array([0]))) == [(0, 1, 0.5)]
+    found = told(measure.follow(log_of([]), np.array([0, 1, 1, 3, 0, 3])))
+    assert found == [(1, 1, pytest.approx(1 / 6)), (4, 1, 0.5), (5, 1, pytest.approx(0.05))]
+    check_values(measure, path, 3, isolated=3)
+    assert told(measure.follow(log_of([[(CAME, (1, 1, 2))]]))) == []
+    check_values(measure, path, 3, isolated=3)
+
+
+def test_a_vertex_nobody_knows_has_the_value_0() -> None:
+    assert Betweenness().value(7) == 0.0
+
+
+def test_ids_may_be_large_and_slots_are_taken_again() -> None:
+    measure, edges = Betweenness(limit=40), set[Edge]()
+    for start in range(0, 3_000, 60):
+        step: Step = [toggle(edges, edge) for edge in sorted(edges)]
+        step += [toggle(edges, (start + k, 0, start + 2 * k + 1)) for k in range(12)]
+        measure.follow(log_of([step]))
+        assert not measure.sampled
+    check_values(measure, edges, 3_100)
+
+
+def test_more_paths_than_can_be_counted_are_sampled_below_the_limit() -> None:
+    """A chain of diamonds doubles the number of paths at each: 1,100 of them exceed what a float can hold."""
+    measure = Betweenness(limit=5_000, epsilon=0.2)
+    chain = [(CAME, (3 * k, 0, 3 * k + side)) for k in range(990) for side in (1, 2)]
+    chain += [(CAME, (3 * k + side, 0, 3 * k + 3)) for k in range(990) for side in (1, 2)]
+    measure.follow(log_of([chain]))
+    assert not measure.sampled
+    more = [(CAME, (3 * k, 0, 3 * k + side)) for k in range(990, 1_050) for side in (1, 2)]
+    more += [(CAME, (3 * k + side, 0, 3 * k + 3)) for k in range(990, 1_050) for side in (1, 2)]
+    measure.follow(log_of([more]))
+    assert measure.sampled
+    assert abs(measure.value(3 * 525) - 0.25 * 2) < 0.2 + 0.01
+    measure.follow(log_of([[(WENT, edge) for _, edge in chain[:800]]]))
+    assert not measure.sampled
+
+
+def test_limits_that_distances_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="9,999"):
+        Betweenness(limit=10_000)
+
+
+# --- what is told -----------------------------------------------------------------------------------------------
+
+
+def naive_told(steps: Sequence[Step], points: Sequence[float] | None) -> list[tuple[int, int]]:
+    """Recomputes and compares, at the end of every step."""
+    edges, last, found = set[Edge](), dict[int, float](), list[tuple[int, int]]()
+    for number, step in enumerate(steps):
+        edges ^= present([step])
+        now = {vertex: round(value, 12) for vertex, value in oracle(edges).items()}
+        for vertex in sorted(last.keys() | now.keys()):
+            before, after = last.get(vertex, 0.0), now.get(vertex, 0.0)
+            passed = before != after if points is None else any((before < p) != (after < p) for p in points)
+            if passed:
+                found.append((number, vertex))
+        last = now
+    return found
+
+
+@given(streams, st.sampled_from([None, [0.05], [0.03, 0.1, 0.21]]))
+def test_what_passes_a_cut_is_told(stream: list[list[Edge]], points: list[float] | None) -> None:
+    measure, steps = Betweenness(), as_steps(stream)
+    measure.watch_all(points)
+    assert [(step, vertex) for step, vertex, _ in told(measure.follow(log_of(steps)))] == naive_told(steps, points)
+
+
+@given(streams, st.integers(0, 25), st.sampled_from([4, 4_000]))
+def test_any_cutting_of_the_log_tells_the_same(stream: list[list[Edge]], cut: int, limit: int) -> None:
+    steps = as_steps(stream)
+    whole, parts = (Betweenness(limit=limit, epsilon=0.2) for _ in range(2))
+    for measure in (whole, parts):
+        measure.watch_all(None)
+    before, after = told(parts.follow(log_of(steps[:cut]))), told(parts.follow(log_of(steps[cut:])))
+    assert told(whole.follow(log_of(steps))) == before + [(step + cut, *rest) for step, *rest in after]
+
+
+def test_single_vertices_are_watched_and_left() -> None:
+    measure, steps = Betweenness(), random_steps(8, 12, 80)
+    assert measure.watch([3], [0.05]) == 3
+    measure.watch([3], None)
+    measure.unwatch(3, None)
+    measure.watch_all([0.1])
+    measure.unwatch_all([0.1])
+    expected = [row for row in naive_told(steps, [0.05]) if row[1] == 3]
+    assert [row[:2] for row in told(measure.follow(log_of(steps)))] == expected
+    assert expected
+    measure.unwatch(3, [0.05])
+    assert told(measure.follow(log_of([[(WENT, edge) for edge in sorted(present(steps))]]))) == []
+
+
+# --- saving -----------------------------------------------------------------------------------------------------
+
+
+@given(streams, streams, st.sampled_from([4, 4_000]))
+def test_a_restored_measure_goes_on_as_if_nothing_had_happened(
+    stream: list[list[Edge]], further: list[list[Edge]], limit: int
+) -> None:
+    steps = as_steps(stream + further)
+    before, after = steps[: len(stream)], steps[len(stream) :]
+    measure, other = (Betweenness(limit=limit, epsilon=0.2) for _ in range(2))
+    measure.follow(log_of(before))
+    other.restore(log_of([[(CAME, edge) for edge in sorted(present(before))]]), measure.saved())
+    assert [other.value(vertex) for vertex in range(8)] == [measure.value(vertex) for vertex in range(8)]
+    for each in (measure, other):
+        each.watch_all(None)
+    assert told(other.follow(log_of(after))) == told(measure.follow(log_of(after)))
+    assert (other.sampled, other.samples) == (measure.sampled, measure.samples)
+
+
+def test_a_measure_begins_over_a_graph() -> None:
+    edges = present(random_steps(9, 30, 80))
+    exact, sampled = Betweenness(), Betweenness(limit=10)
+    for measure in (exact, sampled):
+        measure.watch_all([0.01])
+        measure.restore(log_of([[(CAME, edge) for edge in sorted(edges)]]), {})
+    check_values(exact, edges, 30)
+    assert not exact.saved()
+    assert sampled.sampled
+    assert exact.evidence(3, 0.5) == {}
+
+
+def test_isolated_vertices_are_restored() -> None:
+    measure, path = Betweenness(), {(0, 0, 1), (1, 0, 2)}
+    measure.restore(log_of([[(CAME, edge) for edge in sorted(path)]]), {}, isolated=4)
+    check_values(measure, path, 3, isolated=4)
