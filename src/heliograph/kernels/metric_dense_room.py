@@ -6,6 +6,8 @@ short, and they go on where they stopped. Does not import Numba before a kernel 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from heliograph.kernels.metric_dense_layout import (
@@ -25,7 +27,8 @@ from heliograph.kernels.simple_graph_layout import LENGTH
 from heliograph.kernels.simple_graph_room import GrowingGraph, enlarged, fixed_log, more
 
 _LEAST = 16  # core numbers, or sayings, of new arrays
-_BY_VERTEX = Cores._fields.index("ends")  # how many arrays are by vertex
+_ENDS = Cores._fields.index("ends")
+_BY_VERTEX, _BY_CORE = Cores._fields[:_ENDS], Cores._fields[_ENDS:-1]
 
 
 class Coring:
@@ -57,8 +60,7 @@ class Coring:
         self.graph.cover(vertices)
         before, rows = self.vertices, self.graph.vertices
         if rows > before:
-            by_vertex = (enlarged(array, rows) for array in self.arrays[:_BY_VERTEX])
-            self.arrays = Cores(*by_vertex, *self.arrays[_BY_VERTEX:])
+            self.arrays = _enlarged(self.arrays, _BY_VERTEX, rows)
             begin_vertices(self.arrays, before)
 
     def take_over(self, log: Log) -> None:
@@ -117,8 +119,11 @@ class Coring:
 
     def _cover_levels(self, levels: int) -> None:
         if levels > len(self.arrays.ends):
-            by_core = (enlarged(array, more(levels)) for array in self.arrays[_BY_VERTEX:-1])
-            self.arrays = Cores(*self.arrays[:_BY_VERTEX], *by_core, self.arrays.counters)
+            self.arrays = _enlarged(self.arrays, _BY_CORE, more(levels))
+
+
+def _enlarged(arrays: Cores, names: Iterable[str], rows: int) -> Cores:
+    return arrays._replace(**{name: enlarged(getattr(arrays, name), rows) for name in names})
 
 
 def _empty() -> Cores:
