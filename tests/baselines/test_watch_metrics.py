@@ -23,7 +23,7 @@ UNDIRECTED, WEIGHT = literal("undirected"), literal("weight")
 AGE = (VERTICES[0], plain_name("age"), literal("7", XSD_INTEGER))
 
 triples = st.tuples(st.sampled_from(VERTICES), st.sampled_from([KNOWS, LIKES, RDF_TYPE]), st.sampled_from(VERTICES))
-weights = st.sampled_from([None, 0.0, 0.5, 1.0, 2.0, 3.25])
+weights = st.sampled_from([None, 0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.25])
 graphs = st.dictionaries(triples, weights, max_size=24).map(lambda graph: {**graph, AGE: None})
 vertices = st.sampled_from(VERTICES)
 
@@ -243,6 +243,26 @@ def test_paths_that_make_a_ring_are_cut_open() -> None:
     ring = [*VERTICES[:6], VERTICES[0]]
     graph: dict[Triple, float | None] = {(s, KNOWS, o): None for s, o in pairwise(ring)}
     assert len(naive_evidence("steiner", [ring[0], ring[2], ring[4]], graph)["edges"]) == 4
+
+
+def test_weights_are_summed_exactly() -> None:
+    """0.1 + 0.2 + 0.3 is the same whichever way it is added up, so both ways from a to d are equally short."""
+    a, b, c, d = VERTICES[:4]
+    e, f = VERTICES[4:6]
+    ways = [(a, b, 0.1), (b, c, 0.2), (c, d, 0.3), (a, e, 0.3), (e, f, 0.2), (f, d, 0.1)]
+    graph: dict[Triple, float | None] = {(s, KNOWS, o): weight for s, o, weight in ways}
+    edges = naive_evidence("distance", [a, d, WEIGHT], graph)["edges"]
+    assert [o for _, _, o in edges] == [b, c, d]
+    assert value("steiner", a, d, graph=graph) == value("distance", d, a, UNDIRECTED, WEIGHT, graph=graph)
+
+
+def test_pairs_of_terminals_with_fewer_edges_are_joined_first() -> None:
+    """a to b costs 2 by one edge, a to c and b to c cost 2 by two: the pair (a, c) comes after (a, b) for its edges."""
+    a, b, c, d, e = VERTICES[:5]
+    ways = [(a, b, 2.0), (a, d, 1.0), (d, c, 1.0), (b, e, 1.0), (e, c, 1.0)]
+    graph: dict[Triple, float | None] = {(s, KNOWS, o): weight for s, o, weight in ways}
+    edges = naive_evidence("steiner", [a, b, c], graph)["edges"]
+    assert set(edges) == {(a, KNOWS, b), (a, KNOWS, d), (d, KNOWS, c)}
 
 
 # --- absent vertices --------------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ it still counts among the vertices that betweenness, averageClustering and cliqu
 What is chosen where several choices are equally good depends on nothing but the graph and the order of terms:
 
 - a shortest path has the least weight, then the fewest edges; backwards from its end, each vertex follows the smallest
-  one that such a path can come from;
-- a Steiner tree joins the terminals' pairs by (distance, smaller terminal, larger terminal), a pair only if nothing
-  joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such paths make
-  a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is cut off;
-- between two vertices the edge of least weight is shown, of several the smallest.
+  one that such a path can come from. Weights are summed exactly, and rounded once;
+- a Steiner tree joins the terminals' pairs by (distance, edges, smaller terminal, larger terminal), a pair only if
+  nothing joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such
+  paths make a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is
+  cut off;
+- between two vertices the edge of least weight is shown, of several that of the smallest property, then subject.
 
 `dense` takes the best of C(k) and x together, where C(k) is the k-core. Why that is at least half of the optimum is
 told in `watch.metrics.dense`.
@@ -21,6 +22,7 @@ told in `watch.metrics.dense`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import combinations, count
 from math import inf
@@ -34,7 +36,8 @@ Weighted = Mapping[Triple, float | None]
 Argument = Term | Metric  # a Metric is hg:via(…)
 Order = Callable[[Term], Any]
 Links = dict[Term, dict[Term, float]]  # from each vertex to its neighbours, by the least weight
-Reach = dict[Term, tuple[float, int]]  # weight and edges of the best path to each vertex that one leads to
+Cost = tuple[Fraction, int]  # the weight of a path, and its edges
+Reach = dict[Term, Cost]  # that of the best path to each vertex that one leads to
 Pair = tuple[Term, Term]
 
 DENSE_FACTOR = 2.0
@@ -247,14 +250,19 @@ def _reach(links: Links, source: Term) -> Reach:
     """Dijkstra by (weight, edges)."""
     reach: Reach = {}
     numbers = count()  # vertices themselves are never compared
-    waiting = [((0.0, 0), next(numbers), source)] if source in links else []
+    waiting = [((Fraction(0), 0), next(numbers), source)] if source in links else []
     while waiting:
         cost, _, one = heappop(waiting)
         if one not in reach:
             reach[one] = cost
             for other, weight in links[one].items():
-                heappush(waiting, ((cost[0] + weight, cost[1] + 1), next(numbers), other))
+                heappush(waiting, (_onward(cost, weight), next(numbers), other))
     return reach
+
+
+def _onward(cost: Cost, weight: float) -> Cost:
+    """What a path costs with another edge."""
+    return cost[0] + Fraction(weight), cost[1] + 1
 
 
 def _distance_links(world: World) -> Links:
@@ -266,7 +274,8 @@ def _distance_links(world: World) -> Links:
 
 def _distance(world: World) -> float:
     start, end = world.terms[:2]
-    return _reach(_distance_links(world), start).get(end, (inf, 0))[0]
+    reach = _reach(_distance_links(world), start)
+    return float(reach[end][0]) if end in reach else inf
 
 
 def _path(links: Links, start: Term, end: Term, order: Order) -> list[Pair]:
@@ -276,7 +285,7 @@ def _path(links: Links, start: Term, end: Term, order: Order) -> list[Pair]:
         sources = [
             one
             for one, near in links.items()
-            if one in reach and end in near and (reach[one][0] + near[end], reach[one][1] + 1) == reach[end]
+            if one in reach and end in near and _onward(reach[one], near[end]) == reach[end]
         ]
         pairs.append((min(sources, key=order), end))
         end = pairs[-1][0]
@@ -297,9 +306,9 @@ def _path_edges(world: World) -> list[Triple]:
 def _shown(world: World, edges: Iterable[Triple], pair: Pair, *, weighted: bool, both: bool) -> Triple:
     """The edge that is shown between two vertices."""
 
-    def key(edge: Triple) -> tuple[float, list[Any]]:
+    def key(edge: Triple) -> tuple[float, Any, Any]:
         weight = world.graph[edge] if weighted else None
-        return 1.0 if weight is None else weight, [world.order(term) for term in edge]
+        return 1.0 if weight is None else weight, world.order(edge[1]), world.order(edge[0])
 
     ends = (pair, pair[::-1]) if both else (pair,)
     return min((edge for edge in edges if (edge[0], edge[2]) in ends), key=key)
@@ -316,21 +325,21 @@ def _via(world: World) -> list[Term]:
 def _steiner(world: World) -> float:
     links = _links(world, _via(world), weighted=True, both=True)
     pairs = _joined_terminals(links, world.terms, world.order)
-    return inf if pairs is None else sum(distance for distance, _ in pairs)
+    return inf if pairs is None else float(sum(weight for (weight, _), _ in pairs))
 
 
-def _joined_terminals(links: Links, terminals: Iterable[Term], order: Order) -> list[tuple[float, Pair]] | None:
+def _joined_terminals(links: Links, terminals: Iterable[Term], order: Order) -> list[tuple[Cost, Pair]] | None:
     """The pairs of terminals that a minimum spanning tree joins; None if some are apart."""
     several = sorted(set(terminals), key=order)
     reaches = {one: _reach(links, one) for one in several}
     if any(other not in reaches[one] for one in several for other in several):
         return None
-    pairs = {(one, other): reaches[one][other][0] for one, other in combinations(several, 2)}
+    pairs = {(one, other): reaches[one][other] for one, other in combinations(several, 2)}
     return [(pairs[pair], pair) for pair in _spanning(pairs, order)]
 
 
-def _spanning(weights: Mapping[Pair, float], order: Order) -> list[Pair]:
-    """Kruskal, by (weight, smaller end, larger end); pairs begin with the smaller end."""
+def _spanning(weights: Mapping[Pair, Any], order: Order) -> list[Pair]:
+    """Kruskal, by (weight, smaller end, larger end), where a weight may be a cost; pairs begin with the smaller end."""
     part: dict[Term, set[Term]] = {end: {end} for pair in weights for end in pair}
     chosen = []
     for one, other in sorted(weights, key=lambda pair: (weights[pair], order(pair[0]), order(pair[1]))):

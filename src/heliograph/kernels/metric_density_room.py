@@ -140,8 +140,8 @@ class Grouping:
         arrays = self.arrays
         if number > len(arrays.groups):
             rows = more(number)
-            groups, values, changed = (enlarged(each, rows) for each in (arrays.groups, arrays.values, arrays.changed))
-            self.arrays = arrays._replace(groups=groups, values=values, changed=changed)
+            names = ("groups", "values", "changed")
+            self.arrays = arrays._replace(**{name: enlarged(getattr(arrays, name), rows) for name in names})
 
 
 def _empty(hops: int, vertices: int) -> Groups:

@@ -29,7 +29,7 @@ def toggles(vertices: int, most: int = 40) -> Any:
 def toggled(steps: Iterable[Iterable[Edge]]) -> list[Step]:
     """An edge that is there goes, one that is not comes."""
     there: set[Edge] = set()
-    changes = []
+    changes: list[Step] = []
     for step in steps:
         changes.append([])
         for edge in step:

@@ -145,7 +145,7 @@ picks = st.lists(
 def selected_rows(picked: list[list[tuple[int, int, bool]]]) -> list[list[tuple[int, int, int]]]:
     """By step rows (instance, vertex, times): one more solution binds a vertex, or one less of those that do."""
     bound: Counter[tuple[int, int]] = Counter()
-    rows = []
+    rows: list[list[tuple[int, int, int]]] = []
     for step in picked:
         rows.append([])
         for instance, vertex, more in step:
