@@ -38,11 +38,14 @@ FUNCTIONS = (
     "hg:cliques(1)",
     "hg:betweenness({x})",
     "hg:density()",
+    "hg:steiner({x}, :a, :e)",
+    
 )
 LIMITS = {
     **dict.fromkeys(("density", "clustering", "transitivity", "averageClustering"), ("0.3", "0.5", "1")),
     "betweenness": ("0.05", "0.2"),
     "cliques": ("1", "4"),
+    "steinerPoint": ("1",),
 }
 Edges = dict[tuple[Term, Term, Term], float]
 

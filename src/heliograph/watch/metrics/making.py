@@ -52,6 +52,24 @@ def _density(key: Key) -> Any:
     return NeighbourhoodDensity(int(key.options[0])) if key.options else SelectionDensity()
 
 
+def _betweenness(key: Key) -> Any:
+    from heliograph.watch.metrics.betweenness import Betweenness
+
+    return Betweenness()
+
+
+def _dense(key: Key) -> Any:
+    from heliograph.watch.metrics.dense import Dense
+
+    return Dense()
+
+
+def _steiner(key: Key) -> Any:
+    from heliograph.watch.metrics.steiner import Steiner, SteinerPoint
+
+    return Steiner() if key.name == "steiner" else SteinerPoint()
+
+
 _MAKERS: dict[str, Callable[[Key], Any]] = {
     **dict.fromkeys(DEGREES, _degree),
     "clustering": _clustering,
@@ -60,4 +78,8 @@ _MAKERS: dict[str, Callable[[Key], Any]] = {
     "distance": _distance,
     "cliques": _cliques,
     "density": _density,
+    "betweenness": _betweenness,
+    "dense": _dense,
+    "steiner": _steiner,
+    "steinerPoint": _steiner,
 }

@@ -19,10 +19,13 @@ Called = tuple[str, tuple[Term | Metric, ...]]
 
 
 class Plainly:
-    """The `hg:` functions over a graph, which is read when one of them is asked."""
+    """The `hg:` functions over a graph, which is read when one of them is asked.
 
-    def __init__(self, read: Callable[[], Weighted], taxonomy: Taxonomy | None) -> None:
-        self._read, self._taxonomy = read, taxonomy
+    Among equally good paths and trees `order` chooses as measures do.
+    """
+
+    def __init__(self, read: Callable[[], Weighted], taxonomy: Taxonomy | None, order: Callable[[Term], int]) -> None:
+        self._read, self._taxonomy, self._order = read, taxonomy, order
         self.forget()
 
     def forget(self) -> None:
@@ -60,7 +63,7 @@ class Plainly:
         if called is None:
             return None
         if (called, selected) not in self._values:
-            self._values[called, selected] = naive_value(*called, self._graph, selected)
+            self._values[called, selected] = naive_value(*called, self._graph, selected, self._order)
         return self._values[called, selected]
 
     def term(self, metric: Metric, bindings: Solution, selected: frozenset[Term]) -> Term | None:
@@ -88,7 +91,7 @@ class Plainly:
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
         shown: dict[str, Any] = {}
         for called in filter(None, (_called(metric, known) for metric in metrics)):
-            for name, what in naive_evidence(*called, self._graph).items():
+            for name, what in naive_evidence(*called, self._graph, self._order).items():
                 if name != "edges":
                     shown.setdefault(name, what)
                 elif witness:
