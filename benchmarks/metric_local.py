@@ -166,10 +166,18 @@ def _turn(log: Log) -> Turn:
     degree, clustering, took = _follow(log)
     plain, columns = PlainSets(), _columns(log)
     plain_took = seconds(lambda: plain.follow(columns))
-    for vertex, neighbours in plain.neighbours.items():
-        if clustering.value(vertex) != plain.coefficient(vertex) or degree.value(vertex) < len(neighbours):
-            raise WrongAnswer(f"vertex {vertex} has other neighbours or triangles")
+    degrees = _degrees(log)
+    for vertex in plain.neighbours:
+        if (degree.value(vertex), clustering.value(vertex)) != (degrees[vertex], plain.coefficient(vertex)):
+            raise WrongAnswer(f"vertex {vertex} has other edges or triangles")
     return Turn(*(each / len(log.step) for each in (*took, plain_took)))
+
+
+def _degrees(log: Log) -> list[float]:
+    """What the changes at each vertex add up to."""
+    ends, by = np.concatenate([log.subject, log.object]), np.where(log.change == CAME, 1.0, -1.0)
+    degrees: list[float] = np.bincount(ends, np.concatenate([by, by])).tolist()
+    return degrees
 
 
 def _follow(log: Log) -> tuple[Degree, Clustering, tuple[float, float]]:
