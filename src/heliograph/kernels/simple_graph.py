@@ -122,9 +122,13 @@ def _enter_arc(graph: Simple, pair: Any, subject: Any, object: Any) -> None:
 
 @kernel()
 def drop_edge(graph: Simple, subject: Any, object: Any) -> Any:
-    """One edge less from a vertex to another, of those there. What is no more of NEW_PAIR and NEW_ARC."""
+    """One edge less from a vertex to another, if there is one. What is no more of NEW_PAIR and NEW_ARC."""
     slot, changed = pair_slot(graph, pair_key(subject, object)), 0
+    if graph.keys[slot] == 0:
+        return 0
     pair, column = np.int64(graph.numbers[slot]), FORWARD if subject <= object else BACKWARD
+    if graph.pairs[pair, column] == 0:
+        return 0
     graph.pairs[pair, column] -= 1
     if subject != object and graph.pairs[pair, column] == 0:
         _leave_arc(graph, pair, subject, object)

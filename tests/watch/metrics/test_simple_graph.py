@@ -97,6 +97,12 @@ def test_changes_of_weight_change_nothing() -> None:
     check_graph(graph, [(0, 0, 1)])
 
 
+def test_what_is_not_there_does_not_go() -> None:
+    graph = GrowingGraph(directed=True)
+    graph.take_over(as_log([[(CAME, (0, 0, 1)), (WENT, (1, 0, 0)), (WENT, (2, 0, 3)), (WENT, (4, 0, 4))]]))
+    check_graph(graph, [(0, 0, 1)])
+
+
 def test_room_that_was_left_is_taken_again() -> None:
     graph = GrowingGraph(directed=True)
     star = [(0, 0, leaf) for leaf in range(1, 200)]
