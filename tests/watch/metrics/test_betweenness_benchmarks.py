@@ -1,4 +1,4 @@
-"""The speed rows of betweenness measure what they say, on small workloads, and measure nothing where a value is wrong."""
+"""The speed rows of betweenness measure what they say, on small workloads, and nothing where a value is wrong."""
 
 from __future__ import annotations
 
