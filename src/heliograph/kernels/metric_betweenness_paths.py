@@ -98,7 +98,8 @@ def _go_back(graph: Simple, search: Search, first: Any, end: Any) -> Any:
 def _meet(graph: Simple, search: Search, source: Any, target: Any) -> Any:
     """Searches from both ends: where the last depth from the source begins and ends, and how many stand behind.
 
-    The first number is -1 if the source reaches nobody else, -2 if nobody else reaches the target.
+    Where they do not meet, the first number is -1 if all that the source reaches was seen, -2 if all that reaches the
+    target was.
     """
     search.forward[source], search.weight[source], search.ahead[0] = 0, 1.0, source
     search.backward[target], search.behind[0] = 0, target
