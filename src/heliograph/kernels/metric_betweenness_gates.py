@@ -20,6 +20,7 @@ from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.metric_betweenness_layout import FORWARD_CLOSED, TOO_LARGE, UNREACHABLE, Samples, Search
+from heliograph.kernels.metric_betweenness_paths import forget
 from heliograph.kernels.metric_betweenness_types import INT32_ROWS, SAMPLES, SEARCH
 from heliograph.kernels.simple_graph_layout import Lists, Simple
 from heliograph.kernels.simple_graph_lists import list_length, list_start
@@ -106,8 +107,7 @@ def _gate(graph: Simple, search: Search, samples: Samples, arc: Any) -> Any:
         if samples.dirty[sample] == 0 and _matters(search, samples, sample, arc, (ahead, behind)):
             samples.dirty[sample] = 1
             marked += 1
-    search.forward[search.ahead[:end]] = -1
-    search.backward[search.behind[:end_behind]] = -1
+    forget(search, end, end_behind)
     return marked
 
 

@@ -39,6 +39,15 @@ _LARGE, _SMALLER = 2.0**500, 2.0**-500
 
 
 @kernel()
+def forget(search: Search, end: Any, end_behind: Any) -> None:
+    """Takes the depths of a search back."""
+    for k in range(end):
+        search.forward[search.ahead[k]] = -1
+    for k in range(end_behind):
+        search.backward[search.behind[k]] = -1
+
+
+@kernel()
 def _go_on(graph: Simple, search: Search, first: Any, end: Any) -> Any:
     """The next depth from the source, with counts of paths. The new end, arcs ahead of it, and whether ends met."""
     depth, last, volume, met = search.forward[search.ahead[first]] + 1, end, np.int64(0), False
@@ -89,7 +98,8 @@ def _go_back(graph: Simple, search: Search, first: Any, end: Any) -> Any:
 def _meet(graph: Simple, search: Search, source: Any, target: Any) -> Any:
     """Searches from both ends: where the last depth from the source begins and ends, and how many stand behind.
 
-    The first number is -1 if the source reaches nobody else, -2 if nobody else reaches the target.
+    Where they do not meet, the first number is -1 if all that the source reaches was seen, -2 if all that reaches the
+    target was.
     """
     search.forward[source], search.weight[source], search.ahead[0] = 0, 1.0, source
     search.backward[target], search.behind[0] = 0, target
@@ -164,7 +174,8 @@ def _take_closed(samples: Samples, sample: Any, queue: Any, end: Any) -> None:
     samples.length[sample], samples.stored[sample] = UNREACHABLE, TOO_LARGE
     if end <= samples.rows.shape[1]:
         samples.stored[sample] = end
-        samples.rows[sample, :end] = queue[:end]
+        for place in range(end):
+            samples.rows[sample, place] = queue[place]
 
 
 @kernel()
@@ -186,8 +197,7 @@ def _draw(graph: Simple, search: Search, samples: Samples, sample: Any, seed: An
     else:
         samples.side[sample] = BACKWARD_CLOSED
         _take_closed(samples, sample, search.behind, end_behind)
-    search.forward[search.ahead[:end]] = -1
-    search.backward[search.behind[:end_behind]] = -1
+    forget(search, end, end_behind)
     return fits
 
 

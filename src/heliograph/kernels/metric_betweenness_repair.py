@@ -113,9 +113,9 @@ def _recount_sorted(graph: Simple, row: Row, work: Work, count: Any) -> None:
             low, high = min(low, level), max(high, level)
         else:
             row.paths[target] = 0.0
-    for level in range(low, high + 1):
-        slot = np.int64(work.level[level]) - 1
-        work.level[level] = 0
+    for depth in range(low, high + 1):
+        slot = np.int64(work.level[depth]) - 1
+        work.level[depth] = 0
         while slot >= 0:
             _recount(graph, row, slot)
             slot = np.int64(work.following[slot]) - 1

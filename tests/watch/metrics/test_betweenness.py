@@ -151,20 +151,33 @@ def test_ids_may_be_large_and_slots_are_taken_again() -> None:
     check_values(measure, edges, 3_100)
 
 
+def diamonds(first: int, last: int) -> list[Edge]:
+    """A chain in which every diamond doubles the number of shortest paths."""
+    sides = [(k, 3 * k + side) for k in range(first, last) for side in (1, 2)]
+    return [(3 * k, 0, side) for k, side in sides] + [(side, 0, 3 * k + 3) for k, side in sides]
+
+
 def test_more_paths_than_can_be_counted_are_sampled_below_the_limit() -> None:
-    """A chain of diamonds doubles the number of paths at each: 1,100 of them exceed what a float can hold."""
-    measure = Betweenness(limit=5_000, epsilon=0.2)
-    chain = [(CAME, (3 * k, 0, 3 * k + side)) for k in range(990) for side in (1, 2)]
-    chain += [(CAME, (3 * k + side, 0, 3 * k + 3)) for k in range(990) for side in (1, 2)]
-    measure.follow(log_of([chain]))
+    measure = Betweenness(limit=5_000, epsilon=0.1)
+    measure.follow(log_of([[(CAME, edge) for edge in diamonds(0, 990)]]))
     assert not measure.sampled
-    more = [(CAME, (3 * k, 0, 3 * k + side)) for k in range(990, 1_050) for side in (1, 2)]
-    more += [(CAME, (3 * k + side, 0, 3 * k + 3)) for k in range(990, 1_050) for side in (1, 2)]
-    measure.follow(log_of([more]))
+    measure.follow(log_of([[(CAME, edge) for edge in diamonds(990, 1_050)]]))
     assert measure.sampled
-    assert abs(measure.value(3 * 525) - 0.25 * 2) < 0.2 + 0.01
-    measure.follow(log_of([[(WENT, edge) for _, edge in chain[:800]]]))
+    assert measure.value(3 * 525) == pytest.approx(0.25, abs=0.1)  # half of the others before it, half after it
+    assert measure.value(3 * 525 + 1) == pytest.approx(0.125, abs=0.1)
+    measure.follow(log_of([[(WENT, edge) for edge in diamonds(0, 400)]]))
     assert not measure.sampled
+    assert measure.value(3 * 725) == pytest.approx(0.25, abs=1e-3)
+
+
+def test_a_single_arc_may_make_too_many_paths() -> None:
+    """2 ** 997 of them, where 1e300 can be counted."""
+    measure, (last, *others) = Betweenness(limit=5_000, epsilon=0.1), reversed(diamonds(0, 997))
+    measure.follow(log_of([[(CAME, edge) for edge in others]]))
+    assert not measure.sampled
+    measure.follow(log_of([[(CAME, last)]]))
+    assert measure.sampled
+    assert measure.evidence(0, 0.05) == {"interval": [0.0, pytest.approx(0.15)]}
 
 
 def test_limits_that_distances_do_not_fit_are_refused() -> None:

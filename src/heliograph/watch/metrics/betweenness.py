@@ -245,7 +245,7 @@ class Betweenness:
         self._graph.cover_log(log)
         if len(self._board.raw) < self._graph.vertices:
             parts = (enlarged(array, self._graph.vertices) for array in self._board[:-1])
-            self._board = Board(*parts, self._board.counters)
+            self._board = Board._make((*parts, self._board.counters))
 
     def _clear(self) -> None:
         """Takes all sums off the board."""

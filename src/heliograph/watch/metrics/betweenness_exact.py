@@ -12,7 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.kernels.metric_betweenness_layout import DONE, NO_ROOM, UNREACHED, Board, Exact, Int32s, Work
+from heliograph.kernels.evolution_layout import Int32s
+from heliograph.kernels.metric_betweenness_layout import DONE, NO_ROOM, UNREACHED, Board, Exact, Work
 from heliograph.kernels.simple_graph_room import GrowingGraph, enlarged, more
 
 Arc: TypeAlias = tuple[int, int]
@@ -112,4 +113,4 @@ def _tables(slots: int) -> Exact:
     np.fill_diagonal(paths, 1.0)
     marks = (np.zeros(slots, np.uint8) for _ in range(_MARKS))
     ints = (np.zeros(slots + 2, np.int32) for _ in range(_INTS))
-    return Exact(distance, paths, np.zeros(slots), Work(np.zeros(slots), *marks, *ints))
+    return Exact(distance, paths, np.zeros(slots), Work._make((np.zeros(slots), *marks, *ints)))

@@ -90,10 +90,10 @@ def _samples(count: int) -> Samples:
     ints = [np.zeros(count, np.int32) for _ in range(4)]
     hashes = [np.zeros(count, np.uint64) for _ in range(2)]
     bytes_ = [np.zeros(count, np.uint8) for _ in range(2)]
-    return Samples(*ints[:2], *hashes, *ints[2:], *bytes_, np.zeros((count, _WIDTH), np.int32))
+    return Samples._make((*ints[:2], *hashes, *ints[2:], *bytes_, np.zeros((count, _WIDTH), np.int32)))
 
 
 def _search(vertices: int) -> Search:
     depths = [np.full(vertices, -1, np.int32) for _ in range(2)]
     queues = [np.empty(vertices, np.int32) for _ in range(2)]
-    return Search(*depths, np.empty(vertices), *queues)
+    return Search._make((*depths, np.empty(vertices), *queues))
