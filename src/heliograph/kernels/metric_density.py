@@ -135,7 +135,8 @@ def _settle_queue(graph: Simple, groups: Groups) -> Any:
     counters = groups.counters
     while counters[HEAD] < counters[TAIL]:
         entry = np.int64(groups.queue[counters[HEAD]])
-        if not has_entries(groups, list_length(graph.undirected, groups.entries[entry, VERTEX])):
+        leads_on = groups.entries[entry, DEPTH] < counters[HOPS]
+        if leads_on and not has_entries(groups, list_length(graph.undirected, groups.entries[entry, VERTEX])):
             return False
         _settle_entry(graph, groups, entry)
         counters[HEAD] += 1

@@ -143,7 +143,7 @@ def _select(graph: Simple, groups: Groups, selections: Selections, pick: Any) ->
     if entry < 0:
         entry = make_entry(groups, group, vertex, 0)
         groups.queue[0], groups.counters[TAIL] = entry, 1
-        settle(graph, groups)  # at depth 0 of no hops nobody follows, so it needs no room
+        settle(graph, groups)  # a selection reaches no further: depth 0 is the last hop, and that needs no room
     groups.entries[entry, COUNT] += selections.times[pick]
     if groups.entries[entry, COUNT] == 0:
         leave(graph, groups, entry)

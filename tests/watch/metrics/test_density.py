@@ -183,6 +183,16 @@ def test_selections_are_measured_as_they_change(
     assert found == expected_sayings(steps, watched, value)
 
 
+def test_a_selected_vertex_may_have_more_neighbours_than_there_is_room_for() -> None:
+    """None of them follows it, so no room is needed for them."""
+    measure = SelectionDensity()
+    measure.follow(as_log([[(CAME, (0, 0, other)) for other in range(1, 100)]]))
+    chosen = measure.watch([0, 1, 2], None)
+    assert measure.value(chosen) == pytest.approx(2 / 6)
+    said = measure.follow(as_log([[]]), selections([(0, chosen, 0, 1), (0, chosen, 1, -1)]))
+    assert said_as_set(said) == {(0, chosen, 0.5)}
+
+
 def test_a_selection_is_set_silently_and_goes_with_who_watches() -> None:
     measure = SelectionDensity()
     measure.restore(as_log([[(CAME, (0, 5, 1)), (CAME, (1, 5, 0)), (CAME, (1, 5, 2))]]), {})
