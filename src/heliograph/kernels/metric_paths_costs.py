@@ -18,7 +18,7 @@ from heliograph.kernels.evolution_access import edge_at
 from heliograph.kernels.metric_paths_layout import HIGH, HOPS, LOW
 
 
-@kernel(inline=True)
+@kernel()
 def add(high: Any, low: Any, more_high: Any, more_low: Any) -> Any:
     """The sum of two numbers of twice the precision; what is too large is infinite."""
     total = high + more_high
@@ -59,14 +59,14 @@ def cost_of(reach: Any, entry: Any) -> Any:
     return 0.0, 0.0, hops
 
 
-@kernel(inline=True)
+@kernel()
 def step_cost(cost: Any, weight: Any) -> Any:
     """The cost after one more edge."""
     high, low = add(cost[0], cost[1], weight, 0.0)
     return high, low, cost[2] + 1
 
 
-@kernel(inline=True)
+@kernel()
 def both_costs(cost: Any, other: Any) -> Any:
     high, low = add(cost[0], cost[1], other[0], other[1])
     return high, low, cost[2] + other[2]

@@ -39,7 +39,7 @@ def _home(vertex: Any, ball: Any, size: Any) -> Any:
     return np.int64(((mixed ^ (mixed >> _32)) * _ODD) >> _32) & (size - 1)
 
 
-@kernel(inline=True)
+@kernel()
 def find_entry(reach: Any, vertex: Any, ball: Any) -> Any:
     """The entry of a vertex in a ball, or -1."""
     slots, entries = reach.slots, reach.entries
