@@ -16,6 +16,7 @@ import numpy as np
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_access import edge_at
 from heliograph.kernels.metric_paths_layout import HIGH, HOPS, LOW
+from heliograph.kernels.metric_paths_world import entries_of, sums_of
 
 
 @kernel()
@@ -48,14 +49,14 @@ def compare(cost: Any, other: Any) -> Any:
 
 @kernel(inline=True)
 def is_weighted(reach: Any) -> Any:
-    return len(reach.sums) > 0
+    return len(sums_of(reach)) > 0
 
 
 @kernel(inline=True)
 def cost_of(reach: Any, entry: Any) -> Any:
-    hops = np.int64(reach.entries[entry, HOPS])
+    hops = np.int64(entries_of(reach)[entry, HOPS])
     if is_weighted(reach):
-        return reach.sums[entry, HIGH], reach.sums[entry, LOW], hops
+        return sums_of(reach)[entry, HIGH], sums_of(reach)[entry, LOW], hops
     return 0.0, 0.0, hops
 
 
