@@ -58,6 +58,17 @@ def test_where_every_change_is_told_balls_meet_and_grow_no_farther() -> None:
     assert measure.groups.work["members"] < 3 * CHAIN
 
 
+def test_room_is_made_while_balls_grow_and_while_much_is_told() -> None:
+    measure = Distance()
+    measure.restore(log_of(chain()), {})
+    far, near = measure.watch((0, CHAIN), None), measure.watch((0, 2), None)
+    assert (measure.value(far), measure.value(near)) == (CHAIN, 2.0)
+    flips: list[Row] = [(i, (CAME, WENT)[i & 1], 0, 0, 2, math.nan) for i in range(100)]
+    said = measure.follow(log_of(flips))
+    assert said.value[said.instance == near].tolist() == [1.0, 2.0] * 50
+    assert said.value[said.instance == far].tolist() == [CHAIN - 1.0, CHAIN] * 50
+
+
 def test_a_small_component_proves_that_there_is_no_path() -> None:
     measure = Distance(undirected=True)
     measure.restore(log_of([*chain(), (0, CAME, 90, 0, 91, math.nan)]), {})

@@ -180,6 +180,26 @@ def test_points_come_and_go(wanted: list[tuple[int, Terminals]], scene: Any, lat
     assert measure.value(measure.watch((x, *some), None)) == expected
 
 
+def test_the_last_point_takes_the_balls_with_it() -> None:
+    measure = SteinerPoint()
+    first, second = measure.watch((9, 1, 2), None), measure.watch((8, 2, 1), (0.5,))
+    measure.follow(log_of([(0, CAME, 9, 0, leaf, math.nan) for leaf in (1, 2)]))
+    assert [measure.value(instance) for instance in (first, second)] == [1.0, 0.0]
+    measure.unwatch(first, None)
+    assert measure.groups.work["members"] > 0
+    measure.unwatch(second, (0.5,))
+    assert measure.groups.work["members"] == 0
+    assert measure.value(measure.watch((9, 1, 2), None)) == 1.0
+
+
+def test_a_ring_of_paths_is_opened_and_what_hangs_loose_is_cut_off() -> None:
+    ring: list[Edge] = [(0, 0, 1), (2, 0, 1), (2, 0, 3), (3, 0, 0)]
+    weights = dict.fromkeys(ring, 1.0) | {(3, 0, 0): 2.0}
+    assert shown_tree(ring, (0, 2), weights.__getitem__) == [(0, 0, 1), (2, 0, 1)]
+    assert shown_tree(ring, (0, 3), weights.__getitem__) == [(0, 0, 1), (2, 0, 1), (2, 0, 3)]
+    assert inner_vertices([(0, 0, 1), (2, 0, 1)], (0, 2)) == {1}
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(vertices, min_size=2, max_size=4, unique=True), steps)
 def test_at_most_twice_the_optimum(some: list[int], scene: Any) -> None:
