@@ -41,6 +41,15 @@ from heliograph.kernels.metric_paths_layout import (
     WAY,
 )
 from heliograph.kernels.metric_paths_pairs import alert, gain, make_all_stale, queue_all
+from heliograph.kernels.metric_paths_world import (
+    balls_of,
+    counters_of,
+    entries_of,
+    heap_of,
+    limits_of,
+    radii_of,
+    sums_of,
+)
 
 _SOME = 16  # members that are expanded at once, at least
 
@@ -48,26 +57,26 @@ _SOME = 16  # members that are expanded at once, at least
 @kernel(inline=True)
 def leads(reach: Any, graph: Any, run: Any, way: Any) -> Any:
     """Whether a run holds edges that may be followed this way."""
-    return reach.counters[UNDIRECTED] != 0 or (graph.runs[run, KEY] & 1) == way
+    return counters_of(reach)[UNDIRECTED] != 0 or (graph.runs[run, KEY] & 1) == way
 
 
 @kernel(inline=True)
 def set_cost(reach: Any, entry: Any, cost: Any) -> None:
-    reach.entries[entry, HOPS], reach.entries[entry, TIGHT] = cost[2], 1
+    entries_of(reach)[entry, HOPS], entries_of(reach)[entry, TIGHT] = cost[2], 1
     if is_weighted(reach):
-        reach.sums[entry, HIGH], reach.sums[entry, LOW] = cost[0], cost[1]
+        sums_of(reach)[entry, HIGH], sums_of(reach)[entry, LOW] = cost[0], cost[1]
 
 
 @kernel(inline=True)
 def is_open(reach: Any, ball: Any, cost: Any) -> Any:
     """Whether a member of this cost is too far away to be expanded."""
-    return extent(reach, cost) > reach.radii[ball]
+    return extent(reach, cost) > radii_of(reach)[ball]
 
 
 @kernel()
 def relax(reach: Any, entry: Any, head: Any, weight: Any) -> Any:
     """Offers a cost to the vertex at the other end of an edge of an expanded member; whether there was room."""
-    ball, cost = np.int64(reach.entries[entry, BALL]), step_cost(cost_of(reach, entry), weight)
+    ball, cost = np.int64(entries_of(reach)[entry, BALL]), step_cost(cost_of(reach, entry), weight)
     if cost[0] == np.inf:
         return True
     other = find_entry(reach, head, ball)
@@ -75,17 +84,17 @@ def relax(reach: Any, entry: Any, head: Any, weight: Any) -> Any:
         if not has_entry_room(reach):
             return False
         other = add_entry(reach, head, ball)
-        reach.balls[ball, OPEN] += is_open(reach, ball, cost)
+        balls_of(reach)[ball, OPEN] += is_open(reach, ball, cost)
         _lower(reach, other, cost)
         return True
     before = cost_of(reach, other)
     order = compare(cost, before)
     if order < 0:
-        reach.balls[ball, OPEN] += np.int64(is_open(reach, ball, cost)) - np.int64(is_open(reach, ball, before))
+        balls_of(reach)[ball, OPEN] += np.int64(is_open(reach, ball, cost)) - np.int64(is_open(reach, ball, before))
         _lower(reach, other, cost)
     elif order == 0:
-        reach.entries[other, TIGHT] += 1
-        if reach.balls[ball, ALERTS]:
+        entries_of(reach)[other, TIGHT] += 1
+        if balls_of(reach)[ball, ALERTS]:
             alert(reach, other)
     return True
 
@@ -94,15 +103,15 @@ def relax(reach: Any, entry: Any, head: Any, weight: Any) -> Any:
 def _lower(reach: Any, entry: Any, cost: Any) -> None:
     set_cost(reach, entry, cost)
     gain(reach, entry)
-    if extent(reach, cost) <= reach.limits[HORIZON]:
+    if extent(reach, cost) <= limits_of(reach)[HORIZON]:
         push(reach, entry)
 
 
 @kernel()
 def expand(graph: Any, reach: Any, entry: Any) -> Any:
     """Offers costs along all edges of a member; whether there was room."""
-    ball, weighted = np.int64(reach.entries[entry, BALL]), is_weighted(reach)
-    way, run = reach.balls[ball, WAY], first_run(graph, reach.entries[entry, VERTEX])
+    ball, weighted = np.int64(entries_of(reach)[entry, BALL]), is_weighted(reach)
+    way, run = balls_of(reach)[ball, WAY], first_run(graph, entries_of(reach)[entry, VERTEX])
     while run >= 0:
         if leads(reach, graph, run, way):
             for i in range(run_length(graph, run)):
@@ -115,7 +124,7 @@ def expand(graph: Any, reach: Any, entry: Any) -> Any:
 @kernel()
 def spread(graph: Any, reach: Any, ball: Any) -> None:
     """Expands whoever stands in the heap and whoever comes into it, the nearest first."""
-    while reach.counters[HEAPED]:
+    while counters_of(reach)[HEAPED]:
         if not expand(graph, reach, pop(reach)):
             break_ball(reach, ball)
 
@@ -124,23 +133,23 @@ def spread(graph: Any, reach: Any, ball: Any) -> None:
 def break_ball(reach: Any, ball: Any) -> None:
     """There was no room: the ball has to be made anew."""
     clear_heap(reach)
-    if reach.balls[ball, BROKEN] == 0:
-        reach.balls[ball, BROKEN] = 1
-        reach.counters[BALLS_BROKEN] += 1
+    if balls_of(reach)[ball, BROKEN] == 0:
+        balls_of(reach)[ball, BROKEN] = 1
+        counters_of(reach)[BALLS_BROKEN] += 1
     make_all_stale(reach, ball)
 
 
 @kernel()
 def reach_head(graph: Any, reach: Any, entry: Any, head: Any, weight: Any) -> None:
     """An edge has come that leads from an expanded member to a vertex."""
-    ball = np.int64(reach.entries[entry, BALL])
-    was_complete = reach.balls[ball, OPEN] == 0
-    reach.limits[HORIZON] = reach.radii[ball]
+    ball = np.int64(entries_of(reach)[entry, BALL])
+    was_complete = balls_of(reach)[ball, OPEN] == 0
+    limits_of(reach)[HORIZON] = radii_of(reach)[ball]
     if relax(reach, entry, head, weight):
         spread(graph, reach, ball)
     else:
         break_ball(reach, ball)
-    if was_complete and reach.balls[ball, OPEN]:
+    if was_complete and balls_of(reach)[ball, OPEN]:
         queue_all(reach, ball)
 
 
@@ -153,18 +162,18 @@ def fill(graph: Any, reach: Any, ball: Any) -> None:
     if not has_entry_room(reach):
         break_ball(reach, ball)
         return
-    reach.balls[ball, OPEN] = 0
-    reach.limits[HORIZON] = reach.radii[ball]
-    _lower(reach, add_entry(reach, np.int64(reach.balls[ball, CENTRE]), ball), (0.0, 0.0, np.int64(0)))
+    balls_of(reach)[ball, OPEN] = 0
+    limits_of(reach)[HORIZON] = radii_of(reach)[ball]
+    _lower(reach, add_entry(reach, np.int64(balls_of(reach)[ball, CENTRE]), ball), (0.0, 0.0, np.int64(0)))
     spread(graph, reach, ball)
 
 
 @kernel()
 def empty_ball(reach: Any, ball: Any) -> None:
     """Takes all members out, whatever their state."""
-    while reach.balls[ball, FIRST_MEMBER]:
-        drop_entry(reach, np.int64(reach.balls[ball, FIRST_MEMBER]) - 1)
-    reach.balls[ball, OPEN] = 0
+    while balls_of(reach)[ball, FIRST_MEMBER]:
+        drop_entry(reach, np.int64(balls_of(reach)[ball, FIRST_MEMBER]) - 1)
+    balls_of(reach)[ball, OPEN] = 0
 
 
 @kernel()
@@ -172,10 +181,10 @@ def grow(graph: Any, reach: Any, ball: Any, limit: Any) -> Any:
     """Expands the nearest open members, at least some, all of equal distance, none beyond a limit; whether there was
     room. The radius grows with them."""
     _heap_open(reach, ball)
-    reach.limits[HORIZON] = np.inf
-    wanted, radius = max(_SOME, reach.balls[ball, MEMBERS] >> 1), reach.radii[ball]
-    while reach.counters[HEAPED]:
-        nearest = extent(reach, cost_of(reach, np.int64(reach.heap[0])))
+    limits_of(reach)[HORIZON] = np.inf
+    wanted, radius = max(_SOME, balls_of(reach)[ball, MEMBERS] >> 1), radii_of(reach)[ball]
+    while counters_of(reach)[HEAPED]:
+        nearest = extent(reach, cost_of(reach, np.int64(heap_of(reach)[0])))
         if nearest > limit:
             radius = limit
             break
@@ -184,28 +193,28 @@ def grow(graph: Any, reach: Any, ball: Any, limit: Any) -> Any:
         radius = nearest
         wanted -= 1
         if not expand(graph, reach, pop(reach)):
-            reach.radii[ball] = radius
+            radii_of(reach)[ball] = radius
             break_ball(reach, ball)
             return False
     clear_heap(reach)
-    reach.radii[ball] = radius
+    radii_of(reach)[ball] = radius
     _count_open(reach, ball)
     return True
 
 
 @kernel()
 def _heap_open(reach: Any, ball: Any) -> None:
-    entry = np.int64(reach.balls[ball, FIRST_MEMBER]) - 1
+    entry = np.int64(balls_of(reach)[ball, FIRST_MEMBER]) - 1
     while entry >= 0:
         if is_open(reach, ball, cost_of(reach, entry)):
             push(reach, entry)
-        entry = np.int64(reach.entries[entry, NEXT_MEMBER]) - 1
+        entry = np.int64(entries_of(reach)[entry, NEXT_MEMBER]) - 1
 
 
 @kernel()
 def _count_open(reach: Any, ball: Any) -> None:
-    count, entry = 0, np.int64(reach.balls[ball, FIRST_MEMBER]) - 1
+    count, entry = 0, np.int64(balls_of(reach)[ball, FIRST_MEMBER]) - 1
     while entry >= 0:
         count += is_open(reach, ball, cost_of(reach, entry))
-        entry = np.int64(reach.entries[entry, NEXT_MEMBER]) - 1
-    reach.balls[ball, OPEN] = count
+        entry = np.int64(entries_of(reach)[entry, NEXT_MEMBER]) - 1
+    balls_of(reach)[ball, OPEN] = count

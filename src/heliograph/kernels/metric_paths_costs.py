@@ -16,9 +16,10 @@ import numpy as np
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_access import edge_at
 from heliograph.kernels.metric_paths_layout import HIGH, HOPS, LOW
+from heliograph.kernels.metric_paths_world import entries_of, sums_of
 
 
-@kernel(inline=True)
+@kernel()
 def add(high: Any, low: Any, more_high: Any, more_low: Any) -> Any:
     """The sum of two numbers of twice the precision; what is too large is infinite."""
     total = high + more_high
@@ -48,25 +49,25 @@ def compare(cost: Any, other: Any) -> Any:
 
 @kernel(inline=True)
 def is_weighted(reach: Any) -> Any:
-    return len(reach.sums) > 0
+    return len(sums_of(reach)) > 0
 
 
 @kernel(inline=True)
 def cost_of(reach: Any, entry: Any) -> Any:
-    hops = np.int64(reach.entries[entry, HOPS])
+    hops = np.int64(entries_of(reach)[entry, HOPS])
     if is_weighted(reach):
-        return reach.sums[entry, HIGH], reach.sums[entry, LOW], hops
+        return sums_of(reach)[entry, HIGH], sums_of(reach)[entry, LOW], hops
     return 0.0, 0.0, hops
 
 
-@kernel(inline=True)
+@kernel()
 def step_cost(cost: Any, weight: Any) -> Any:
     """The cost after one more edge."""
     high, low = add(cost[0], cost[1], weight, 0.0)
     return high, low, cost[2] + 1
 
 
-@kernel(inline=True)
+@kernel()
 def both_costs(cost: Any, other: Any) -> Any:
     high, low = add(cost[0], cost[1], other[0], other[1])
     return high, low, cost[2] + other[2]

@@ -27,7 +27,7 @@ from heliograph.kernels.metric_paths_layout import (
     TIGHT,
     VERTEX,
 )
-from heliograph.kernels.metric_paths_types import REACH
+from heliograph.kernels.metric_paths_world import REACH, balls_of, counters_of, entries_of, first_of, slots_of
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _32 = np.uint64(32)
@@ -39,10 +39,10 @@ def _home(vertex: Any, ball: Any, size: Any) -> Any:
     return np.int64(((mixed ^ (mixed >> _32)) * _ODD) >> _32) & (size - 1)
 
 
-@kernel(inline=True)
+@kernel()
 def find_entry(reach: Any, vertex: Any, ball: Any) -> Any:
     """The entry of a vertex in a ball, or -1."""
-    slots, entries = reach.slots, reach.entries
+    slots, entries = slots_of(reach), entries_of(reach)
     place = _home(vertex, ball, len(slots))
     while slots[place] != 0:
         entry = np.int64(slots[place]) - 1
@@ -54,29 +54,29 @@ def find_entry(reach: Any, vertex: Any, ball: Any) -> Any:
 
 @kernel(inline=True)
 def has_entry_room(reach: Any) -> Any:
-    return reach.counters[FREE_ENTRY] != 0 or reach.counters[ENTRIES] < len(reach.entries)
+    return counters_of(reach)[FREE_ENTRY] != 0 or counters_of(reach)[ENTRIES] < len(entries_of(reach))
 
 
 @kernel()
 def add_entry(reach: Any, vertex: Any, ball: Any) -> Any:
     """A new entry, without a cost. Needs room."""
     entry = _number(reach)
-    reach.entries[entry, VERTEX], reach.entries[entry, BALL] = vertex, ball
-    reach.entries[entry, TIGHT] = reach.entries[entry, PLACE] = 0
-    _enter(reach.slots, vertex, ball, entry)
+    entries_of(reach)[entry, VERTEX], entries_of(reach)[entry, BALL] = vertex, ball
+    entries_of(reach)[entry, TIGHT] = entries_of(reach)[entry, PLACE] = 0
+    _enter(slots_of(reach), vertex, ball, entry)
     _link(reach, entry, vertex, ball)
-    reach.counters[LIVE] += 1
+    counters_of(reach)[LIVE] += 1
     return entry
 
 
 @kernel()
 def _number(reach: Any) -> Any:
-    entry = reach.counters[FREE_ENTRY] - 1
+    entry = counters_of(reach)[FREE_ENTRY] - 1
     if entry >= 0:
-        reach.counters[FREE_ENTRY] = reach.entries[entry, NEXT]
+        counters_of(reach)[FREE_ENTRY] = entries_of(reach)[entry, NEXT]
         return entry
-    entry = reach.counters[ENTRIES]
-    reach.counters[ENTRIES] = entry + 1
+    entry = counters_of(reach)[ENTRIES]
+    counters_of(reach)[ENTRIES] = entry + 1
     return entry
 
 
@@ -90,12 +90,12 @@ def _enter(slots: Any, vertex: Any, ball: Any, entry: Any) -> None:
 
 @kernel()
 def _link(reach: Any, entry: Any, vertex: Any, ball: Any) -> None:
-    entries, balls = reach.entries, reach.balls
-    following = reach.first[vertex]
+    entries, balls = entries_of(reach), balls_of(reach)
+    following = first_of(reach)[vertex]
     entries[entry, NEXT], entries[entry, BEFORE] = following, 0
     if following:
         entries[following - 1, BEFORE] = entry + 1
-    reach.first[vertex] = entry + 1
+    first_of(reach)[vertex] = entry + 1
     following = balls[ball, FIRST_MEMBER]
     entries[entry, NEXT_MEMBER], entries[entry, BEFORE_MEMBER] = following, 0
     if following:
@@ -107,25 +107,25 @@ def _link(reach: Any, entry: Any, vertex: Any, ball: Any) -> None:
 @kernel()
 def drop_entry(reach: Any, entry: Any) -> None:
     """Takes an entry out of the table and of both lists."""
-    entries = reach.entries
+    entries = entries_of(reach)
     _vacate(reach, entry)
     _unlink(reach, entry)
     entries[entry, VERTEX] = -1
-    entries[entry, NEXT] = reach.counters[FREE_ENTRY]
-    reach.counters[FREE_ENTRY] = entry + 1
-    reach.counters[LIVE] -= 1
+    entries[entry, NEXT] = counters_of(reach)[FREE_ENTRY]
+    counters_of(reach)[FREE_ENTRY] = entry + 1
+    counters_of(reach)[LIVE] -= 1
 
 
 @kernel()
 def _unlink(reach: Any, entry: Any) -> None:
-    entries, balls = reach.entries, reach.balls
+    entries, balls = entries_of(reach), balls_of(reach)
     following, before = entries[entry, NEXT], entries[entry, BEFORE]
     if following:
         entries[following - 1, BEFORE] = before
     if before:
         entries[before - 1, NEXT] = following
     else:
-        reach.first[entries[entry, VERTEX]] = following
+        first_of(reach)[entries[entry, VERTEX]] = following
     following, before = entries[entry, NEXT_MEMBER], entries[entry, BEFORE_MEMBER]
     ball = entries[entry, BALL]
     if following:
@@ -140,7 +140,7 @@ def _unlink(reach: Any, entry: Any) -> None:
 @kernel()
 def _vacate(reach: Any, entry: Any) -> None:
     """Backward-shift deletion: what stands behind the hole moves up if its home allows."""
-    slots, entries, mask = reach.slots, reach.entries, len(reach.slots) - 1
+    slots, entries, mask = slots_of(reach), entries_of(reach), len(slots_of(reach)) - 1
     hole = _home(entries[entry, VERTEX], entries[entry, BALL], len(slots))
     while slots[hole] != entry + 1:
         hole = (hole + 1) & mask
@@ -160,6 +160,6 @@ def _vacate(reach: Any, entry: Any) -> None:
 @kernel((REACH, NEW_INT32S))
 def rehash_entries(reach: Any, slots: Any) -> None:
     """Enters all entries into an empty table of another size."""
-    for entry in range(reach.counters[ENTRIES]):
-        if reach.entries[entry, VERTEX] >= 0:
-            _enter(slots, reach.entries[entry, VERTEX], reach.entries[entry, BALL], entry)
+    for entry in range(counters_of(reach)[ENTRIES]):
+        if entries_of(reach)[entry, VERTEX] >= 0:
+            _enter(slots, entries_of(reach)[entry, VERTEX], entries_of(reach)[entry, BALL], entry)

@@ -9,15 +9,16 @@ import numpy as np
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.metric_paths_costs import compare, cost_of
 from heliograph.kernels.metric_paths_layout import HEAPED, PLACE
+from heliograph.kernels.metric_paths_world import counters_of, entries_of, heap_of
 
 
 @kernel()
 def push(reach: Any, entry: Any) -> None:
     """Puts an entry into the heap, or nearer to its top after its cost was lowered."""
-    place = np.int64(reach.entries[entry, PLACE]) - 1
+    place = np.int64(entries_of(reach)[entry, PLACE]) - 1
     if place < 0:
-        place = reach.counters[HEAPED]
-        reach.counters[HEAPED] = place + 1
+        place = counters_of(reach)[HEAPED]
+        counters_of(reach)[HEAPED] = place + 1
     _rise(reach, entry, place)
 
 
@@ -26,7 +27,7 @@ def _rise(reach: Any, entry: Any, place: Any) -> None:
     cost = cost_of(reach, entry)
     while place > 0:
         above = (place - 1) >> 1
-        other = np.int64(reach.heap[above])
+        other = np.int64(heap_of(reach)[above])
         if compare(cost_of(reach, other), cost) <= 0:
             break
         _stand(reach, other, place)
@@ -36,19 +37,19 @@ def _rise(reach: Any, entry: Any, place: Any) -> None:
 
 @kernel(inline=True)
 def _stand(reach: Any, entry: Any, place: Any) -> None:
-    reach.heap[place] = entry
-    reach.entries[entry, PLACE] = place + 1
+    heap_of(reach)[place] = entry
+    entries_of(reach)[entry, PLACE] = place + 1
 
 
 @kernel()
 def pop(reach: Any) -> Any:
     """Takes the entry of the least cost out of a heap that has one."""
-    top = np.int64(reach.heap[0])
-    reach.entries[top, PLACE] = 0
-    size = reach.counters[HEAPED] - 1
-    reach.counters[HEAPED] = size
+    top = np.int64(heap_of(reach)[0])
+    entries_of(reach)[top, PLACE] = 0
+    size = counters_of(reach)[HEAPED] - 1
+    counters_of(reach)[HEAPED] = size
     if size:
-        _sink(reach, np.int64(reach.heap[size]), size)
+        _sink(reach, np.int64(heap_of(reach)[size]), size)
     return top
 
 
@@ -60,10 +61,10 @@ def _sink(reach: Any, entry: Any, size: Any) -> None:
         below = 2 * place + 1
         if below >= size:
             break
-        other = np.int64(reach.heap[below])
-        if below + 1 < size and compare(cost_of(reach, np.int64(reach.heap[below + 1])), cost_of(reach, other)) < 0:
+        other = np.int64(heap_of(reach)[below])
+        if below + 1 < size and compare(cost_of(reach, np.int64(heap_of(reach)[below + 1])), cost_of(reach, other)) < 0:
             below += 1
-            other = np.int64(reach.heap[below])
+            other = np.int64(heap_of(reach)[below])
         if compare(cost, cost_of(reach, other)) <= 0:
             break
         _stand(reach, other, place)
@@ -73,6 +74,6 @@ def _sink(reach: Any, entry: Any, size: Any) -> None:
 
 @kernel()
 def clear_heap(reach: Any) -> None:
-    for place in range(reach.counters[HEAPED]):
-        reach.entries[reach.heap[place], PLACE] = 0
-    reach.counters[HEAPED] = 0
+    for place in range(counters_of(reach)[HEAPED]):
+        entries_of(reach)[heap_of(reach)[place], PLACE] = 0
+    counters_of(reach)[HEAPED] = 0

@@ -55,7 +55,10 @@ DONE, LACKS_EDGES, LACKS_ENTRIES, LACKS_SAID, ALERTED = range(5)
 
 
 class Reach(NamedTuple):
-    """Arrays with room to grow. Where hops are counted, `sums` and `meets` have no rows."""
+    """Arrays with room to grow; kernels take their addresses (see metric_paths_world).
+
+    Where hops are counted, `sums` and `meets` have no rows.
+    """
 
     slots: Int32s  # open addressing over (vertex, ball), of a power of two: 1 + the entry; 0 is free
     entries: Int32s  # rows
@@ -81,21 +84,21 @@ class Scratch(NamedTuple):
     """What a search for one path needs, two sides with their costs, clean before and after; and a spanning tree."""
 
     hops: Int32s  # rows by vertex, a column for each side; NOWHERE: not reached
-    sums: Floats  # rows by vertex: HIGH and LOW of one side, then of the other
+    totals: Floats  # rows by vertex: HIGH and LOW of one side, then of the other
     places: Int32s  # rows by vertex, a column for each side: 1 + its place in the heap; MARKED
-    heaps: Int32s  # rows by side
-    seen: Int32s  # rows by side: vertices that were reached
-    sizes: Int64s  # of both heaps, then of both rows of `seen`
+    heaps: Int32s  # rows by place, a column for each side
+    seen: Int32s  # likewise: vertices that were reached
+    sizes: Int64s  # of both heaps, then of both columns of `seen`
     tree: Int32s  # rows by terminal
-    costs: Floats  # rows by pair of one group
+    notes: Floats  # rows by pair of one group: what it costs
 
 
 MARKED = -1  # on a shortest path
 SEEN = 2  # the first of two sizes
 SCRATCH_SIZES = 4
 JOINED, BY = range(2)  # of a tree: whether a terminal has joined it, and by which pair it does or would
-KNOWN = 3  # of costs, behind HIGH, LOW and the hops: whether it is the cost, or only less
-COST_COLUMNS = 4
+KNOWN = 3  # of notes, behind HIGH, LOW and the hops: whether it is the cost, or only less
+NOTE_COLUMNS = 4
 
 
 class Telling(NamedTuple):

@@ -44,56 +44,68 @@ from heliograph.kernels.metric_paths_layout import (
     TIES,
     VERTEX,
 )
+from heliograph.kernels.metric_paths_world import (
+    balls_of,
+    counters_of,
+    entries_of,
+    groups_of,
+    meets_of,
+    pairs_of,
+    queue_of,
+    radii_of,
+)
 
 
 @kernel()
 def queue_group(reach: Any, group: Any) -> None:
     """A group's value may have changed."""
-    if reach.groups[group, QUEUED] == 0:
-        reach.groups[group, QUEUED] = 1
-        reach.queue[(reach.counters[QUEUE_FIRST] + reach.counters[GROUPS_QUEUED]) % len(reach.queue)] = group
-        reach.counters[GROUPS_QUEUED] += 1
+    if groups_of(reach)[group, QUEUED] == 0:
+        groups_of(reach)[group, QUEUED] = 1
+        queue_of(reach)[
+            (counters_of(reach)[QUEUE_FIRST] + counters_of(reach)[GROUPS_QUEUED]) % len(queue_of(reach))
+        ] = group
+        counters_of(reach)[GROUPS_QUEUED] += 1
 
 
 @kernel()
 def unqueue_group(reach: Any) -> None:
     """The first of the queue has been settled."""
-    first = reach.counters[QUEUE_FIRST]
-    reach.groups[reach.queue[first], QUEUED] = 0
-    reach.counters[QUEUE_FIRST] = (first + 1) % len(reach.queue)
-    reach.counters[GROUPS_QUEUED] -= 1
+    first = counters_of(reach)[QUEUE_FIRST]
+    groups_of(reach)[queue_of(reach)[first], QUEUED] = 0
+    counters_of(reach)[QUEUE_FIRST] = (first + 1) % len(queue_of(reach))
+    counters_of(reach)[GROUPS_QUEUED] -= 1
 
 
 @kernel(inline=True)
 def meet_of(reach: Any, pair: Any) -> Any:
     """The least sum of a pair that is not stale."""
-    hops = np.int64(reach.pairs[pair, MEET_HOPS])
+    hops = np.int64(pairs_of(reach)[pair, MEET_HOPS])
     if is_weighted(reach):
-        return reach.meets[pair, HIGH], reach.meets[pair, LOW], hops
+        return meets_of(reach)[pair, HIGH], meets_of(reach)[pair, LOW], hops
     return 0.0, 0.0, hops
 
 
 @kernel(inline=True)
 def _set_meet(reach: Any, pair: Any, cost: Any) -> None:
-    reach.pairs[pair, MEET_HOPS], reach.pairs[pair, TIES] = cost[2], 1
+    pairs_of(reach)[pair, MEET_HOPS], pairs_of(reach)[pair, TIES] = cost[2], 1
     if is_weighted(reach):
-        reach.meets[pair, HIGH], reach.meets[pair, LOW] = cost[0], cost[1]
+        meets_of(reach)[pair, HIGH], meets_of(reach)[pair, LOW] = cost[0], cost[1]
 
 
 @kernel()
 def gain(reach: Any, entry: Any) -> None:
     """An entry has a cost that it did not have, or a lower one."""
-    ball, vertex = np.int64(reach.entries[entry, BALL]), np.int64(reach.entries[entry, VERTEX])
-    reach.counters[EVENTS] += 1
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    ball, vertex = np.int64(entries_of(reach)[entry, BALL]), np.int64(entries_of(reach)[entry, VERTEX])
+    counters_of(reach)[EVENTS] += 1
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        if reach.pairs[pair, STALE] == 0:
-            other = find_entry(reach, vertex, np.int64(reach.pairs[pair, RIGHT - side]))
+        if pairs_of(reach)[pair, STALE] == 0:
+            other = find_entry(reach, vertex, np.int64(pairs_of(reach)[pair, RIGHT - side]))
             if other >= 0:
                 _offer(reach, pair, both_costs(cost_of(reach, entry), cost_of(reach, other)))
-        link = np.int64(reach.pairs[pair, LINKS + side])
-    if reach.balls[ball, ALERTS]:
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
+    if balls_of(reach)[ball, ALERTS]:
         alert(reach, entry)
 
 
@@ -102,61 +114,61 @@ def _offer(reach: Any, pair: Any, cost: Any) -> None:
     order = compare(cost, meet_of(reach, pair))
     if order < 0:
         _set_meet(reach, pair, cost)
-        queue_group(reach, np.int64(reach.pairs[pair, GROUP]))
+        queue_group(reach, np.int64(pairs_of(reach)[pair, GROUP]))
     elif order == 0:
-        reach.pairs[pair, TIES] += 1
+        pairs_of(reach)[pair, TIES] += 1
 
 
 @kernel()
 def lose(reach: Any, entry: Any) -> None:
     """An entry's cost is no longer reached."""
-    ball, vertex = np.int64(reach.entries[entry, BALL]), np.int64(reach.entries[entry, VERTEX])
-    reach.counters[EVENTS] += 1
-    if reach.balls[ball, ALERTS]:
+    ball, vertex = np.int64(entries_of(reach)[entry, BALL]), np.int64(entries_of(reach)[entry, VERTEX])
+    counters_of(reach)[EVENTS] += 1
+    if balls_of(reach)[ball, ALERTS]:
         alert(reach, entry)
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        if reach.pairs[pair, STALE] == 0:
-            other = find_entry(reach, vertex, np.int64(reach.pairs[pair, RIGHT - side]))
+        if pairs_of(reach)[pair, STALE] == 0:
+            other = find_entry(reach, vertex, np.int64(pairs_of(reach)[pair, RIGHT - side]))
             if other >= 0:
                 cost = both_costs(cost_of(reach, entry), cost_of(reach, other))
                 if compare(cost, meet_of(reach, pair)) == 0:
                     _untie(reach, pair)
-        link = np.int64(reach.pairs[pair, LINKS + side])
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
 
 
 @kernel()
 def _untie(reach: Any, pair: Any) -> None:
-    reach.pairs[pair, TIES] -= 1
-    if reach.pairs[pair, TIES] == 0:
+    pairs_of(reach)[pair, TIES] -= 1
+    if pairs_of(reach)[pair, TIES] == 0:
         make_stale(reach, pair)
 
 
 @kernel()
 def make_stale(reach: Any, pair: Any) -> None:
-    reach.pairs[pair, STALE] = 1
-    queue_group(reach, np.int64(reach.pairs[pair, GROUP]))
+    pairs_of(reach)[pair, STALE] = 1
+    queue_group(reach, np.int64(pairs_of(reach)[pair, GROUP]))
 
 
 @kernel()
 def make_all_stale(reach: Any, ball: Any) -> None:
     """Nothing is known any more of the pairs of a ball."""
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
         make_stale(reach, pair)
-        link = np.int64(reach.pairs[pair, LINKS + side])
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
 
 
 @kernel()
 def queue_all(reach: Any, ball: Any) -> None:
     """A ball that was complete is so no more: what its pairs relied on has gone."""
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        queue_group(reach, np.int64(reach.pairs[pair, GROUP]))
-        link = np.int64(reach.pairs[pair, LINKS + side])
+        queue_group(reach, np.int64(pairs_of(reach)[pair, GROUP]))
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
 
 
 # --- shortest paths of trees ------------------------------------------------------------------------------------
@@ -165,15 +177,15 @@ def queue_all(reach: Any, ball: Any) -> None:
 @kernel()
 def alert(reach: Any, entry: Any) -> None:
     """Queues the groups whose tree may go through an entry of which something changed."""
-    ball, vertex = np.int64(reach.entries[entry, BALL]), np.int64(reach.entries[entry, VERTEX])
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    ball, vertex = np.int64(entries_of(reach)[entry, BALL]), np.int64(entries_of(reach)[entry, VERTEX])
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     while link:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        if reach.pairs[pair, CHOSEN] and reach.groups[reach.pairs[pair, GROUP], ALERT]:
+        if pairs_of(reach)[pair, CHOSEN] and groups_of(reach)[pairs_of(reach)[pair, GROUP], ALERT]:
             at_least = extent(reach, cost_of(reach, entry)) + _rest(reach, vertex, pair, side)
-            if reach.pairs[pair, STALE] or at_least <= _slack(reach, extent(reach, meet_of(reach, pair))):
-                queue_group(reach, np.int64(reach.pairs[pair, GROUP]))
-        link = np.int64(reach.pairs[pair, LINKS + side])
+            if pairs_of(reach)[pair, STALE] or at_least <= _slack(reach, extent(reach, meet_of(reach, pair))):
+                queue_group(reach, np.int64(pairs_of(reach)[pair, GROUP]))
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
 
 
 @kernel(inline=True)
@@ -185,8 +197,8 @@ def _slack(reach: Any, distance: Any) -> Any:
 @kernel()
 def _rest(reach: Any, vertex: Any, pair: Any, side: Any) -> Any:
     """How far a vertex is at least from the other centre of a pair."""
-    ball = np.int64(reach.pairs[pair, RIGHT - side])
-    radius, other = reach.radii[ball], find_entry(reach, vertex, ball)
+    ball = np.int64(pairs_of(reach)[pair, RIGHT - side])
+    radius, other = radii_of(reach)[ball], find_entry(reach, vertex, ball)
     if other < 0:
         return radius if is_weighted(reach) else radius + 2
     return min(radius if is_weighted(reach) else radius + 1, extent(reach, cost_of(reach, other)))
@@ -198,20 +210,23 @@ def _rest(reach: Any, vertex: Any, pair: Any, side: Any) -> Any:
 @kernel()
 def compare_balls(reach: Any, pair: Any) -> None:
     """Finds the least sum of a stale pair, from the members of the smaller ball."""
-    left, right = np.int64(reach.pairs[pair, LEFT]), np.int64(reach.pairs[pair, RIGHT])
-    if reach.balls[right, MEMBERS] < reach.balls[left, MEMBERS]:
+    left, right = np.int64(pairs_of(reach)[pair, LEFT]), np.int64(pairs_of(reach)[pair, RIGHT])
+    if balls_of(reach)[right, MEMBERS] < balls_of(reach)[left, MEMBERS]:
         left, right = right, left
     _set_meet(reach, pair, (np.inf if is_weighted(reach) else 0.0, 0.0, np.int64(NOWHERE)))
-    reach.pairs[pair, STALE] = 0
-    entry = np.int64(reach.balls[left, FIRST_MEMBER]) - 1
+    pairs_of(reach)[pair, STALE] = 0
+    entry = np.int64(balls_of(reach)[left, FIRST_MEMBER]) - 1
     while entry >= 0:
-        other = find_entry(reach, np.int64(reach.entries[entry, VERTEX]), right)
+        other = find_entry(reach, np.int64(entries_of(reach)[entry, VERTEX]), right)
         if other >= 0:
             _offer(reach, pair, both_costs(cost_of(reach, entry), cost_of(reach, other)))
-        entry = np.int64(reach.entries[entry, NEXT_MEMBER]) - 1
+        entry = np.int64(entries_of(reach)[entry, NEXT_MEMBER]) - 1
 
 
 @kernel(inline=True)
 def is_complete(reach: Any, pair: Any) -> Any:
     """Whether one of the two balls has nothing left to expand."""
-    return reach.balls[reach.pairs[pair, LEFT], OPEN] == 0 or reach.balls[reach.pairs[pair, RIGHT], OPEN] == 0
+    return (
+        balls_of(reach)[pairs_of(reach)[pair, LEFT], OPEN] == 0
+        or balls_of(reach)[pairs_of(reach)[pair, RIGHT], OPEN] == 0
+    )

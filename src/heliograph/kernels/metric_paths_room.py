@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.kernels.evolution_layout import Int64s
 from heliograph.kernels.metric_paths_layout import (
     BALL_COLUMNS,
-    COST_COLUMNS,
     COUNTERS,
     ENTRY_COLUMNS,
     GROUP_COLUMNS,
@@ -21,6 +21,7 @@ from heliograph.kernels.metric_paths_layout import (
     HOPS,
     LIMITS,
     MEET_HOPS,
+    NOTE_COLUMNS,
     NOWHERE,
     PAIR_COLUMNS,
     SCRATCH_SIZES,
@@ -72,18 +73,23 @@ def weighted(reach: Reach) -> Reach:
 
 def empty_scratch(vertices: int, terminals: int, *, weighted: bool) -> Scratch:
     """Room for a search among so many vertices, and for the tree of so many terminals."""
-    sums = np.zeros((vertices if weighted else 0, 4))
-    sums[:, ::2] = np.inf
+    totals = np.zeros((vertices if weighted else 0, 4))
+    totals[:, ::2] = np.inf
     return Scratch(
         hops=np.full((vertices, 2), NOWHERE, np.int32),
-        sums=sums,
+        totals=totals,
         places=np.zeros((vertices, 2), np.int32),
-        heaps=np.zeros((2, vertices), np.int32),
-        seen=np.zeros((2, vertices), np.int32),
+        heaps=np.zeros((vertices, 2), np.int32),
+        seen=np.zeros((vertices, 2), np.int32),
         sizes=np.zeros(SCRATCH_SIZES, np.int64),
         tree=np.zeros((terminals, 2), np.int32),
-        costs=np.zeros((terminals * (terminals - 1) // 2, COST_COLUMNS)),
+        notes=np.zeros((terminals * (terminals - 1) // 2, NOTE_COLUMNS)),
     )
+
+
+def addresses(arrays: Reach | Scratch) -> Int64s:
+    """The addresses and lengths of arrays, which the caller keeps while a kernel works on them."""
+    return np.array([number for array in arrays for number in (array.ctypes.data, len(array))], np.int64)
 
 
 def covering(reach: Reach, vertices: int) -> Reach:
@@ -97,7 +103,7 @@ def with_entries(reach: Reach) -> Reach:
 
     reach = _resized(reach, _ENTRIES, 2 * len(reach.entries))
     slots = np.zeros(_SLOTS * len(reach.entries), np.int32)
-    rehash_entries(reach, slots)
+    rehash_entries(addresses(reach), slots)
     return reach._replace(slots=slots)
 
 

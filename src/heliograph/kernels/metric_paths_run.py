@@ -50,7 +50,22 @@ from heliograph.kernels.metric_paths_layout import (
 )
 from heliograph.kernels.metric_paths_losing import unreach_head
 from heliograph.kernels.metric_paths_pairs import lose, make_stale, queue_all, queue_group, unqueue_group
-from heliograph.kernels.metric_paths_types import REACH, SCRATCH, TELLING
+from heliograph.kernels.metric_paths_world import (
+    REACH,
+    SCRATCH,
+    TELLING,
+    balls_of,
+    centred_of,
+    counters_of,
+    entries_of,
+    first_of,
+    groups_of,
+    limits_of,
+    pairs_of,
+    queue_of,
+    told_of,
+    touching_of,
+)
 from heliograph.kernels.metric_steiner import BEYOND, LACKING, appraise_group, settle_group
 from heliograph.kernels.simple_graph_asked import is_told
 from heliograph.kernels.simple_graph_types import LOG
@@ -62,12 +77,12 @@ from heliograph.kernels.simple_graph_types import LOG
 def _pass_on(graph: Any, reach: Any, ends: Any, weight: Any, came: Any) -> None:
     """Tells the balls that hold an edge's tail, expanded, that it came or went. `ends`: tail, head, direction."""
     tail, head, way = ends
-    entry = np.int64(reach.first[tail]) - 1
+    entry = np.int64(first_of(reach)[tail]) - 1
     while entry >= 0:
-        following = np.int64(reach.entries[entry, NEXT]) - 1
-        ball = np.int64(reach.entries[entry, BALL])
-        fits = reach.counters[UNDIRECTED] != 0 or reach.balls[ball, WAY] == way
-        if fits and reach.balls[ball, BROKEN] == 0 and not is_open(reach, ball, cost_of(reach, entry)):
+        following = np.int64(entries_of(reach)[entry, NEXT]) - 1
+        ball = np.int64(entries_of(reach)[entry, BALL])
+        fits = counters_of(reach)[UNDIRECTED] != 0 or balls_of(reach)[ball, WAY] == way
+        if fits and balls_of(reach)[ball, BROKEN] == 0 and not is_open(reach, ball, cost_of(reach, entry)):
             if came:
                 reach_head(graph, reach, entry, head, weight)
             else:
@@ -85,24 +100,24 @@ def _pass_both(graph: Any, reach: Any, subject: Any, object: Any, weight: Any, c
 @kernel()
 def _touch(graph: Any, reach: Any, vertex: Any) -> None:
     """One more edge will touch a vertex: with the first one it is there, and the balls around it begin."""
-    reach.touching[vertex] += 1
-    ball = np.int64(reach.centred[vertex]) - 1
-    while ball >= 0 and reach.touching[vertex] == 1:
+    touching_of(reach)[vertex] += 1
+    ball = np.int64(centred_of(reach)[vertex]) - 1
+    while ball >= 0 and touching_of(reach)[vertex] == 1:
         fill(graph, reach, ball)
-        ball = np.int64(reach.balls[ball, NEXT_BALL]) - 1
+        ball = np.int64(balls_of(reach)[ball, NEXT_BALL]) - 1
 
 
 @kernel()
 def _leave(reach: Any, vertex: Any) -> None:
     """One edge less touches a vertex: with the last one it goes, and what is left of the balls around it."""
-    reach.touching[vertex] -= 1
-    ball = np.int64(reach.centred[vertex]) - 1
-    while ball >= 0 and reach.touching[vertex] == 0:
+    touching_of(reach)[vertex] -= 1
+    ball = np.int64(centred_of(reach)[vertex]) - 1
+    while ball >= 0 and touching_of(reach)[vertex] == 0:
         entry = find_entry(reach, vertex, ball)
-        if entry >= 0 and reach.balls[ball, BROKEN] == 0:
+        if entry >= 0 and balls_of(reach)[ball, BROKEN] == 0:
             lose(reach, entry)
             drop_entry(reach, entry)
-        ball = np.int64(reach.balls[ball, NEXT_BALL]) - 1
+        ball = np.int64(balls_of(reach)[ball, NEXT_BALL]) - 1
 
 
 @kernel()
@@ -146,7 +161,7 @@ def _change(graph: Any, reach: Any, log: Any, row: Any) -> None:
 @kernel((GRAPH, REACH, SCRATCH, LOG, TELLING))
 def follow(graph: Any, reach: Any, scratch: Any, log: Any, telling: Any) -> Any:
     """Goes on with a log from ROW; what it stopped for."""
-    counters = reach.counters
+    counters = counters_of(reach)
     while True:
         row = counters[ROW]
         if counters[GROUPS_QUEUED] and (row == len(log.step) or (row and log.step[row] != log.step[row - 1])):
@@ -166,20 +181,20 @@ def follow(graph: Any, reach: Any, scratch: Any, log: Any, telling: Any) -> Any:
 @kernel()
 def _settle_queue(graph: Any, reach: Any, scratch: Any, telling: Any, step: Any) -> Any:
     """Tells what queued groups are worth at a step's end; what it stopped for."""
-    while reach.counters[GROUPS_QUEUED]:
-        if reach.counters[SAID] == len(telling.rows):
+    while counters_of(reach)[GROUPS_QUEUED]:
+        if counters_of(reach)[SAID] == len(telling.rows):
             return LACKS_SAID
-        group = np.int64(reach.queue[reach.counters[QUEUE_FIRST]])
+        group = np.int64(queue_of(reach)[counters_of(reach)[QUEUE_FIRST]])
         known = settle_group(graph, reach, scratch, group)
         if known == LACKING:
             return LACKS_ENTRIES
         unqueue_group(reach)
-        value = reach.limits[VALUE]
-        if reach.groups[group, ALERT]:
+        value = limits_of(reach)[VALUE]
+        if groups_of(reach)[group, ALERT]:
             _say(reach, telling, step, group, value)
             return ALERTED
-        if is_told(telling.asked, group, reach.told[group], value):
-            reach.told[group] = value
+        if is_told(telling.asked, group, told_of(reach)[group], value):
+            told_of(reach)[group] = value
             _say(
                 reach, telling, step, group, appraise_group(graph, reach, scratch, group) if known == BEYOND else value
             )
@@ -188,10 +203,10 @@ def _settle_queue(graph: Any, reach: Any, scratch: Any, telling: Any, step: Any)
 
 @kernel()
 def _say(reach: Any, telling: Any, step: Any, group: Any, value: Any) -> None:
-    row = reach.counters[SAID]
+    row = counters_of(reach)[SAID]
     telling.rows[row, STEP], telling.rows[row, INSTANCE] = step, group
     telling.values[row] = value
-    reach.counters[SAID] = row + 1
+    counters_of(reach)[SAID] = row + 1
 
 
 # --- what Python asks -------------------------------------------------------------------------------------------
@@ -200,27 +215,27 @@ def _say(reach: Any, telling: Any, step: Any, group: Any, value: Any) -> None:
 @kernel((GRAPH, REACH))
 def mend(graph: Any, reach: Any) -> None:
     """Makes broken balls anew; those that lack room again stay broken."""
-    reach.counters[BALLS_BROKEN] = 0
-    for ball in range(len(reach.balls)):
-        if reach.balls[ball, BROKEN]:
-            reach.balls[ball, BROKEN] = 0
+    counters_of(reach)[BALLS_BROKEN] = 0
+    for ball in range(len(balls_of(reach))):
+        if balls_of(reach)[ball, BROKEN]:
+            balls_of(reach)[ball, BROKEN] = 0
             empty_ball(reach, ball)
-            if reach.touching[reach.balls[ball, CENTRE]]:
+            if touching_of(reach)[balls_of(reach)[ball, CENTRE]]:
                 fill(graph, reach, ball)
 
 
 @kernel((REACH,))
 def queue_groups(reach: Any) -> None:
     """What is known of any group may no longer be enough."""
-    for ball in range(len(reach.balls)):
+    for ball in range(len(balls_of(reach))):
         queue_all(reach, ball)
 
 
 @kernel((REACH,))
 def forget_balls(reach: Any) -> None:
     """All balls have to be made anew."""
-    for ball in range(len(reach.balls)):
-        if reach.balls[ball, FIRST_LINK]:
+    for ball in range(len(balls_of(reach))):
+        if balls_of(reach)[ball, FIRST_LINK]:
             break_ball(reach, ball)
 
 
@@ -230,15 +245,15 @@ def worth(graph: Any, reach: Any, scratch: Any, group: Any) -> Any:
     known = settle_group(graph, reach, scratch, group)
     if known == LACKING:
         return np.nan
-    reach.told[group] = reach.limits[VALUE]
-    return appraise_group(graph, reach, scratch, group) if known == BEYOND else reach.limits[VALUE]
+    told_of(reach)[group] = limits_of(reach)[VALUE]
+    return appraise_group(graph, reach, scratch, group) if known == BEYOND else limits_of(reach)[VALUE]
 
 
 @kernel((GRAPH, REACH, SCRATCH))
 def settle_silently(graph: Any, reach: Any, scratch: Any) -> Any:
     """Settles queued groups; whether there was room."""
-    while reach.counters[GROUPS_QUEUED]:
-        if settle_group(graph, reach, scratch, np.int64(reach.queue[reach.counters[QUEUE_FIRST]])) == LACKING:
+    while counters_of(reach)[GROUPS_QUEUED]:
+        if settle_group(graph, reach, scratch, np.int64(queue_of(reach)[counters_of(reach)[QUEUE_FIRST]])) == LACKING:
             return False
         unqueue_group(reach)
     return True
@@ -247,9 +262,9 @@ def settle_silently(graph: Any, reach: Any, scratch: Any) -> Any:
 @kernel((GRAPH, REACH, int64, int64))
 def begin_ball(graph: Any, reach: Any, ball: Any, centre: Any) -> None:
     """A new ball, which Python has made, takes its place at its centre."""
-    reach.balls[ball, NEXT_BALL] = reach.centred[centre]
-    reach.centred[centre] = ball + 1
-    if reach.touching[centre]:
+    balls_of(reach)[ball, NEXT_BALL] = centred_of(reach)[centre]
+    centred_of(reach)[centre] = ball + 1
+    if touching_of(reach)[centre]:
         fill(graph, reach, ball)
 
 
@@ -257,26 +272,26 @@ def begin_ball(graph: Any, reach: Any, ball: Any, centre: Any) -> None:
 def end_ball(reach: Any, ball: Any) -> None:
     """Nobody needs a ball any more."""
     empty_ball(reach, ball)
-    centre = np.int64(reach.balls[ball, CENTRE])
-    if reach.centred[centre] == ball + 1:
-        reach.centred[centre] = reach.balls[ball, NEXT_BALL]
+    centre = np.int64(balls_of(reach)[ball, CENTRE])
+    if centred_of(reach)[centre] == ball + 1:
+        centred_of(reach)[centre] = balls_of(reach)[ball, NEXT_BALL]
     else:
-        other = np.int64(reach.centred[centre]) - 1
-        while reach.balls[other, NEXT_BALL] != ball + 1:
-            other = np.int64(reach.balls[other, NEXT_BALL]) - 1
-        reach.balls[other, NEXT_BALL] = reach.balls[ball, NEXT_BALL]
+        other = np.int64(centred_of(reach)[centre]) - 1
+        while balls_of(reach)[other, NEXT_BALL] != ball + 1:
+            other = np.int64(balls_of(reach)[other, NEXT_BALL]) - 1
+        balls_of(reach)[other, NEXT_BALL] = balls_of(reach)[ball, NEXT_BALL]
 
 
 @kernel((REACH, int64))
 def begin_group(reach: Any, group: Any) -> None:
     """The pairs of a new group, whose balls Python has named, take their places at their balls."""
-    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    terminals, first = np.int64(groups_of(reach)[group, TERMINALS]), np.int64(groups_of(reach)[group, FIRST_PAIR])
     for pair in range(first, first + terminals * (terminals - 1) // 2):
         for side in range(2):
-            ball = np.int64(reach.pairs[pair, LEFT + side])
-            reach.pairs[pair, LINKS + side] = reach.balls[ball, FIRST_LINK]
-            reach.balls[ball, FIRST_LINK] = 1 + 2 * pair + side
-            reach.balls[ball, ALERTS] += reach.groups[group, ALERT]
+            ball = np.int64(pairs_of(reach)[pair, LEFT + side])
+            pairs_of(reach)[pair, LINKS + side] = balls_of(reach)[ball, FIRST_LINK]
+            balls_of(reach)[ball, FIRST_LINK] = 1 + 2 * pair + side
+            balls_of(reach)[ball, ALERTS] += groups_of(reach)[group, ALERT]
         make_stale(reach, pair)
     queue_group(reach, group)
 
@@ -284,23 +299,23 @@ def begin_group(reach: Any, group: Any) -> None:
 @kernel((REACH, int64))
 def end_group(reach: Any, group: Any) -> None:
     """Takes the pairs of a group away from their balls."""
-    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    terminals, first = np.int64(groups_of(reach)[group, TERMINALS]), np.int64(groups_of(reach)[group, FIRST_PAIR])
     for pair in range(first, first + terminals * (terminals - 1) // 2):
         for side in range(2):
-            _unlink(reach, np.int64(reach.pairs[pair, LEFT + side]), 1 + 2 * pair + side)
-            reach.balls[reach.pairs[pair, LEFT + side], ALERTS] -= reach.groups[group, ALERT]
+            _unlink(reach, np.int64(pairs_of(reach)[pair, LEFT + side]), 1 + 2 * pair + side)
+            balls_of(reach)[pairs_of(reach)[pair, LEFT + side], ALERTS] -= groups_of(reach)[group, ALERT]
 
 
 @kernel()
 def _unlink(reach: Any, ball: Any, sought: Any) -> None:
-    following = reach.pairs[(sought - 1) >> 1, LINKS + ((sought - 1) & 1)]
-    link = np.int64(reach.balls[ball, FIRST_LINK])
+    following = pairs_of(reach)[(sought - 1) >> 1, LINKS + ((sought - 1) & 1)]
+    link = np.int64(balls_of(reach)[ball, FIRST_LINK])
     if link == sought:
-        reach.balls[ball, FIRST_LINK] = following
+        balls_of(reach)[ball, FIRST_LINK] = following
         return
     while True:
         pair, side = (link - 1) >> 1, (link - 1) & 1
-        link = np.int64(reach.pairs[pair, LINKS + side])
+        link = np.int64(pairs_of(reach)[pair, LINKS + side])
         if link == sought:
-            reach.pairs[pair, LINKS + side] = following
+            pairs_of(reach)[pair, LINKS + side] = following
             return

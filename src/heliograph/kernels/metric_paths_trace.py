@@ -15,7 +15,7 @@ from heliograph.kernels.metric_paths_balls import leads
 from heliograph.kernels.metric_paths_costs import both_costs, compare, is_weighted, step_cost, weight_at
 from heliograph.kernels.metric_paths_layout import MARKED, NOWHERE, SEEN
 from heliograph.kernels.metric_paths_search import clean, meet_sides, set_side_cost, side_cost
-from heliograph.kernels.metric_paths_types import REACH, SCRATCH
+from heliograph.kernels.metric_paths_world import REACH, SCRATCH, heaps_of, hops_of, places_of, seen_of, sizes_of
 
 
 @kernel((GRAPH, REACH, SCRATCH, int64, int64, NEW_INT32S))
@@ -39,13 +39,13 @@ def _mark(graph: Any, reach: Any, scratch: Any, best: Any) -> None:
     The heap of the start's side has done its work and serves as a stack.
     """
     count = np.int64(0)
-    for at in range(scratch.sizes[SEEN]):
-        vertex = np.int64(scratch.seen[0, at])
-        scratch.places[vertex, 0] = 0
-        if scratch.hops[vertex, 1] != NOWHERE:
+    for at in range(sizes_of(scratch)[SEEN]):
+        vertex = np.int64(seen_of(scratch)[at, 0])
+        places_of(scratch)[vertex, 0] = 0
+        if hops_of(scratch)[vertex, 1] != NOWHERE:
             whole = both_costs(side_cost(scratch, 0, vertex), side_cost(scratch, 1, vertex))
             if compare(whole, best) == 0:
-                scratch.heaps[0, count], scratch.places[vertex, 0] = vertex, MARKED
+                heaps_of(scratch)[count, 0], places_of(scratch)[vertex, 0] = vertex, MARKED
                 count += 1
     while count:
         count = _mark_heads(graph, reach, scratch, count - 1)
@@ -54,17 +54,17 @@ def _mark(graph: Any, reach: Any, scratch: Any, best: Any) -> None:
 @kernel()
 def _mark_heads(graph: Any, reach: Any, scratch: Any, count: Any) -> Any:
     """Goes on from the last vertex on the stack towards the end; the size of the stack after it."""
-    vertex, weighted = np.int64(scratch.heaps[0, count]), is_weighted(reach)
+    vertex, weighted = np.int64(heaps_of(scratch)[count, 0]), is_weighted(reach)
     run = first_run(graph, vertex)
     while run >= 0:
         if leads(reach, graph, run, 0):
             for i in range(run_length(graph, run)):
                 head, weight = neighbour(graph, run, i), weight_at(weighted, graph, run, i)
-                if scratch.places[head, 0] != MARKED and scratch.hops[head, 1] != NOWHERE:
+                if places_of(scratch)[head, 0] != MARKED and hops_of(scratch)[head, 1] != NOWHERE:
                     rest = step_cost(side_cost(scratch, 1, head), weight)
                     if compare(rest, side_cost(scratch, 1, vertex)) == 0:
                         _reach(scratch, head, step_cost(side_cost(scratch, 0, vertex), weight))
-                        scratch.heaps[0, count] = head
+                        heaps_of(scratch)[count, 0] = head
                         count += 1
         run = next_run(graph, run)
     return count
@@ -72,11 +72,11 @@ def _mark_heads(graph: Any, reach: Any, scratch: Any, count: Any) -> Any:
 
 @kernel()
 def _reach(scratch: Any, vertex: Any, cost: Any) -> None:
-    if scratch.hops[vertex, 0] == NOWHERE:
-        scratch.seen[0, scratch.sizes[SEEN]] = vertex
-        scratch.sizes[SEEN] += 1
+    if hops_of(scratch)[vertex, 0] == NOWHERE:
+        seen_of(scratch)[sizes_of(scratch)[SEEN], 0] = vertex
+        sizes_of(scratch)[SEEN] += 1
     set_side_cost(scratch, 0, vertex, cost)
-    scratch.places[vertex, 0] = MARKED
+    places_of(scratch)[vertex, 0] = MARKED
 
 
 @kernel()
@@ -87,7 +87,7 @@ def _step_back(graph: Any, reach: Any, scratch: Any, vertex: Any) -> Any:
         if leads(reach, graph, run, 1):
             for i in range(run_length(graph, run)):
                 tail = neighbour(graph, run, i)
-                if scratch.hops[tail, 0] != NOWHERE and (best < 0 or tail <= best):
+                if hops_of(scratch)[tail, 0] != NOWHERE and (best < 0 or tail <= best):
                     offered = step_cost(side_cost(scratch, 0, tail), weight_at(weighted, graph, run, i))
                     if compare(offered, side_cost(scratch, 0, vertex)) == 0:
                         edge = edge_at(graph, run, i)

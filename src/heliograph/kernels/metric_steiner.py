@@ -40,6 +40,17 @@ from heliograph.kernels.metric_paths_layout import (
 )
 from heliograph.kernels.metric_paths_pairs import compare_balls, is_complete, meet_of
 from heliograph.kernels.metric_paths_search import search
+from heliograph.kernels.metric_paths_world import (
+    balls_of,
+    bounds_of,
+    counters_of,
+    groups_of,
+    limits_of,
+    notes_of,
+    pairs_of,
+    radii_of,
+    tree_of,
+)
 
 _SURE, _MORE = 1 - 1e-12, 1 + 1e-9  # radii are rounded sums
 _HOPS = 2  # of costs
@@ -52,7 +63,7 @@ EXACT, BEYOND, LACKING = range(3)  # what is known of a group's value: all, that
 @kernel(inline=True)
 def _at_least(reach: Any, pair: Any) -> Any:
     """How far the centres of a pair are apart at least if their balls do not meet."""
-    radii = reach.radii[reach.pairs[pair, LEFT]] + reach.radii[reach.pairs[pair, RIGHT]]
+    radii = radii_of(reach)[pairs_of(reach)[pair, LEFT]] + radii_of(reach)[pairs_of(reach)[pair, RIGHT]]
     return radii * _SURE if is_weighted(reach) else radii + 3
 
 
@@ -77,26 +88,26 @@ def _note_cost(reach: Any, scratch: Any, pair: Any, place: Any) -> None:
 
 @kernel(inline=True)
 def _note(scratch: Any, place: Any, cost: Any, known: Any) -> None:
-    scratch.costs[place, HIGH], scratch.costs[place, LOW], scratch.costs[place, _HOPS] = cost
-    scratch.costs[place, KNOWN] = 1.0 if known else 0.0
+    notes_of(scratch)[place, HIGH], notes_of(scratch)[place, LOW], notes_of(scratch)[place, _HOPS] = cost
+    notes_of(scratch)[place, KNOWN] = 1.0 if known else 0.0
 
 
 @kernel(inline=True)
 def _noted(scratch: Any, place: Any) -> Any:
-    return scratch.costs[place, HIGH], scratch.costs[place, LOW], np.int64(scratch.costs[place, _HOPS])
+    return notes_of(scratch)[place, HIGH], notes_of(scratch)[place, LOW], np.int64(notes_of(scratch)[place, _HOPS])
 
 
 @kernel()
 def _approach(graph: Any, reach: Any, pair: Any, bound: Any) -> Any:
     """Grows the smaller ball of a pair that is not known, as far as it may be needed; whether there was room."""
-    ball, other = np.int64(reach.pairs[pair, LEFT]), np.int64(reach.pairs[pair, RIGHT])
-    if reach.balls[other, MEMBERS] < reach.balls[ball, MEMBERS]:
+    ball, other = np.int64(pairs_of(reach)[pair, LEFT]), np.int64(pairs_of(reach)[pair, RIGHT])
+    if balls_of(reach)[other, MEMBERS] < balls_of(reach)[ball, MEMBERS]:
         ball, other = other, ball
     meet = meet_of(reach, pair)
     if is_weighted(reach):
-        return grow(graph, reach, ball, min(bound, meet[0]) * _MORE - reach.radii[other])
+        return grow(graph, reach, ball, min(bound, meet[0]) * _MORE - radii_of(reach)[other])
     wanted = min(np.ceil(bound) - 3, np.inf if meet[2] == NOWHERE else meet[2] - 2.0)
-    return grow(graph, reach, ball, max(wanted - reach.radii[other], reach.radii[ball] + 1))
+    return grow(graph, reach, ball, max(wanted - radii_of(reach)[other], radii_of(reach)[ball] + 1))
 
 
 # --- the tree ---------------------------------------------------------------------------------------------------
@@ -114,26 +125,26 @@ def _comes_before(scratch: Any, place: Any, other: Any) -> Any:
     order = compare(_noted(scratch, place), _noted(scratch, other))
     if order:
         return order < 0
-    if scratch.costs[place, KNOWN] != scratch.costs[other, KNOWN]:
-        return scratch.costs[place, KNOWN] == 0.0
+    if notes_of(scratch)[place, KNOWN] != notes_of(scratch)[other, KNOWN]:
+        return notes_of(scratch)[place, KNOWN] == 0.0
     return place < other
 
 
 @kernel()
 def _span(scratch: Any, terminals: Any) -> Any:
     """Chooses the tree over noted costs; its cost, and its first pair that is not known, or -1."""
-    scratch.tree[0, JOINED] = 1
+    tree_of(scratch)[0, JOINED] = 1
     for terminal in range(1, terminals):
-        scratch.tree[terminal, JOINED], scratch.tree[terminal, BY] = 0, _place(terminals, 0, terminal)
+        tree_of(scratch)[terminal, JOINED], tree_of(scratch)[terminal, BY] = 0, _place(terminals, 0, terminal)
     high, low, hops, unknown = 0.0, 0.0, np.int64(0), np.int64(-1)
     for _ in range(1, terminals):
         joined = _nearest(scratch, terminals)
-        place = np.int64(scratch.tree[joined, BY])
+        place = np.int64(tree_of(scratch)[joined, BY])
         _join(scratch, terminals, joined)
         cost = _noted(scratch, place)
         high, low = add(high, low, cost[0], cost[1])
         hops += cost[2]
-        if scratch.costs[place, KNOWN] == 0.0 and (unknown < 0 or _comes_before(scratch, place, unknown)):
+        if notes_of(scratch)[place, KNOWN] == 0.0 and (unknown < 0 or _comes_before(scratch, place, unknown)):
             unknown = place
     return (high, low, hops), unknown
 
@@ -143,8 +154,9 @@ def _nearest(scratch: Any, terminals: Any) -> Any:
     """The terminal that the tree reaches next."""
     best = np.int64(-1)
     for terminal in range(1, terminals):
-        if scratch.tree[terminal, JOINED] == 0 and (
-            best < 0 or _comes_before(scratch, np.int64(scratch.tree[terminal, BY]), np.int64(scratch.tree[best, BY]))
+        if tree_of(scratch)[terminal, JOINED] == 0 and (
+            best < 0
+            or _comes_before(scratch, np.int64(tree_of(scratch)[terminal, BY]), np.int64(tree_of(scratch)[best, BY]))
         ):
             best = np.int64(terminal)
     return best
@@ -153,12 +165,12 @@ def _nearest(scratch: Any, terminals: Any) -> Any:
 @kernel()
 def _join(scratch: Any, terminals: Any, joined: Any) -> None:
     """A terminal joins the tree; others may be nearer to it than to those that joined before."""
-    scratch.tree[joined, JOINED] = 1
+    tree_of(scratch)[joined, JOINED] = 1
     for terminal in range(1, terminals):
-        if scratch.tree[terminal, JOINED] == 0:
+        if tree_of(scratch)[terminal, JOINED] == 0:
             place = _place(terminals, joined, terminal)
-            if _comes_before(scratch, place, np.int64(scratch.tree[terminal, BY])):
-                scratch.tree[terminal, BY] = place
+            if _comes_before(scratch, place, np.int64(tree_of(scratch)[terminal, BY])):
+                tree_of(scratch)[terminal, BY] = place
 
 
 @kernel(inline=True)
@@ -175,43 +187,43 @@ def _value(reach: Any, cost: Any) -> Any:
 @kernel()
 def settle_group(graph: Any, reach: Any, scratch: Any, group: Any) -> Any:
     """Finds a group's value, into VALUE: infinite if it is BEYOND. Balls grow as far as it takes."""
-    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    terminals, first = np.int64(groups_of(reach)[group, TERMINALS]), np.int64(groups_of(reach)[group, FIRST_PAIR])
     pairs = terminals * (terminals - 1) // 2
-    reach.counters[SETTLED] += 1
+    counters_of(reach)[SETTLED] += 1
     while True:
         for place in range(pairs):
-            if reach.pairs[first + place, STALE]:
+            if pairs_of(reach)[first + place, STALE]:
                 compare_balls(reach, first + place)
             _note_cost(reach, scratch, first + place, place)
         cost, unknown = _span(scratch, terminals)
         weight = _value(reach, cost)
-        if unknown < 0 or weight >= reach.bounds[group]:
-            reach.limits[VALUE] = weight if unknown < 0 else np.inf
+        if unknown < 0 or weight >= bounds_of(reach)[group]:
+            limits_of(reach)[VALUE] = weight if unknown < 0 else np.inf
             _mark_chosen(reach, scratch, group)
             return EXACT if unknown < 0 else BEYOND
-        if not _approach(graph, reach, first + unknown, reach.bounds[group]):
+        if not _approach(graph, reach, first + unknown, bounds_of(reach)[group]):
             return LACKING
 
 
 @kernel()
 def _mark_chosen(reach: Any, scratch: Any, group: Any) -> None:
     """Notes which pairs the tree holds, if it is one."""
-    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    terminals, first = np.int64(groups_of(reach)[group, TERMINALS]), np.int64(groups_of(reach)[group, FIRST_PAIR])
     for pair in range(first, first + terminals * (terminals - 1) // 2):
-        reach.pairs[pair, CHOSEN] = 0
-    if reach.limits[VALUE] < np.inf:
+        pairs_of(reach)[pair, CHOSEN] = 0
+    if limits_of(reach)[VALUE] < np.inf:
         for terminal in range(1, terminals):
-            reach.pairs[first + scratch.tree[terminal, BY], CHOSEN] = 1
+            pairs_of(reach)[first + tree_of(scratch)[terminal, BY], CHOSEN] = 1
 
 
 @kernel()
 def appraise_group(graph: Any, reach: Any, scratch: Any, group: Any) -> Any:
     """The value of a group that was just settled, beyond its bound too: unknown pairs are searched for."""
-    terminals, first = np.int64(reach.groups[group, TERMINALS]), np.int64(reach.groups[group, FIRST_PAIR])
+    terminals, first = np.int64(groups_of(reach)[group, TERMINALS]), np.int64(groups_of(reach)[group, FIRST_PAIR])
     for place in range(terminals * (terminals - 1) // 2):
-        if scratch.costs[place, KNOWN] == 0.0:
-            left, right = reach.pairs[first + place, LEFT], reach.pairs[first + place, RIGHT]
-            ends = np.int64(reach.balls[left, CENTRE]), np.int64(reach.balls[right, CENTRE])
+        if notes_of(scratch)[place, KNOWN] == 0.0:
+            left, right = pairs_of(reach)[first + place, LEFT], pairs_of(reach)[first + place, RIGHT]
+            ends = np.int64(balls_of(reach)[left, CENTRE]), np.int64(balls_of(reach)[right, CENTRE])
             _note(scratch, place, search(graph, reach, scratch, ends[0], ends[1]), True)
     cost, _ = _span(scratch, terminals)
     return _value(reach, cost)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels import metric_paths_room as room
-from heliograph.kernels.evolution_layout import IN, OBJECT, OUT, PREDICATE, SUBJECT
+from heliograph.kernels.evolution_layout import IN, OBJECT, OUT, PREDICATE, SUBJECT, Int64s
 from heliograph.kernels.metric_layout import SAID_COLUMNS, Log, Said
 from heliograph.kernels.metric_paths_layout import (
     ALERT,
@@ -69,6 +69,15 @@ class Groups:
         self._free = _Numbers(), _Numbers(), _Numbers()  # of balls, pairs and groups
 
     @property
+    def _reach(self) -> Int64s:
+        """The arrays as kernels take them."""
+        return room.addresses(self.reach)
+
+    @property
+    def _scratch(self) -> Int64s:
+        return room.addresses(self.scratch)
+
+    @property
     def work(self) -> Mapping[str, int]:
         """Costs that changed in balls, groups that were settled, and members of balls now."""
         counters = self.reach.counters
@@ -93,7 +102,7 @@ class Groups:
         self.reach.bounds[group] = -math.inf
         for pair, (one, other) in enumerate(_pairs(terminals), first):
             self._name_balls(pair, group, one, other)
-        begin_group(self.reach, group)
+        begin_group(self._reach, group)
         self._mend()
         self.settle()
         return group
@@ -102,7 +111,7 @@ class Groups:
         """Nobody asks for a group any more."""
         from heliograph.kernels.metric_paths_run import end_group
 
-        end_group(self.reach, group)
+        end_group(self._reach, group)
         count, first = (int(self.reach.groups[group, column]) for column in (TERMINALS, FIRST_PAIR))
         pairs = count * (count - 1) // 2
         for ball in self.reach.pairs[first : first + pairs, LEFT : LEFT + 2].ravel().tolist():
@@ -123,7 +132,7 @@ class Groups:
     def _worth(self, group: int) -> float:
         from heliograph.kernels.metric_paths_run import worth
 
-        while math.isnan(value := float(worth(self.graph.arrays, self.reach, self.scratch, group))):
+        while math.isnan(value := float(worth(self.graph.arrays, self._reach, self._scratch, group))):
             self._mend()
         return value
 
@@ -143,7 +152,7 @@ class Groups:
         """Brings groups up to date that are queued, without telling anybody."""
         from heliograph.kernels.metric_paths_run import settle_silently
 
-        while not settle_silently(self.graph.arrays, self.reach, self.scratch):
+        while not settle_silently(self.graph.arrays, self._reach, self._scratch):
             self._mend()
 
     def _name_balls(self, pair: int, group: int, one: int, other: int) -> None:
@@ -160,7 +169,7 @@ class Groups:
             self.reach.balls[ball] = 0
             self.reach.balls[ball, [CENTRE, WAY]] = centre, way
             self.reach.radii[ball] = 0.0
-            begin_ball(self.graph.arrays, self.reach, ball, centre)
+            begin_ball(self.graph.arrays, self._reach, ball, centre)
         self._users[self._balls[centre, way]] += 1
         return self._balls[centre, way]
 
@@ -169,7 +178,7 @@ class Groups:
 
         self._users[ball] -= 1
         if not self._users[ball]:
-            end_ball(self.reach, ball)
+            end_ball(self._reach, ball)
             del self._balls[int(self.reach.balls[ball, CENTRE]), int(self.reach.balls[ball, WAY])]
             self._free[0].give(ball, 1)
 
@@ -184,7 +193,7 @@ class Groups:
         self._expect(log)
         self.reach.counters[[ROW, SAID]] = 0
         telling = Telling(asked, np.empty((_SAID, SAID_COLUMNS), np.int32), np.empty(_SAID))
-        while (stop := follow(self.graph.arrays, self.reach, self.scratch, log, telling)) != DONE:
+        while (stop := follow(self.graph.arrays, self._reach, self._scratch, log, telling)) != DONE:
             if stop == ALERTED:
                 last = int(self.reach.counters[SAID]) - 1
                 self.reach.counters[SAID] = last
@@ -211,7 +220,7 @@ class Groups:
         self.graph.load(log.subject, log.predicate, log.object, log.weight if len(self.reach.sums) else None)
         for ends in (log.subject, log.object):
             np.add.at(self.reach.touching, ends, 1)
-        forget_balls(self.reach)
+        forget_balls(self._reach)
         self._mend()
         self.settle()
 
@@ -223,7 +232,7 @@ class Groups:
 
         self.cover(1 + max(start, end))
         edges = np.empty(len(self.reach.first), np.int32)
-        count = int(trace(self.graph.arrays, self.reach, self.scratch, start, end, edges))
+        count = int(trace(self.graph.arrays, self._reach, self._scratch, start, end, edges))
         return None if count < 0 else [self._triple(edge) for edge in edges[:count][::-1].tolist()]
 
     def weight(self, edge: Edge) -> float:
@@ -260,7 +269,7 @@ class Groups:
         self.graph.keep_weights()
         self.reach = room.weighted(self.reach)
         self._renew_scratch()
-        queue_groups(self.reach)
+        queue_groups(self._reach)
         self.settle()
 
     def _fit_tree(self, terminals: int) -> None:
@@ -278,7 +287,7 @@ class Groups:
 
         while self.reach.counters[BALLS_BROKEN]:
             self.reach = room.with_entries(self.reach)
-            mend(self.graph.arrays, self.reach)
+            mend(self.graph.arrays, self._reach)
 
 
 class _Numbers:
