@@ -90,7 +90,7 @@ _MAKE: dict[str, Callable[[str, tuple[Expression, ...]], Expression]] = {
 }
 
 
-def substituted(flat: Flat, images: Mapping[Variable, Node]) -> Flat:
+def substituted(flat: Flat, images: Mapping[Node, Node]) -> Flat:
     """The expression with nodes for its variables, in normal form again where it is one comparison."""
     return turned(tuple([images.get(node, node) if isinstance(node, Variable) else node for node in flat]))
 

@@ -61,7 +61,9 @@ class Form(NamedTuple):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables of the edges, by first appearance."""
-        return tuple(dict.fromkeys([node for edge in self.edges for node in ends_of(edge) if is_variable(node)]))
+        return tuple(
+            dict.fromkeys([node for edge in self.edges for node in ends_of(edge) if isinstance(node, Variable)])
+        )
 
 
 def numbered(number: int) -> Variable:
@@ -69,13 +71,9 @@ def numbered(number: int) -> Variable:
     return _NAMED[number] if number < len(_NAMED) else Variable(f"v{number}")
 
 
-def is_variable(node: Node) -> bool:
-    return type(node) is Variable
-
-
 def ends_of(edge: Pattern) -> tuple[Node, ...]:
     """The nodes of an edge: two or three."""
-    return edge[1:] if type(edge) is ClassPattern else edge[:]  # type: ignore[return-value]
+    return (edge.subject, edge.object) if isinstance(edge, ClassPattern) else edge
 
 
 # --- from a query -----------------------------------------------------------------------------------------------
@@ -96,15 +94,15 @@ def _edges(patterns: Iterable[Pattern], names: Mapping[Node, Variable]) -> tuple
 
 
 def _renamed(edge: Pattern, names: Mapping[Node, Variable]) -> Pattern:
-    if type(edge) is ClassPattern:
+    if isinstance(edge, ClassPattern):
         relation, subject, object = edge
         return ClassPattern(relation, names.get(subject, subject), names.get(object, object))
-    subject, predicate, object = edge  # type: ignore[misc]
+    subject, predicate, object = edge
     if subject in names or object in names or predicate in names:
         return TriplePattern(
             names.get(subject, subject),
             names.get(predicate, predicate),
-            names.get(object, object),  # type: ignore[arg-type]
+            names.get(object, object),
         )
     return edge
 
@@ -116,24 +114,24 @@ _RANKS = {ClassRelation.IS_A: 1, ClassRelation.SUBCLASS_OF: 2}
 
 def _edge_key(edge: Pattern) -> _Key:
     """The order of edges: first those of plain triples, by their nodes, constants before variables."""
-    if type(edge) is ClassPattern:
+    if isinstance(edge, ClassPattern):
         relation, subject, object = edge
         return _RANKS[relation], _node_key(subject), (), _node_key(object)
-    subject, predicate, object = edge  # type: ignore[misc]
-    return 0, _node_key(subject), _node_key(predicate), _node_key(object)  # type: ignore[arg-type]
+    subject, predicate, object = edge
+    return 0, _node_key(subject), _node_key(predicate), _node_key(object)
 
 
 def _node_key(node: Node) -> _Key:
-    return (9, len(node[0]), node[0]) if type(node) is Variable else node  # type: ignore[arg-type]
+    return (9, len(node.name), node.name) if isinstance(node, Variable) else node
 
 
 def _numbering(patterns: Sequence[Pattern]) -> dict[Node, Variable]:
     """Numbers for the variables, by what their edges say of them, and then by what these say of their neighbours."""
     seen: dict[Node, list[_Key]] = {}
     for edge in patterns:
-        ends = edge if type(edge) is TriplePattern else (edge[1], edge[0], edge[2])
+        ends = edge if isinstance(edge, TriplePattern) else (edge.subject, edge.relation, edge.object)
         for place, node in enumerate(ends):
-            if type(node) is Variable:
+            if isinstance(node, Variable):
                 seen.setdefault(node, []).append((place, *(_outline(other, node) for other in ends)))
     if len(seen) > 1:
         colours: dict[Node, tuple[_Key, ...]] = {node: tuple(sorted(keys)) for node, keys in seen.items()}
@@ -145,9 +143,9 @@ def _numbering(patterns: Sequence[Pattern]) -> dict[Node, Variable]:
 
 
 def _outline(node: object, this: Node) -> _Key:
-    if type(node) is Variable:
+    if isinstance(node, Variable):
         return (8,) if node == this else _STAR
-    return node if type(node) is Term else (str(node),)  # type: ignore[return-value]
+    return node if isinstance(node, Term) else (5, str(node))
 
 
 def _refined(patterns: Sequence[Pattern], ordered: list[Node], colours: Mapping[Node, tuple[_Key, ...]]) -> list[Node]:
@@ -156,7 +154,7 @@ def _refined(patterns: Sequence[Pattern], ordered: list[Node], colours: Mapping[
     for _ in range(min(len(ordered), 8)):
         around: dict[Node, list[_Key]] = {node: [] for node in ordered}
         for edge in patterns:
-            ends = [node for node in ends_of(edge) if type(node) is Variable]
+            ends = [node for node in ends_of(edge) if isinstance(node, Variable)]
             for place, node in enumerate(ends):
                 around[node].append((place, *(rank[other] for other in ends)))
         keys = {node: (rank[node], *sorted(around[node])) for node in ordered}

@@ -196,8 +196,9 @@ def _order(symbol: str, constant: Term) -> Truth | None:
     sort, _ = place_of(constant)
     if sort == Sort.TEXT:
         return None
-    if sort in (Sort.IRI, Sort.BLANK, Sort.ODD):  # ordered against nothing, but `<=` and `>=` themselves
-        return Truth(just({constant}), NOTHING) if len(symbol) == 2 else _ERROR
+    if sort in (Sort.IRI, Sort.BLANK, Sort.ODD):  # ordered against nothing but themselves
+        itself = just({constant})
+        return Truth(itself, NOTHING) if len(symbol) == 2 else Truth(NOTHING, itself)
     if sort == Sort.BOOLEAN:
         found = {term for term in (TRUE, FALSE) if compare(symbol, term, constant)}
         return Truth(just(found), just({TRUE, FALSE} - found))
