@@ -14,6 +14,7 @@ from heliograph.filter.auto import AutoMatcher
 from heliograph.filter.matcher import Matcher, PairMatcher
 from heliograph.filter.pairwise import PairwiseMatcher
 from heliograph.kernels.cache import announce
+from heliograph.partition.plan import Context
 from heliograph.partition.scheme import Scheme
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -41,19 +42,19 @@ ALGORITHMS: Mapping[str, Maker] = {
 }
 
 
-def matcher_of(algorithm: str, scheme: Scheme | None, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
+def matcher_of(algorithm: str, scheme: Scheme | None, context: Context) -> Matcher:
     """The strategy by this name; with a scheme, a plan of shards."""
     if algorithm not in ALGORITHMS:
         raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
     if scheme is None:
-        return ALGORITHMS[algorithm](vocabulary, taxonomy)
+        return ALGORITHMS[algorithm](context.vocabulary, context.taxonomy)
     if algorithm not in SHARDED:
         raise UsageError("HG-052", f"no shards with the algorithm {algorithm!r}", fix="leave the algorithm out")
-    return _sharded(scheme, vocabulary, taxonomy)
+    return _sharded(scheme, context)
 
 
-def _sharded(scheme: Scheme, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
+def _sharded(scheme: Scheme, context: Context) -> Matcher:
     from heliograph.filter.sharded import ShardedMatcher
 
     announce("matching.verify")
-    return ShardedMatcher(scheme, vocabulary, taxonomy)
+    return ShardedMatcher(scheme, context)

@@ -29,6 +29,7 @@ from heliograph.filter.matcher import Matches
 from heliograph.filter.options import check_options
 from heliograph.filter.tracing import trace
 from heliograph.model import Columns, Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.partition.plan import Context
 from heliograph.partition.scheme import Scheme
 from heliograph.publications import rebase
 from heliograph.subscriptions import Subscriptions
@@ -43,7 +44,7 @@ class Filter:
 
     `taxonomy` is a table or items (child, parent); its cycles and bad rows are in `rejected`. `prefixes` adds to the
     built-in ones. `algorithm` chooses the strategy; `shards` divides the subscriptions among so many threads, by a
-    `partition`: "hash", "containment" or "merging". All of them give the same notifications.
+    `partition`: "hash", "containment" or "merging", which takes options. All of them give the same notifications.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class Filter:
         algorithm: str = DEFAULT,
         shards: int | None = None,
         partition: str | None = None,
+        merging: Mapping[str, Any] | None = None,
     ) -> None:
-        scheme = Scheme.of(shards, partition)
+        scheme = Scheme.of(shards, partition, merging)
         self._set_up(_Setting(taxonomy, Subscriptions("filter", prefixes), algorithm, scheme, Vocabulary()))
 
     def _set_up(self, setting: _Setting) -> None:
@@ -64,7 +66,7 @@ class Filter:
         self.algorithm = algorithm
         self._subscriptions = subscriptions
         self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
-        self._matcher = matcher_of(algorithm, scheme, vocabulary, self._taxonomy)
+        self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
 
@@ -177,7 +179,7 @@ class Filter:
         saved = saving.read(path)
         loaded = cls.__new__(cls)
         subscriptions = Subscriptions("filter", saved.prefixes)
-        loaded._set_up(_Setting(saved.taxonomy, subscriptions, saved.algorithm, None, saved.vocabulary))
+        loaded._set_up(_Setting(saved.taxonomy, subscriptions, saved.algorithm, saved.scheme, saved.vocabulary))
         saved.fill(subscriptions, loaded._matcher)
         return loaded
 

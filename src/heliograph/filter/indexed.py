@@ -69,6 +69,9 @@ class IndexedMatcher:
     def whole(self) -> Segment | None:
         return self.tiers.whole()
 
+    def planned(self) -> None:
+        """There is no plan."""
+
     def locate(self, subscription: Subscription) -> Located | None:
         found = ((segment, segment.find(subscription.number)) for segment in self.tiers.version.segments)
         return next((Located(segment, member) for segment, member in found if member >= 0), None)

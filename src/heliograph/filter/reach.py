@@ -39,7 +39,7 @@ class Reach:
         reached = np.zeros((self._shards, last - first), np.bool_)
         table = self._table(version.stamp)
         for each in hits:
-            rows, numbers = _met(each)
+            rows, numbers = met(each)
             if not len(rows):
                 continue
             places = each.segment.places(numbers)
@@ -75,7 +75,7 @@ class Reach:
         return known.shards[places]
 
 
-def _met(hits: Hits) -> tuple[Int32s, Int64s]:
+def met(hits: Hits) -> tuple[Int32s, Int64s]:
     """The publications and numbers that were found, in doubt or not."""
     if not hits.doubtful:
         return hits.publication, hits.number

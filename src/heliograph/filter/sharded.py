@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 from heliograph.filter.indexed import NUMBER_BITS, search_all, slow_structures
 from heliograph.filter.judging import Context, Judge
 from heliograph.filter.matcher import Located, Matches
+from heliograph.filter.observing import Observer
 from heliograph.filter.reach import Reach
 from heliograph.filter.rosters import Segmented
 from heliograph.index.closure import closure_of
@@ -34,8 +35,6 @@ from heliograph.partition.plan import Plan, Version
 from heliograph.partition.scheme import Scheme
 from heliograph.publications import Publications, rebase
 from heliograph.subscriptions import Subscription
-from heliograph.taxonomy import Taxonomy
-from heliograph.vocabulary import Vocabulary
 
 PART = 256  # publications whose front is looked up at a time: some milliseconds
 
@@ -45,10 +44,11 @@ _NUMBER = (1 << NUMBER_BITS) - 1
 class ShardedMatcher:
     """The subscriptions of a filter in a plan, and a thread for each shard of it."""
 
-    def __init__(self, scheme: Scheme, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
-        self.plan = Plan(scheme, plans.Context(vocabulary, taxonomy))
+    def __init__(self, scheme: Scheme, context: plans.Context) -> None:
+        self.plan = Plan(scheme, context)
+        vocabulary, taxonomy = context.vocabulary, context.taxonomy
         self.context = Context(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.reach = Reach(scheme.shards)
+        self.reach, self.observer = Reach(scheme.shards), Observer(self.plan)
         self.threads = tuple(
             ThreadPoolExecutor(1, thread_name_prefix=f"heliograph-shard-{number}") for number in range(scheme.shards)
         )
@@ -68,6 +68,9 @@ class ShardedMatcher:
 
     def whole(self) -> None:
         """It is saved as a plan, not as one segment."""
+
+    def planned(self) -> Plan:
+        return self.plan
 
     def locate(self, subscription: Subscription) -> Located | None:
         held = self.plan.tier(self.plan.find(subscription.number)).version
@@ -95,6 +98,8 @@ class _Found(NamedTuple):
 class _Asked(NamedTuple):
     """A part whose front was looked up; its shards are at work."""
 
+    part: Batch
+    first: int
     front: _Found
     shards: list[Future[_Found]]
 
@@ -119,6 +124,7 @@ class ShardedVersion:
             found = [each.front, *(shard.result() for shard in each.shards)]
             hits += [every for one in found for every in one.hits]
             runs.append(_joined([*(one.sure for one in found), self._judged(found, judge)]))
+            self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
         return self._matches(_joined(runs), hits, judge)
 
     # --- parts --------------------------------------------------------------------------------------------------
@@ -138,7 +144,7 @@ class ShardedVersion:
                 task = (work, rows[wanted], self.matcher.plan.shards[shard], tier, start)
                 begun.append(self.matcher.threads[shard].submit(self._look, *task))
             start += sum(map(len, tier.segments))
-        return _Asked(front, begun)
+        return _Asked(part, first, front, begun)
 
     def _wanted(self, front: _Found, first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications that must reach it, counted from the first of the part."""
@@ -165,9 +171,9 @@ class ShardedVersion:
             starts[id(segment)] = start
             start += len(segment)
         for each in chain.from_iterable(one.hits for one in found):
-            each.doubtful = [one for one in each.doubtful if each.segment.index.numbers[one.member] < MERGERS]
-            if each.doubtful:
-                publication, number = judge.judged(each)
+            doubtful = [one for one in each.doubtful if each.segment.index.numbers[one.member] < MERGERS]
+            if doubtful:
+                publication, number = judge.judged(replace(each, doubtful=doubtful))
                 runs.append(_run(each.segment, publication, number, starts[id(each.segment)]))
         judge.took_ns += time.perf_counter_ns() - started
         return _joined(runs)

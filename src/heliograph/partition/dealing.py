@@ -38,6 +38,10 @@ class Dealer:
         shard = self._shard[number]
         return Dealt(shard, self._members[shard][number])
 
+    def root(self, number: int) -> int | None:
+        """The root that a subscription is below, if it is there."""
+        return self._members[self._shard.get(number, 0)].get(number)
+
     def counts(self, root: int) -> tuple[int, ...]:
         """How many stand below a root, by shard."""
         return tuple(self._below.get(root, [0] * len(self.sizes)))

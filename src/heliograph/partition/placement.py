@@ -1,13 +1,13 @@
 """Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
 
 The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is dealt to
-the shards, further subscribers of the root's own pattern too. So whatever matches is either at the front or behind a root
-that matches as well. Each change returns exactly who moved, so that indexes are maintained, not rebuilt.
+the shards, further subscribers of the root's own pattern too. So whatever matches is either at the front or behind a
+root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not rebuilt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -56,6 +56,12 @@ class Placement:
         """The root that a subscription is, or is below; `EVERYTHING` if there is none."""
         node = self.front.get(number)
         return self.dealer.find(number).root if node is None else node
+
+    def roots_of(self, numbers: Iterable[int]) -> set[int]:
+        """The roots above any of these that are there; anybody may ask, while somebody writes too."""
+        front, dealt = self.front, self.dealer.root
+        found = (front.get(number, dealt(number)) for number in numbers)
+        return {root for root in found if root is not None}
 
     def head(self, root: int) -> int:
         """The number under which a root stands at the front."""

@@ -8,24 +8,28 @@ Whatever matches in a shard matches a root at the front whose route names that s
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from heliograph.errors import UsageError
 from heliograph.index import tiers
 from heliograph.index.bulk import interests_of
 from heliograph.index.compiling import interest_of
 from heliograph.index.interests import Interests, gather
 from heliograph.index.segment import Segment
 from heliograph.index.tiers import Tiers
-from heliograph.partition.arrangement import Change
+from heliograph.partition.arrangement import Arrangement, Change
 from heliograph.partition.placement import FRONT, MERGERS, Moves, Placement
 from heliograph.partition.routes import Route
 from heliograph.partition.scheme import Scheme
 from heliograph.subscriptions import Subscription, by_origin
 from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
+from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
 
 _LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
@@ -46,6 +50,7 @@ class Context(NamedTuple):
 
     vocabulary: Vocabulary
     taxonomy: Taxonomy
+    prefixes: Mapping[str, str] = PREFIXES  # of their texts
 
 
 class _Lot(NamedTuple):
@@ -67,8 +72,8 @@ class Plan:
         self.members: dict[int, Subscription] = {}  # by number
         self._placement: Placement | None = Placement(scheme.arrangement(context.taxonomy), scheme.shards)
         self._opened: Mapping[int, Route] = {}  # the routes of a plan that was opened, until it changes
-        self._lock = threading.RLock()
-        self._stamp, self._stale = 0, False
+        self.writing, self._lock = threading.RLock(), threading.Lock()
+        self._stamp, self._stale, self._partial = 0, False, False
         self._held = self._taken()
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -88,6 +93,15 @@ class Plan:
         return Version(self._stamp, len(self.members), front, shards, self.routes)
 
     @property
+    def arrangement(self) -> Arrangement | None:
+        """How the patterns are arranged; not known of a plan that was opened and has not changed."""
+        return None if self._placement is None else self._placement.arrangement
+
+    def roots_of(self, numbers: Iterable[int]) -> set[int]:
+        """The roots that these subscriptions are below now; of those that have gone none."""
+        return set() if self._placement is None else self._placement.roots_of(numbers)
+
+    @property
     def routes(self) -> Mapping[int, Route]:
         return self._opened if self._placement is None else self._placement.routes.table
 
@@ -104,19 +118,28 @@ class Plan:
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
         """Takes subscriptions, whose numbers are above all earlier ones; they appear at once."""
-        placement = self.placement()
-        moves = placement.insert(subscriptions, self._stamp + 1)
-        self._apply(moves, placement, {each.number: each for each in subscriptions}, ())
+        with self.writing:
+            placement = self.placement()
+            moves = placement.insert(subscriptions, self._stamp + 1)
+            self._apply(moves, placement, {each.number: each for each in subscriptions}, ())
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """Removes subscriptions, all at once."""
-        placement, numbers = self.placement(), [each.number for each in subscriptions]
-        self._apply(placement.remove(numbers, self._stamp + 1), placement, {}, numbers)
+        with self.writing:
+            placement, numbers = self.placement(), [each.number for each in subscriptions]
+            self._apply(placement.remove(numbers, self._stamp + 1), placement, {}, numbers)
 
-    def follow(self, change: Change) -> None:
-        """Does what the arrangement did of its own accord."""
-        placement = self.placement()
-        self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+    @contextmanager
+    def arranging(self) -> Iterator[Callable[[Change], None] | None]:
+        """For whoever changes the arrangement by itself: what does the same to the plan; None while others write."""
+        if not self.writing.acquire(blocking=False):
+            yield None
+            return
+        try:
+            placement = self.placement()
+            yield lambda change: self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+        finally:
+            self.writing.release()
 
     def _apply(
         self, moves: Moves, placement: Placement, added: Mapping[int, Subscription], removed: Iterable[int]
@@ -144,12 +167,27 @@ class Plan:
             owners = [*people, *(merger(number, query) for number, query in queries.items())]
             yield from (_Lot(place, *compiled) for compiled in _compiled(owners, self.context))
 
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Saves the plan with all that is needed to run it elsewhere, replacing an older save in one step."""
+        from heliograph.partition import plan_saving
+
+        plan_saving.save(self, folder)
+
+    @staticmethod
+    def load(folder: str | Path, places: Collection[int] | None = None) -> Plan:
+        """Opens a saved plan, or some places of it: -1 is the front, any other a shard. Only a whole one can change."""
+        from heliograph.partition import plan_saving
+
+        return plan_saving.load(folder, places)
+
     # --- opening ------------------------------------------------------------------------------------------------
 
-    def adopt(self, segments: Mapping[int, Segment], routes: Mapping[int, Route]) -> None:
+    def adopt(self, segments: Mapping[int, Segment], routes: Mapping[int, Route], partial: bool = False) -> None:
         """Takes over the segments of a saved plan, by place. Nothing is arranged before the first change."""
         with self._lock:
-            self._placement, self._opened = None, routes
+            self._placement, self._opened, self._partial = None, routes, partial
             for place, segment in segments.items():
                 self.tier(place).adopt(segment)
                 owners = (each for each in segment.owners if each.number < MERGERS)
@@ -160,6 +198,8 @@ class Plan:
         """Who stands where. A plan that was opened is arranged now; nobody leaves his shard for that without need."""
         if self._placement is not None:
             return self._placement
+        if self._partial:
+            raise UsageError("HG-053", "a plan of which only a part was opened cannot change", fix="open all of it")
         people = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards, self._places())
         moves = placement.insert(people, self._stamp + 1)
@@ -187,13 +227,14 @@ def _compiled(
     subscriptions: Sequence[Subscription], context: Context
 ) -> Iterator[tuple[Interests, Sequence[Subscription]]]:
     """Subscriptions as interests: those of one pattern set together, and those of texts."""
-    vocabulary, taxonomy = context
+    vocabulary, taxonomy = context.vocabulary, context.taxonomy
     batches, plain = by_origin(subscriptions)
     for patterns, rows, members in batches:
         numbers = np.fromiter((each.number for each in members), np.int64, len(members))
         yield interests_of(patterns, rows, numbers, vocabulary, taxonomy), members
     if plain:
-        yield gather([interest_of(each.query, *context) for each in plain], [each.number for each in plain]), plain
+        single = [interest_of(each.query, vocabulary, taxonomy) for each in plain]
+        yield gather(single, [each.number for each in plain]), plain
 
 
 def _holds(tier: Tiers, number: int) -> bool:

@@ -26,8 +26,8 @@ class Scheme:
 
     @classmethod
     def of(cls, shards: Any = None, partition: Any = None, merging: Mapping[str, Any] | None = None) -> Self | None:
-        """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard for
-        each processor."""
+        """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard
+        for each processor."""
         if shards is None and partition is None:
             return None
         if partition is not None and partition not in PARTITIONS:
@@ -41,7 +41,15 @@ class Scheme:
 
     def arrangement(self, taxonomy: Taxonomy) -> Arrangement:
         """An arrangement of nothing yet."""
-        return Hashing()
+        if self.partition == "hash":
+            return Hashing()
+        if self.partition == "containment":
+            from heliograph.partition.forest import Forest
+
+            return Forest(taxonomy)
+        from heliograph.partition.merging import Merging
+
+        return Merging(taxonomy, **self.merging)
 
     def meta(self) -> dict[str, Any]:
         """As plain data, for a save."""
