@@ -107,8 +107,8 @@ def turned(flat: Flat) -> Flat:
     return flat
 
 
-def _rank(node: Head | Node) -> tuple[bool, tuple[object, ...]]:
-    return isinstance(node, Variable), tuple(node)
+def _rank(node: Head | Node) -> tuple[bool, bool, tuple[object, ...]]:
+    return isinstance(node, Variable), isinstance(node, Head), tuple(node)
 
 
 def variables_of(flat: Flat) -> set[Variable]:
