@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 from heliograph.errors import UsageError
 from heliograph.partition.arrangement import Change
 from heliograph.partition.forms import Form, form_of, query_of
+from heliograph.partition.judging import Frequencies
 from heliograph.partition.mergers import Access, Knowledge, Proposal, propose
-from heliograph.partition.shapes import Candidate, Names
+from heliograph.partition.meeting import Candidate, Names
 from heliograph.partition.summaries import Sample, Summaries, Triple, graphs_of
 from heliograph.partition.trees import Trees
 from heliograph.publications import Publications
@@ -96,6 +97,7 @@ class Merging:
         self.options = MergingOptions.of(options)
         self._taxonomy = taxonomy
         self._names = Names(taxonomy)
+        self._frequencies = Frequencies(self._names)
         self._summaries = Summaries(self.options.similarity, self.options.sample)
         self._sample = Sample(self.options.sample)
         self._trees = Trees()
@@ -216,16 +218,25 @@ class Merging:
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
         fixed = self._trees.width - len(pool)
-        known = Knowledge(
-            self._taxonomy, self._names, self._summaries.ranked(), self._sample, self.options.max_false_positives
+        return propose(pool, self._goal() - fixed, self._knowledge())
+
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(
+            self._taxonomy,
+            self._names,
+            self._frequencies,
+            self._summaries.ranked(),
+            self._sample,
+            self.options.max_false_positives,
         )
-        return propose(pool, self._goal() - fixed, known)
 
     def _pool(self) -> dict[int, Candidate]:
         """The roots of which anything is known."""
         for root in self._trees.roots():
             if root not in self._candidates:
-                self._candidates[root] = self._names.candidate(self._forms[root])
+                self._candidates[root] = candidate = self._names.candidate(self._forms[root])
+                if candidate is not None and root not in self._made:
+                    self._frequencies.count(candidate.shape)
         return {root: candidate for root, candidate in self._candidates.items() if candidate is not None}
 
     def _merge(self) -> None:
