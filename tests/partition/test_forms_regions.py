@@ -216,7 +216,9 @@ def test_lines_as_sets_of_places(one: tuple[tuple[int, int], ...], other: tuple[
 
 def places(line: tuple[tuple[float, int], ...]) -> set[float]:
     """Half numbers stand for what lies between two integers, and a cut lies before or behind an integer."""
-    return {at / 2 for at in range(-2, 16) if any(_between(line[n], at / 2, line[n + 1]) for n in range(0, len(line), 2))}
+    return {
+        at / 2 for at in range(-2, 16) if any(_between(line[n], at / 2, line[n + 1]) for n in range(0, len(line), 2))
+    }
 
 
 def _between(low: tuple[float, int], at: float, high: tuple[float, int]) -> bool:

@@ -12,7 +12,7 @@ from heliograph.partition.forms import Form
 from heliograph.partition.homomorphisms import STEPS, Images, Target, homomorphisms, search_order
 from heliograph.partition.implication import image_suits, residue_follows
 from heliograph.partition.regions import EVERYTHING, Region
-from heliograph.syntax.query import Node
+from heliograph.syntax.query import Node, Pattern
 from heliograph.taxonomy import Taxonomy
 
 
@@ -23,6 +23,13 @@ def contains(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEP
 
 def witness(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEPS) -> Images | None:
     """What the variables of the general form stand for in the special one; None if it is not known to contain it."""
+    return witness_in(Target(special.edges, taxonomy), general, special, search_order(general.edges), steps)
+
+
+def witness_in(
+    target: Target, general: Form, special: Form, order: tuple[Pattern, ...], steps: int = STEPS
+) -> Images | None:
+    """The same, with the special form's edges as a target and the general form's in search order."""
     if general.opaque or special.opaque:
         return {node: node for node in general.variables} if general == special else None
     asked: dict[Node, Region] = dict(general.regions)
@@ -30,8 +37,7 @@ def witness(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEPS
     def admits(node: Node, image: Node) -> bool:
         return image_suits(asked.get(node, EVERYTHING), image, special)
 
-    target = Target(special.edges, taxonomy)
-    for images in homomorphisms(search_order(general.edges), target, admits, steps):
+    for images in homomorphisms(order, target, admits, steps):
         if residue_follows(general, images, special):
             return dict(images)
     return None

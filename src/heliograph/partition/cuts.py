@@ -112,7 +112,9 @@ def line_join(one: Line, other: Line) -> Line:
 
 def line_meet(one: Line, other: Line) -> Line:
     """What lies on both lines."""
-    return _swept(one, other, 2)
+    if len(one) == 2 and len(other) == 2:
+        return between(max(one[0], other[0]), min(one[1], other[1]))
+    return _swept(one, other, 2) if one and other else ()
 
 
 def _swept(one: Line, other: Line, needed: int) -> Line:

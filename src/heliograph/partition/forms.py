@@ -247,7 +247,10 @@ def query_of(form: Form) -> Query:
     """A query that says what the form says."""
     filters: list[Expression] = []
     blocks: list[Values] = []
+    kept = [variables_of(flat) for flat in form.residue]
     for variable, region in form.regions:
+        if {variable} in kept and not says(region):
+            continue  # the residue says it
         said = spelled(variable, region)
         filters += said.filters
         if said.values is not None:

@@ -134,6 +134,16 @@ class Target:
         return reached
 
 
+def is_given(edge: Pattern, taxonomy: Taxonomy) -> bool:
+    """Whether the taxonomy alone answers an edge, whatever the publication."""
+    subject, object = edge.subject, edge.object
+    if not (isinstance(subject, Term) and isinstance(object, Term)):
+        return False
+    if isinstance(edge, ClassPattern):
+        return object in taxonomy.ancestors(subject)  # each row is both an instance and a sub-class
+    return edge.predicate == RDF_TYPE and object in taxonomy.parents(subject)
+
+
 # --- searching --------------------------------------------------------------------------------------------------
 
 

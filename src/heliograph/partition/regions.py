@@ -79,6 +79,8 @@ def region(parts: dict[Sort, Part]) -> Region:
 
 def normal(parts: tuple[Part, ...]) -> Region:
     """One spelling for each region: what amounts to a few terms is just these terms."""
+    if any(parts[FIRST_LINE:]):
+        return Region(parts)
     named: set[Term] = set()
     for sort in range(FIRST_LINE):
         part = parts[sort]
@@ -86,7 +88,12 @@ def normal(parts: tuple[Part, ...]) -> Region:
         if part.but:
             return Region(parts)
         named |= part.terms
-    return Region(parts) if any(parts[FIRST_LINE:]) else just(named)
+    return just(named)
+
+
+def number_region(lines: tuple[Part, ...], nan: Part = ()) -> Region:
+    """Numbers on the lines of exact ones, floats and doubles; with `nan`, what is no number, too."""
+    return normal((*_EMPTY_PARTS[: Sort.NAN], nan, *lines, *_EMPTY_PARTS[Sort.TIME :]))
 
 
 def just(terms: frozenset[Term] | set[Term]) -> Region:
@@ -141,11 +148,14 @@ def holds(region: Region, term: Term) -> bool:
 
 def meet(one: Region, other: Region) -> Region:
     """What lies in both."""
+    if one is EVERYTHING or other is EVERYTHING:
+        return other if one is EVERYTHING else one
     if one.among is not None:
         return just({term for term in one.among if holds(other, term)})
     if other.among is not None:
         return just({term for term in other.among if holds(one, term)})
-    return normal(tuple([_part_meet(*pair) for pair in zip(one.parts, other.parts, strict=True)]))
+    pairs = zip(one.parts, other.parts, strict=True)
+    return normal(tuple([mine if mine is theirs else _part_meet(mine, theirs) for mine, theirs in pairs]))
 
 
 def join(one: Region, other: Region) -> Region:
@@ -181,8 +191,6 @@ def _parts(region: Region) -> tuple[Part, ...]:
 
 
 def _part_meet(one: Part, other: Part) -> Part:
-    if one is other:
-        return one
     if isinstance(one, Some) and isinstance(other, Some):
         if one.but and other.but:
             return Some(True, one.terms | other.terms)

@@ -1,174 +1,186 @@
-"""Patterns made ready to be merged, and the keys under which those that could be merged meet.
+"""The roots of one shape: forms with the same edges, which differ in what they ask of their variables.
 
-Two patterns with one key have part of their structure in common: the key comes with the nodes of that part in one
-order, which is where their anti-unification begins. So candidates are found by hashing, never by comparing pairs. From
-the most that patterns can share to the least: all edges with the same nodes known, all edges, an edge at one constant,
-an edge of one property.
+A map between the edges of two forms is found once for all roots of a shape. What is left is a search among boxes: which
+of these hold the box that the map makes of a form's conditions, and which does it hold. Roots are kept apart by the
+variables that they constrain and by their residue. The law: answers are true; some may be missed where a shape has very
+many different residues or maps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from math import inf
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, islice
 
-from heliograph.partition.antiunification import ASKED, FREE, GIVEN, VARIABLE, Edge, Shape
-from heliograph.partition.cuts import Number
-from heliograph.partition.flat import variables_of
-from heliograph.partition.forms import EVERYTHING, Form, Region
-from heliograph.partition.hulls import IS_A, MEMBER, SUBCLASS_OF, TYPE, Member
-from heliograph.partition.regions import Some
-from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern
+from heliograph.partition.boxes import Boxes
+from heliograph.partition.containment import witness_in
+from heliograph.partition.extents import Extents
+from heliograph.partition.flat import Flat, substituted, variables_of
+from heliograph.partition.forms import Form
+from heliograph.partition.homomorphisms import Admits, Images, Target, homomorphisms, search_order
+from heliograph.partition.probes import Probe, holds_by
+from heliograph.partition.regions import EVERYTHING, Region, holds, meet
+from heliograph.syntax.query import Node, Pattern
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
+from heliograph.terms import Term, Variable
 
-_LABELS: dict[object, int] = {
-    ClassRelation.IS_A: IS_A,
-    ClassRelation.SUBCLASS_OF: SUBCLASS_OF,
-    RDF_TYPE: TYPE,
-    RDFS_MEMBER: MEMBER,
-}
+Residue = tuple[Flat, ...]
+Names = tuple[Variable, ...]
+
+_MAPS = 8  # maps between two shapes that are tried
+_MANY = 64  # residues of one shape that are looked through; others must be met by name
+_TRIED = 256  # boxes that are asked exactly before a search gives up
+_SUBSETS = 5  # conditions of a residue of which all subsets are looked for
 
 
-class Candidate(NamedTuple):
-    """A pattern that may be merged: its form and nodes, its shape, and where the values of its nodes begin."""
+class Shape:
+    """The roots whose edges these are. The first one is kept plain: most shapes have no other."""
 
-    member: Member
-    shape: Shape
-    order: tuple[tuple[int, float], ...]
+    __slots__ = ("_groups", "_only", "_order", "_target", "edges", "key", "number")
+
+    def __init__(self, number: int, edges: tuple[Pattern, ...], key: int) -> None:
+        self.number = number
+        self.edges = edges
+        self.key = key
+        self._only: int | None = None
+        self._groups: dict[Names, dict[Residue, Boxes]] | None = None
+        self._order: tuple[Pattern, ...] | None = None
+        self._target: Target | None = None
 
     @property
-    def form(self) -> Form:
-        return self.member.form
+    def order(self) -> tuple[Pattern, ...]:
+        if self._order is None:
+            self._order = search_order(self.edges)
+        return self._order
+
+    @property
+    def empty(self) -> bool:
+        return self._only is None and not self._groups
+
+    def add(self, node: int, forms: Mapping[int, Form], extents: Extents) -> None:
+        if self.empty:
+            self._only = node
+            return
+        if self._groups is None:
+            self._groups = {}
+        if self._only is not None:
+            self._enter(self._only, forms[self._only], extents)
+            self._only = None
+        self._enter(node, forms[node], extents)
+
+    def _enter(self, node: int, form: Form, extents: Extents) -> None:
+        assert self._groups is not None
+        names, residue = _group_of(form)
+        boxes = self._groups.setdefault(names, {}).setdefault(residue, Boxes(len(names)))
+        boxes.add(node, [extents.of(region) for _, region in form.regions])
+
+    def remove(self, node: int, form: Form) -> None:
+        if self._only == node:
+            self._only = None
+            return
+        assert self._groups is not None
+        names, residue = _group_of(form)
+        boxes = self._groups[names][residue]
+        boxes.remove(node)
+        if not len(boxes):
+            del self._groups[names][residue]
+        if not self._groups[names]:
+            del self._groups[names]
+
+    # --- roots that contain a form ------------------------------------------------------------------------------
+
+    def containing(self, probe: Probe, forms: Mapping[int, Form]) -> int | None:
+        """A root that contains a form."""
+        if self._only is not None:
+            found = witness_in(probe.target, forms[self._only], probe.form, self.order)
+            return None if found is None else self._only
+        for images in islice(homomorphisms(self.order, probe.target, _admit_all), _MAPS):
+            for node in islice(self._around(probe, images), _TRIED):
+                if holds_by(forms[node], images, probe.form):
+                    return node
+        return None
+
+    def _around(self, probe: Probe, images: Images) -> Iterator[int]:
+        """Roots whose boxes may hold the box of a form."""
+        assert self._groups is not None
+        for names, by_residue in self._groups.items():
+            regions = [probe.region(images[name]) for name in names]
+            if EVERYTHING in regions:
+                continue  # whoever asks something of a variable does not hold those that ask nothing of it
+            extents = [probe.extent(region) for region in regions]
+            for residue in _residues(by_residue, probe.form.residue, images):
+                yield from by_residue[residue].around(extents)
+
+    # --- roots that a form contains -----------------------------------------------------------------------------
+
+    def contained(self, probe: Probe, forms: Mapping[int, Form]) -> list[int]:
+        """The roots that a form contains."""
+        if self._only is not None:
+            special = forms[self._only]
+            target = Target(self.edges, probe.taxonomy)
+            return [] if witness_in(target, probe.form, special, probe.order) is None else [self._only]
+        found: dict[int, None] = {}
+        for images in islice(homomorphisms(probe.order, self._as_target(probe.taxonomy), _admits(probe)), _MAPS):
+            for node in self._inside(probe, images):
+                if node not in found and holds_by(probe.form, images, forms[node]):
+                    found[node] = None
+        return list(found)
+
+    def _as_target(self, taxonomy: Taxonomy) -> Target:
+        if self._target is None:
+            self._target = Target(self.edges, taxonomy)
+        return self._target
+
+    def _inside(self, probe: Probe, images: Images) -> Iterator[int]:
+        """Roots whose boxes the box of a form may hold."""
+        assert self._groups is not None
+        wanted: dict[Node, Region] = {}
+        for node, region in probe.asked.items():
+            image = images[node]
+            if isinstance(image, Variable):
+                wanted[image] = meet(wanted.get(image, EVERYTHING), region)
+        extents = {node: probe.extent(region) for node, region in wanted.items()}
+        needed = {substituted(flat, images) for flat in probe.form.residue}
+        for names, by_residue in self._groups.items():
+            if wanted.keys() <= set(names):
+                for residue in _fuller(by_residue, needed):
+                    yield from by_residue[residue].inside([extents.get(name) for name in names])
 
 
-class Keyed(NamedTuple):
-    """A key, and the nodes by which patterns of that key are laid side by side."""
-
-    key: tuple[object, ...]
-    places: tuple[int, ...]
+def _group_of(form: Form) -> tuple[Names, Residue]:
+    return tuple([name for name, _ in form.regions]), form.residue
 
 
-Keys = Callable[[Shape], Iterator[Keyed]]
+def _admit_all(node: Node, image: Node) -> bool:
+    return True
 
 
-class Names:
-    """Numbers for terms, so that shapes are compared by number."""
+def _admits(probe: Probe) -> Admits:
+    """Constants must satisfy; of variables nothing is known yet."""
+    asked = probe.asked
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self._numbers: dict[object, int] = dict(_LABELS)
-        self._anchorless = {IS_A, SUBCLASS_OF, MEMBER, *((TYPE,) if taxonomy.rows else ())}
+    def admits(node: Node, image: Node) -> bool:
+        return not isinstance(image, Term) or node not in asked or holds(asked[node], image)
 
-    def find(self, term: Term) -> int | None:
-        return self._numbers.get(term)
-
-    def candidate(self, form: Form) -> Candidate | None:
-        """The pattern as it is merged; None if nothing is known of it."""
-        if form.opaque or not form.edges:
-            return None
-        places: dict[Node, int] = {}
-        edges = tuple([self._edge(edge, places) for edge in form.edges])
-        nodes = tuple(places)
-        asked = {name for flat in form.residue for name in variables_of(flat)}
-        regions = dict(form.regions)
-        names = tuple([self._number(node) for node in nodes])
-        marks = tuple([_mark(node, regions, asked) for node in nodes])
-        order = tuple([self._begin(node, regions) for node in nodes])
-        return Candidate(Member(form, nodes), Shape(names, marks, edges), order)
-
-    def _edge(self, edge: Pattern, places: dict[Node, int]) -> Edge:
-        subject, object = (places.setdefault(node, len(places)) for node in (edge.subject, edge.object))
-        if isinstance(edge, ClassPattern):
-            return Edge(_LABELS[edge.relation], subject, VARIABLE, object)
-        return Edge(self._number(edge.predicate), subject, places.setdefault(edge.predicate, len(places)), object)
-
-    def _number(self, node: Node) -> int:
-        if isinstance(node, Variable):
-            return VARIABLE
-        numbers = self._numbers
-        found = numbers.get(node)
-        if found is None:
-            found = numbers[node] = len(numbers)
-        return found
-
-    def _begin(self, node: Node, regions: dict[Variable, Region]) -> tuple[int, float]:
-        """Where the values of a node begin: neighbours in this order have values in common, or close to one another."""
-        if isinstance(node, Term):
-            return VARIABLE, self._number(node)
-        region = regions.get(node, EVERYTHING)
-        if region.among is not None:
-            return VARIABLE, min(map(self._number, region.among), default=VARIABLE)
-        lines = [(sort, part[0][0]) for sort, part in enumerate(region.parts) if part and not isinstance(part, Some)]
-        return next(((sort, _place(low)) for sort, low in lines), (VARIABLE, VARIABLE))
-
-    # --- keys ---------------------------------------------------------------------------------------------------
-
-    def anchors(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge at a constant, by that constant."""
-        for label, subject, _, object in shape.edges:
-            if label != VARIABLE and label not in self._anchorless:
-                for near, far, outwards in ((subject, object, True), (object, subject, False)):
-                    name = shape.names[near]
-                    if name != VARIABLE:
-                        yield Keyed((name, label, outwards), (near, far))
-
-    def properties(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge by its property, where something is known of its ends."""
-        for label, subject, _, object in shape.edges:
-            marks = shape.marks[subject], shape.marks[object]
-            if label != VARIABLE and label not in self._anchorless and any(marks):
-                yield Keyed((label, *marks), (subject, object))
+    return admits
 
 
-def alike(shape: Shape) -> Iterator[Keyed]:
-    """All edges, and how much is known of each node."""
-    (keyed,) = same_edges(shape)
-    yield Keyed((*keyed.key, *(shape.marks[place] for place in keyed.places)), keyed.places)
+def _residues(known: Mapping[Residue, Boxes], given: Residue, images: Images) -> Iterable[Residue]:
+    """The residues of roots that may follow from what is given: a few are all tried, of many the likely ones."""
+    if len(known) <= _MANY:
+        return list(known)
+    back: Images = {image: node for node, image in images.items() if isinstance(image, Variable)}
+    named = [substituted(flat, back) for flat in given if variables_of(flat) <= back.keys()][:_SUBSETS]
+    likely = [
+        tuple(sorted(some, key=repr))
+        for size in range(len(named) + 1)
+        for some in combinations(sorted(named, key=repr), size)
+    ]
+    return dict.fromkeys([*(each for each in likely if each in known), *islice(known, _MANY)])
 
 
-def same_edges(shape: Shape) -> Iterator[Keyed]:
-    """All edges. Nodes are put in order by their edges, so most patterns of the same edges get the same order."""
-    colours = _colours(shape)
-    ordered = sorted(shape.edges, key=lambda edge: (edge.label, colours[edge.subject], colours[edge.object]))
-    places: dict[int, int] = {}
-    key: list[int] = []
-    for label, *ends in ordered:
-        key.append(label)
-        key += [places.setdefault(end, len(places)) for end in ends if end != VARIABLE]
-    yield Keyed(tuple(key), tuple(places))
-
-
-def _colours(shape: Shape) -> list[int]:
-    """A number for each node that says which edges it has."""
-    seen: list[list[tuple[int, int]]] = [[] for _ in shape.names]
-    for label, subject, predicate, object in shape.edges:
-        seen[subject].append((label, 0))
-        seen[object].append((label, 1))
-        if predicate != VARIABLE and label == VARIABLE:
-            seen[predicate].append((label, 2))
-    return [hash(tuple(sorted(each))) for each in seen]
-
-
-# --- nodes ------------------------------------------------------------------------------------------------------
-
-
-def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> int:
-    if isinstance(node, Term):
-        return GIVEN
-    region = regions.get(node)
-    if region is None:
-        return ASKED if node in asked else FREE
-    return ASKED if region.among is None else GIVEN
-
-
-def _place(value: Number) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
-
-
-def distinct_first(rows: Sequence[Sequence[tuple[int, float]]]) -> list[int]:
-    """Columns in the order in which they are to be sorted by: the one with the fewest different values first."""
-    columns = list(zip(*rows, strict=True))
-    return sorted(range(len(columns)), key=lambda place: len(set(columns[place])))
+def _fuller(known: Mapping[Residue, Boxes], needed: set[Flat]) -> Iterable[Residue]:
+    """The residues of roots from which what is needed may follow: of many, the very same and some."""
+    if not needed or len(known) <= _MANY:
+        return list(known)
+    same = tuple(sorted(needed, key=repr))
+    return dict.fromkeys([*([same] if same in known else []), *islice(known, _MANY)])

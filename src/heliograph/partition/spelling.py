@@ -28,7 +28,7 @@ from heliograph.partition.regions import (
 )
 from heliograph.partition.truths import comparison, truth_of
 from heliograph.syntax.query import And, Call, Compare, Expression, In, Not, Or
-from heliograph.terms import Term, Variable, literal, sort_key, value_of
+from heliograph.terms import Term, Variable, literal, sort_key
 from heliograph.values import ATTO, XSD_DATE, XSD_DATETIME, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
 
 _DATATYPES = {
@@ -83,7 +83,27 @@ _PROBE = Variable("x")
 
 def says(region: Region) -> bool:
     """Whether what is spelled says the region exactly."""
-    return region.among is not None or region_of(spelled(_PROBE, region)) == region
+    if region.among is not None:
+        return True
+    ends = _plain_ends(region)
+    if ends is not None:  # most regions are one interval of numbers: it is enough to look at its ends
+        return _is_exact(ends[0], True) and _is_exact(ends[1], False)
+    return region_of(spelled(_PROBE, region)) == region
+
+
+def _plain_ends(region: Region) -> tuple[list[Cut | None], list[Cut | None]] | None:
+    """Where the one interval begins and ends that is all there is of each kind of number; None where it is not so."""
+    lines = [part for part in region.parts[Sort.EXACT : Sort.TIME] if not isinstance(part, Some) and len(part) == 2]
+    if len(lines) < len(NUMBERS) or region.parts[: Sort.EXACT] + region.parts[Sort.TIME :] != _NO_OTHERS:
+        return None
+    return [line[0] for line in lines], [line[1] for line in lines]
+
+
+_NO_OTHERS = Region().parts[: Sort.EXACT] + Region().parts[Sort.TIME :]
+
+
+def _is_exact(cuts: list[Cut | None], low: bool) -> bool:
+    return all(cut == (START if low else END) for cut in cuts) or _exact_end(cuts) is not None
 
 
 def hull(one: Region, other: Region) -> Region:
@@ -177,35 +197,34 @@ def _runs(lines: Sequence[Line]) -> list[tuple[list[Cut | None], list[Cut | None
 
 def _bound(cuts: list[Cut | None], low: bool) -> tuple[Term, int] | None:
     """A constant, and whether it is cut behind, that cuts the lines here, or further out; None for no end at all."""
-    found = [(term, side) for term, side in _ends(cuts) if _is_outside(term, side, cuts, low)]
-    exact = [(term, side) for term, side in found if _is_outside(term, side, cuts, not low)]
-    return (*exact, *found, None)[0]
+    found = _exact_end(cuts) or next((end for end in _ends(cuts) if _is_outside(end, cuts, low)), None)
+    return None if found is None else (_literal(found[0]), found[1])
 
 
-def _is_outside(term: Term, side: int, cuts: list[Cut | None], low: bool) -> bool:
+def _exact_end(cuts: list[Cut | None]) -> tuple[Value, int] | None:
+    """A constant that cuts the lines just here."""
+    for end in _ends(cuts):
+        if all(asked is None or cut == asked for cut, asked in zip(cuts_of(*end), cuts, strict=True)):
+            return end
+    return None
+
+
+def _is_outside(end: tuple[Value, int], cuts: list[Cut | None], low: bool) -> bool:
     """Whether a constant cuts no line further in than asked."""
-    mine = _cuts_of_term(term, side)
-    pairs = [(cut, asked) for cut, asked in zip(mine, cuts, strict=True) if asked is not None]
+    pairs = [(cut, asked) for cut, asked in zip(cuts_of(*end), cuts, strict=True) if asked is not None]
     return all(cut <= asked if low else cut >= asked for cut, asked in pairs)
 
 
-def _cuts_of_term(term: Term, side: int) -> Sequence[Cut]:
-    value = value_of(term)
-    assert value is not None
-    return cuts_of(value, side)
-
-
-def _ends(cuts: list[Cut | None]) -> Iterator[tuple[Term, int]]:
+def _ends(cuts: list[Cut | None]) -> Iterator[tuple[Value, int]]:
     """Constants that might cut so."""
     exact, single, double = cuts
     if exact is not None and isinstance(exact[0], (int, Decimal)):
-        kind = Kind.INTEGER if isinstance(exact[0], int) else Kind.DECIMAL
-        yield _literal(Value(kind, exact[0])), exact[1]
+        yield Value(Kind.INTEGER if isinstance(exact[0], int) else Kind.DECIMAL, exact[0]), exact[1]
     for cut in (double, single):
         if cut is not None and cut not in (START, END):
-            yield _literal(Value(Kind.DOUBLE, float(cut[0]))), cut[1]
+            yield Value(Kind.DOUBLE, float(cut[0])), cut[1]
     if single is not None and single not in (START, END) and to_float32(float(single[0])) == single[0]:
-        yield _literal(Value(Kind.FLOAT, float(single[0]))), single[1]
+        yield Value(Kind.FLOAT, float(single[0])), single[1]
 
 
 def _literal(value: Value) -> Term:

@@ -27,6 +27,7 @@ from heliograph.partition.regions import (
     join,
     just,
     meet,
+    number_region,
     place_of,
     region,
     whole,
@@ -174,17 +175,17 @@ def _equality(constant: Term) -> Truth:
 
 
 def _equal_number(constant: Term) -> Truth:
-    low, high = _number_cuts(constant)
+    low, high = _number_cuts(constant, 0), _number_cuts(constant, 1)
     points = {sort: _point(*ends) for sort, *ends in zip(NUMBERS, low, high, strict=True)}
     true: Parts = {sort: point for sort, (point, _) in points.items()}
     false: Parts = {sort: hole for sort, (_, hole) in points.items()}
     return Truth(region(true), region({**_NAMES, **false, **_NO_NUMBER}))
 
 
-def _number_cuts(constant: Term) -> tuple[tuple[Cut, ...], tuple[Cut, ...]]:
+def _number_cuts(constant: Term, side: int) -> tuple[Cut, ...]:
     value = value_of(constant)
     assert value is not None
-    return cuts_of(value, 0), cuts_of(value, 1)
+    return cuts_of(value, side)
 
 
 def _point(low: Cut, high: Cut) -> tuple[Line, Line]:
@@ -206,11 +207,9 @@ def _order(symbol: str, constant: Term) -> Truth | None:
         return Truth(NOTHING, region(_ANY_NUMBER))
     if sort in _OTHER_ZONE:
         return _moment_order(symbol, constant, sort)
-    cuts = _number_cuts(constant)[symbol in ("<=", ">")]
-    rays = {sort: _rays(symbol, cut) for sort, cut in zip(NUMBERS, cuts, strict=True)}
-    true: Parts = {sort: ray for sort, (ray, _) in rays.items()}
-    false: Parts = {sort: rest for sort, (_, rest) in rays.items()}
-    return Truth(region(true), region({**false, **_NO_NUMBER}))
+    cuts = _number_cuts(constant, int(symbol in ("<=", ">")))
+    true, false = zip(*[_rays(symbol, cut) for cut in cuts], strict=True)
+    return Truth(number_region(true), number_region(false, WHOLE))
 
 
 def _rays(symbol: str, cut: Cut) -> tuple[Line, Line]:
