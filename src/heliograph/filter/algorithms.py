@@ -14,7 +14,7 @@ from heliograph.filter.auto import AutoMatcher
 from heliograph.filter.matcher import Matcher, PairMatcher
 from heliograph.filter.pairwise import PairwiseMatcher
 from heliograph.kernels.cache import announce
-from heliograph.partition.plan import Context
+from heliograph.partition.plan import Context, Plan
 from heliograph.partition.scheme import Scheme
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -57,4 +57,4 @@ def _sharded(scheme: Scheme, context: Context) -> Matcher:
     from heliograph.filter.sharded import ShardedMatcher
 
     announce("matching.verify")
-    return ShardedMatcher(scheme, context)
+    return ShardedMatcher(Plan(scheme, context))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,9 @@ from heliograph.publications import rebase
 from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from heliograph.partition.outline import Outline
 
 __all__ = ["ALGORITHMS", "Filter"]
 
@@ -154,13 +157,23 @@ class Filter:
         if located is None:
             return explanation
         given = rebase(batch.publications, self.vocabulary)
-        return replace(explanation, index=trace(located, wanted, given, only.world, self._taxonomy))
+        traced = trace(located, wanted, given, only.world, self._taxonomy)
+        return replace(explanation, index=(*located.notes, *traced))
 
     # --- state --------------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
         """The sums over all calls so far."""
         return self._total + Stats(subscriptions=len(self._subscriptions))
+
+    def plan(self) -> Outline | None:
+        """How the subscriptions are divided among shards; None if they are not."""
+        plan = self._matcher.planned()
+        if plan is None:
+            return None
+        from heliograph.partition.outline import outline_of
+
+        return outline_of(plan)
 
     def _count(self, stats: Stats) -> None:
         with self._counting:

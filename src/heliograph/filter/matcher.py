@@ -79,10 +79,11 @@ class Pairwise(Protocol):
 
 
 class Located(NamedTuple):
-    """A subscription in an index: its segment, and which member of that it is."""
+    """A subscription in an index: its segment, which member of that it is, and what is to be said about that."""
 
     segment: Segment
     member: int
+    notes: tuple[str, ...] = ()
 
 
 class Matcher(Protocol):

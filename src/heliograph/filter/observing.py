@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from heliograph.filter.indexed import NUMBER_BITS
 from heliograph.filter.reach import met
 from heliograph.index.search import Batch, Hits
 from heliograph.kernels.filter_layout import Int64s
-from heliograph.partition.merging import Merging
 from heliograph.partition.placement import MERGERS
 from heliograph.partition.plan import Plan
 from heliograph.publications import Publications, Triples
+
+if TYPE_CHECKING:
+    from heliograph.partition.merging import Merging
 
 _COUNTED = 16  # publications of a part whose answers are counted
 _FALSE = 64  # false answers after which mergers are looked at again
@@ -39,8 +42,8 @@ class Observer:
 
     def observe(self, part: Batch, first: int, front: Sequence[Hits], keys: Int64s) -> None:
         """A part whose first publication has this number, what its front found, and the keys of all its matches."""
-        arrangement = self._plan.arrangement
-        if isinstance(arrangement, Merging):
+        arrangement = self._plan.merging()
+        if arrangement is not None:
             false = self._count(arrangement, front, keys)
             with self._lock:
                 self._false += false

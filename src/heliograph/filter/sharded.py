@@ -28,11 +28,10 @@ from heliograph.index.search import Batch, Hits
 from heliograph.index.segment import Segment
 from heliograph.index.tiers import Tiers
 from heliograph.index.tiers import Version as Tier
-from heliograph.kernels.filter_layout import Int32s, Int64s
-from heliograph.partition import plan as plans
+from heliograph.kernels.filter_layout import FIRST_MEMBER, MEMBERS, Int32s, Int64s
+from heliograph.partition.outline import place_in_words
 from heliograph.partition.placement import MERGERS
 from heliograph.partition.plan import Plan, Version
-from heliograph.partition.scheme import Scheme
 from heliograph.publications import Publications, rebase
 from heliograph.subscriptions import Subscription
 
@@ -44,14 +43,13 @@ _NUMBER = (1 << NUMBER_BITS) - 1
 class ShardedMatcher:
     """The subscriptions of a filter in a plan, and a thread for each shard of it."""
 
-    def __init__(self, scheme: Scheme, context: plans.Context) -> None:
-        self.plan = Plan(scheme, context)
-        vocabulary, taxonomy = context.vocabulary, context.taxonomy
+    def __init__(self, plan: Plan) -> None:
+        vocabulary, taxonomy = plan.context.vocabulary, plan.context.taxonomy
+        self.plan = plan
         self.context = Context(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.reach, self.observer = Reach(scheme.shards), Observer(self.plan)
-        self.threads = tuple(
-            ThreadPoolExecutor(1, thread_name_prefix=f"heliograph-shard-{number}") for number in range(scheme.shards)
-        )
+        self.reach, self.observer = Reach(plan.scheme.shards), Observer(plan)
+        names = [f"heliograph-shard-{number}" for number in range(plan.scheme.shards)]
+        self.threads = tuple(ThreadPoolExecutor(1, thread_name_prefix=name) for name in names)
 
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         if subscriptions:
@@ -75,10 +73,18 @@ class ShardedMatcher:
     def locate(self, subscription: Subscription) -> Located | None:
         held = self.plan.tier(self.plan.find(subscription.number)).version
         found = ((segment, segment.find(subscription.number)) for segment in held.segments)
-        return next(Located(*each) for each in found if each[1] >= 0 and each[0].index.died[each[1]] > held.stamp)
+        alive = (each for each in found if each[1] >= 0 and each[0].index.died[each[1]] > held.stamp)
+        return Located(*next(alive), (place_in_words(self.plan, subscription.number),))
 
     def adopt(self, segment: Segment) -> None:
         self.insert(segment.owners)
+
+
+class Front(NamedTuple):
+    """What the front found: the roots that match, and for each shard the publications that must reach it."""
+
+    matches: Matches
+    wanted: tuple[Int64s, ...]
 
 
 class _Run(NamedTuple):
@@ -126,6 +132,28 @@ class ShardedVersion:
             runs.append(_joined([*(one.sure for one in found), self._judged(found, judge)]))
             self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
         return self._matches(_joined(runs), hits, judge)
+
+    # --- one stage alone ----------------------------------------------------------------------------------------
+
+    def front(self, publications: Publications) -> Front:
+        """The first stage: what matches at the front, and where the publications go from there."""
+        given = rebase(publications, self.matcher.context.vocabulary)
+        rows = np.arange(len(given.ids), dtype=np.int32)
+        found = self._look(self.matcher.context.batch(given), rows, self.matcher.plan.front, self.held.front, 0)
+        return Front(self._whole(given, found), tuple(self._wanted(found, 0, len(rows))))
+
+    def shard(self, number: int, publications: Publications) -> Matches:
+        """The second stage, for publications that go to this shard."""
+        given = rebase(publications, self.matcher.context.vocabulary)
+        batch, rows = self.matcher.context.batch(given), np.arange(len(given.ids), dtype=np.int32)
+        tiers, tier = self.matcher.plan.shards[number], self.held.shards[number]
+        start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
+        return self._whole(given, self._look(batch, rows, tiers, tier, start))
+
+    def _whole(self, given: Publications, found: _Found) -> Matches:
+        judge = Judge(given, self.matcher.context)
+        run = _joined([found.sure, self._judged([found], judge)])
+        return self._matches(run, found.hits, judge)
 
     # --- parts --------------------------------------------------------------------------------------------------
 
@@ -190,11 +218,22 @@ class ShardedVersion:
             Segmented(self._segments()),
             len(self),
             counted=judge.counted,
-            candidates=max(len(run.places), sum(each.candidates for each in hits)),
+            candidates=max(len(run.places), sum(each.candidates - _mergers(each) for each in hits)),
             lookup_ns=sum(each.lookup_ns for each in hits),
             verify_ns=sum(each.verify_ns for each in hits) + judge.took_ns,
             slow=lambda: chain(slow_structures(hits), judge.slow()),
         )
+
+
+def _mergers(hits: Hits) -> int:
+    """How many of the candidates are mergers, which are nobody's subscriptions."""
+    index = hits.segment.index
+    ours = (index.numbers >= MERGERS) & (index.died > hits.stamp)
+    if not ours.any():
+        return 0
+    before = np.concatenate([[0], np.cumsum(ours)])
+    first, count = index.structures[hits.searched[0]][:, [FIRST_MEMBER, MEMBERS]].T
+    return int((before[first + count] - before[first]).sum())
 
 
 def _run(segment: Segment, publication: Int32s | Int64s, number: Int64s, start: int) -> _Run:

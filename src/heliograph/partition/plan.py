@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from heliograph.partition.merging import Merging
 
 _LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
 
@@ -96,6 +99,10 @@ class Plan:
     def arrangement(self) -> Arrangement | None:
         """How the patterns are arranged; not known of a plan that was opened and has not changed."""
         return None if self._placement is None else self._placement.arrangement
+
+    def merging(self) -> Merging | None:
+        """The arrangement, if it merges and is known."""
+        return cast("Merging | None", self.arrangement) if self.scheme.partition == "merging" else None
 
     def roots_of(self, numbers: Iterable[int]) -> set[int]:
         """The roots that these subscriptions are below now; of those that have gone none."""

@@ -28,6 +28,8 @@ class Scheme:
     def of(cls, shards: Any = None, partition: Any = None, merging: Mapping[str, Any] | None = None) -> Self | None:
         """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard
         for each processor."""
+        if merging and partition != "merging":
+            raise UsageError("HG-032", "options of merging without it", fix='ask for the partition "merging" as well')
         if shards is None and partition is None:
             return None
         if partition is not None and partition not in PARTITIONS:
