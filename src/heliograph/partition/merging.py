@@ -21,8 +21,8 @@ from heliograph.errors import UsageError
 from heliograph.partition.arrangement import Change
 from heliograph.partition.forms import Form, form_of, query_of
 from heliograph.partition.judging import Frequencies
-from heliograph.partition.mergers import Access, Knowledge, Proposal, propose
 from heliograph.partition.meeting import Candidate, Names
+from heliograph.partition.mergers import Access, Knowledge, Proposal, propose
 from heliograph.partition.summaries import Sample, Summaries, Triple, graphs_of
 from heliograph.partition.trees import Trees
 from heliograph.publications import Publications
@@ -192,7 +192,7 @@ class Merging:
 
     def _settle(self) -> Change:
         change = self._trees.settle()
-        for node in change.left:
+        for node, _ in change.placed:  # new ones that were merged at once, too
             self._candidates.pop(node, None)
         return change
 
