@@ -26,7 +26,7 @@ from tests.filter.test_versions import Chronicle, eager_threads
 
 __all__ = ["eager_threads"]
 
-POOL = Pool.draw(11, 300, 20)
+POOL = Pool.draw(11, 200, 15)
 DOCUMENTS = [(f"d{number}", document) for number, document in enumerate(POOL.documents)]
 
 
@@ -65,33 +65,33 @@ class ShardedHistories(Histories):
 
 
 TestShardedHistories = ShardedHistories.TestCase
-TestShardedHistories.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
+TestShardedHistories.settings = settings(max_examples=12, stateful_step_count=10, deadline=None)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_history(name: str, tmp_path: Path) -> None:
-    history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=2, peaks=(300, 40, 100))
-    check_history(history, 2_500, naive_each=800, reload_each=900, folder=tmp_path)
+    history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=2, peaks=(150, 20, 60))
+    check_history(history, 1_000, naive_each=400, reload_each=450, folder=tmp_path)
     check_balance(history.engine)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_history_with_merges_in_the_background(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "LARGE", 20)
-    history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=5, peaks=(300, 60))
-    check_history(history, 1_500, naive_each=700, reload_each=1_100, folder=tmp_path)
+    history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=5, peaks=(120, 30))
+    check_history(history, 600, naive_each=500, reload_each=450, folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("part", [1, 3, 256])
-def test_parts_do_not_matter(name: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = filled(SCHEMES[name])
-    plain = filled({"algorithm": "naive"})
-    monkeypatch.setattr(sharded, "PART", part)
-    found = engine.publish(DOCUMENTS, bindings=2)
-    assert list(found) == list(plain.publish(DOCUMENTS, bindings=2)) != []
+def test_parts_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, plain = filled(SCHEMES[name]), filled({"algorithm": "naive"})
     pairs = len(DOCUMENTS) * engine.stats().subscriptions
-    assert len(found) <= found.stats.candidates <= pairs
+    expected = list(plain.publish(DOCUMENTS, bindings=2))
+    for part in (1, 3, 256):
+        monkeypatch.setattr(sharded, "PART", part)
+        found = engine.publish(DOCUMENTS, bindings=2)
+        assert list(found) == expected != []
+        assert len(found) <= found.stats.candidates <= pairs
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -128,7 +128,7 @@ def test_many_who_ask_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", SCHEMES)
 def test_explain_says_where_a_subscription_stands(name: str) -> None:
     engine, plain = filled(SCHEMES[name]), filled({"algorithm": "indexed"})
-    for id in [f"s{number}" for number in range(0, 300, 9)]:
+    for id in [f"s{number}" for number in range(0, 200, 9)]:
         if id in engine._subscriptions:
             found, expected = (each.explain(id, DOCUMENTS[3]) for each in (engine, plain))
             assert found.matched == expected.matched
@@ -161,11 +161,13 @@ def test_a_merger_that_errs_is_taken_apart() -> None:
     strict = {"upper": 6, "lower": 3, "max_false_positives": 0.0}
     engine = filled({"shards": 2, "partition": "merging", "merging": strict})
     before, expected = outline(engine), list(engine.publish(DOCUMENTS))
-    for _ in range(20):
+    after = before
+    while after.mergers == before.mergers:
         assert list(engine.publish(DOCUMENTS)) == expected
-    after = outline(engine)
+        after = outline(engine)
+        assert after.answers < 10_000
     assert after.mergers < before.mergers
-    assert after.front > before.front
+    assert after.front > before.front - before.mergers
     check_balance(engine)
 
 
@@ -211,7 +213,7 @@ def test_a_version_outlives_its_subscriptions(name: str) -> None:
     from heliograph.terms import PREFIXES
 
     batch = encode(DOCUMENTS, engine.vocabulary, PREFIXES).publications
-    engine.unsubscribe([f"s{number}" for number in range(0, 300, 2) if f"s{number}" in engine._subscriptions])
+    engine.unsubscribe([f"s{number}" for number in range(0, 200, 2) if f"s{number}" in engine._subscriptions])
     subscribe(engine, [POOL.interests[number]._replace(id=f"t{number}") for number in range(100)])
     matches = version.match(batch)
     names = matches.roster.ids().to_pylist()

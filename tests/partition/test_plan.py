@@ -29,7 +29,7 @@ from tests.partition.arrangements import ByProperty
 
 __all__ = ["eager_threads"]
 
-POOL = Pool.draw(21, 200, 15)
+POOL = Pool.draw(21, 120, 12)
 DOCUMENTS = [(f"d{number}", document) for number, document in enumerate(POOL.documents)]
 GENERAL = [(f"general {number}", f"ASK {{ ?x :p{number} ?y }}") for number in range(3)]
 
@@ -43,12 +43,13 @@ def scheme(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> d
 
 def filled(scheme: dict[str, Any]) -> Filter:
     engine, random = Filter(TAXONOMY, **scheme), Random(3)
+    engine.subscribe(GENERAL[0])
     for number, interest in enumerate(POOL.interests):
         subscribe(engine, [interest._replace(id=f"s{number}")])
         if random.random() < 0.3:
             engine.unsubscribe(f"s{number}")
-        if number == 100:
-            engine.subscribe(GENERAL)
+        if number == 60:
+            engine.subscribe(GENERAL[1:])
     return engine
 
 
@@ -71,9 +72,9 @@ def batch_of(plan: Plan) -> Publications:
 
 def test_a_history(scheme: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "LARGE", 30)
-    history = History(Filter(TAXONOMY, **scheme), POOL, seed=6, peaks=(150, 40))
+    history = History(Filter(TAXONOMY, **scheme), POOL, seed=6, peaks=(100, 30))
     history.engine.subscribe([])
-    check_history(history, 1_500, naive_each=500, reload_each=600, folder=tmp_path)
+    check_history(history, 600, naive_each=250, reload_each=280, folder=tmp_path)
 
 
 @pytest.mark.usefixtures("eager_threads")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
 _COUNTED = 16  # publications of a part whose answers are counted
-_FALSE = 64  # false answers after which mergers are looked at again
+_FALSE = 32  # false answers after which mergers are looked at again
 _FIRST, _EVERY, _LEARNED = 256, 64, 32  # publications learned from: the first ones, then one of so many; of a part
 
 _NUMBER = (1 << NUMBER_BITS) - 1
