@@ -17,7 +17,6 @@ from heliograph.syntax.query import (
     And,
     Arithmetic,
     Call,
-    ClassPattern,
     Compare,
     Expression,
     In,
@@ -26,6 +25,7 @@ from heliograph.syntax.query import (
     Not,
     Or,
     Query,
+    TriplePattern,
     Values,
     walk,
 )
@@ -48,12 +48,21 @@ class Place(NamedTuple):
 class Demand(NamedTuple):
     """One thing that a match must satisfy: a condition, a VALUES block, or where a variable stands."""
 
-    text: str
     condition: Expression | None = None
     settled: bool = False  # every variable of the condition is bound in every solution
     lost: bool = False  # the condition needs a variable that nothing binds
     values: Values | None = None
     place: Place | None = None
+
+    @property
+    def text(self) -> str:
+        if self.condition is not None:
+            return shortened(spell_expression(self.condition))
+        if self.values is not None:
+            return f"VALUES {' '.join(map(str, self.values.variables))}"
+        assert self.place is not None
+        said = "a property (always an IRI)" if self.place.lines is _IRIS else "a subject (never a literal)"
+        return f"{self.place.variable} being {said}"
 
 
 def demands_of(query: Query) -> list[Demand]:
@@ -61,8 +70,8 @@ def demands_of(query: Query) -> list[Demand]:
     known = set(query.variables)
     doubtful = _doubtful(query)
     demands = [_condition(each, known, doubtful) for each in conjuncts(query.filters) if not _measures(each)]
-    demands += [Demand(f"VALUES {' '.join(map(str, block.variables))}", values=block) for block in query.values]
-    return demands + list(_places(query))
+    demands += [Demand(values=block) for block in query.values]
+    return demands + [Demand(place=place) for place in _places(query)]
 
 
 def conjuncts(filters: Iterable[Expression]) -> Iterator[Expression]:
@@ -97,12 +106,8 @@ def _numbered(block: Values) -> Iterable[tuple[int, Variable]]:
 
 def _condition(expression: Expression, known: set[Variable], doubtful: set[Variable]) -> Demand:
     names = names_in(expression)
-    return Demand(
-        shortened(spell_expression(expression)),
-        expression,
-        settled=names <= known - doubtful,
-        lost=_is_lost(expression, names - known),
-    )
+    unbound = names - known
+    return Demand(expression, names <= known - doubtful, lost=bool(unbound) and _is_lost(expression, unbound))
 
 
 def shortened(text: str) -> str:
@@ -128,14 +133,11 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
 # --- places -----------------------------------------------------------------------------------------------------
 
 
-def _places(query: Query) -> Iterator[Demand]:
-    subjects = dict.fromkeys(pattern.subject for pattern in query.patterns)
-    properties = dict.fromkeys(pattern.predicate for pattern in query.patterns if not isinstance(pattern, ClassPattern))
-    for nodes, lines, said in (
-        (subjects, NAMES, "being a subject (never a literal)"),
-        (properties, _IRIS, "being a property (always an IRI)"),
-    ):
-        yield from (Demand(f"{n} {said}", place=Place(n, lines)) for n in nodes if isinstance(n, Variable))
+def _places(query: Query) -> Iterator[Place]:
+    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
+    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
+    for nodes, lines in ((subjects, NAMES), (properties, _IRIS)):
+        yield from [Place(node, lines) for node in nodes if isinstance(node, Variable)]
 
 
 # --- what functions give ----------------------------------------------------------------------------------------

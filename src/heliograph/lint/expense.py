@@ -7,6 +7,7 @@ range over the same values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from heliograph.lint.demands import conjuncts, names_in, shortened
@@ -26,7 +27,8 @@ def expenses(query: Query, taxonomy: Taxonomy) -> Iterator[str]:
             "expensive: no edge of it has a constant to look it up by, so it is tried on every publication; "
             "add an edge that names its property (is-a forms and rdfs:member are not looked up)"
         )
-    loose = [part for part in parts_of(query) if not any(map(_is_anchored, part))]
+    free = [pattern for pattern in query.patterns if not _is_anchored(pattern)]
+    loose = [part for part in parts_of(query) if not any(map(_is_anchored, part))] if len(free) > 1 else ()
     if len(loose) > 1:
         yield _apart(query, loose)
     yield from _siblings(query)
@@ -92,17 +94,24 @@ def _spans(condition: Expression, parts: Sequence[Sequence[Pattern]]) -> bool:
 
 def _siblings(query: Query) -> Iterator[str]:
     """Edges that differ in one variable alone, of which nothing else is asked."""
-    asked = set[Node]().union(*map(names_in, query.filters), *(block.variables for block in query.values))
-    edges = dict.fromkeys(pattern for pattern in query.patterns if isinstance(pattern, TriplePattern))
-    uses = [node for pattern in query.patterns for node in pattern]
     alike: dict[tuple[Node | None, Node, Node | None], list[Variable]] = {}
-    for subject, predicate, object in edges:
-        for end, key in ((object, (subject, predicate, None)), (subject, (None, predicate, object))):
-            if isinstance(end, Variable) and end not in asked and uses.count(end) == 1:
-                alike.setdefault(key, []).append(end)
+    for subject, predicate, object in [each for each in set(query.patterns) if isinstance(each, TriplePattern)]:
+        if isinstance(object, Variable):
+            alike.setdefault((subject, predicate, None), []).append(object)
+        if isinstance(subject, Variable):
+            alike.setdefault((None, predicate, object), []).append(subject)
     for (_, predicate, _), ends in alike.items():
         if len(ends) >= _SIBLINGS:
-            yield _multiplied(predicate, ends)
+            free = sorted(_unasked(query).intersection(ends))
+            if len(free) >= _SIBLINGS:
+                yield _multiplied(predicate, free)
+
+
+def _unasked(query: Query) -> set[Variable]:
+    """Variables of which one edge speaks, and nothing else."""
+    uses = Counter(node for pattern in set(query.patterns) for node in pattern if isinstance(node, Variable))
+    asked = set[Variable]().union(*map(names_in, query.filters), *(block.variables for block in query.values))
+    return {variable for variable, count in uses.items() if count == 1} - asked
 
 
 def _multiplied(predicate: Node, ends: Sequence[Variable]) -> str:

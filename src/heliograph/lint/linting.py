@@ -26,6 +26,7 @@ from heliograph.lint.sample import Sample
 from heliograph.lint.subjects import Sound, Subjects
 from heliograph.model import Receipt, Rejections
 from heliograph.publications import Publications
+from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
@@ -80,12 +81,16 @@ class Linter:
 
     def findings(self) -> list[Finding]:
         """All findings, by subscription."""
-        sound = self._subjects.sound()
+        with collector_paused():
+            found = self._found(self._subjects.sound())
+        return [finding for _, finding in sorted(found, key=lambda placed: placed[0])]
+
+    def _found(self, sound: list[Sound]) -> list[Placed]:
         never = {each.place: why for each in sound if (why := why_never(each.query)) is not None}
         possible = [each for each in sound if each.place not in never]
         repeats = list(repeated(sound))
         told = {each.place for each, first in repeats if each.subscriber == first.subscriber}
-        found = [
+        return [
             *self._unread(),
             *((repeat.each.place, repeat.finding) for repeat in repeats),
             *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
@@ -94,7 +99,6 @@ class Linter:
             *self._expensive(possible),
             *self._unseen(sound),
         ]
-        return [finding for _, finding in sorted(found, key=lambda placed: placed[0])]
 
     def _unread(self) -> Iterator[Placed]:
         ids: set[str] = set()
