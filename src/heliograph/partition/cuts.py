@@ -38,7 +38,7 @@ class NumberCuts(NamedTuple):
     double: Cut
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def cuts_of(constant: Value, side: int) -> NumberCuts:
     """The cuts of a number that is one."""
     kind, value = constant
@@ -49,11 +49,14 @@ def cuts_of(constant: Value, side: int) -> NumberCuts:
     if kind == Kind.FLOAT:
         assert isinstance(value, float)
         return NumberCuts(_before_rounding(*_before_single(value, side)), (value, side), (value, side))
+    exact = (value, side)
     if isinstance(value, int) and -_UNIFORM <= value <= _UNIFORM:
-        everywhere = (value, side)
-        return NumberCuts(everywhere, everywhere, everywhere)
+        return NumberCuts(exact, exact, exact)
     double = _to_double(value)
-    return NumberCuts((value, side), (to_float32(double), side), (double, side))
+    single = to_float32(double)
+    return NumberCuts(
+        exact, exact if single == value else (single, side), exact if double == value else (double, side)
+    )  # equal cuts are one object: forms by the hundred thousand keep them
 
 
 def _to_double(value: int | Decimal | float) -> float:

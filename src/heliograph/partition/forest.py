@@ -16,13 +16,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from heliograph.partition.arrangement import Change
-from heliograph.partition.candidates import Candidates
+from heliograph.partition.candidates import Candidates, Marks
 from heliograph.partition.containment import witness_in
 from heliograph.partition.extents import Extents
 from heliograph.partition.forms import Form, form_of, query_of
 from heliograph.partition.homomorphisms import Target
 from heliograph.partition.lineage import Lineage
-from heliograph.partition.probes import Probe
+from heliograph.partition.probes import Outline, Probe, holds_by
 from heliograph.partition.shapes import Shape
 from heliograph.syntax.bulk import collector_paused
 from heliograph.syntax.query import Pattern, Query
@@ -93,6 +93,7 @@ class Forest:
         above = self._front.containing(probe)
         if above is not None and self._front.is_contained(above, probe):
             return above
+        form = self._front.shared(form, above)
         node = self._next
         self._next += 1
         self._known[form] = node
@@ -110,7 +111,7 @@ class Forest:
             del self._roots[root]
             self._lineage.hang(root, node)
         self._roots[node] = None
-        self._front.add(node)
+        self._front.add(node, probe)
         self._lineage.plant(node)
 
     # --- unsubscribing ------------------------------------------------------------------------------------------
@@ -152,18 +153,27 @@ class _Front:
         self._next = 0
 
     def probe(self, form: Form) -> Probe:
-        return Probe(form, self._taxonomy, self._extents)
+        shape = self._shapes.get(form.edges)
+        known = None if shape is None else shape.outline
+        return Probe(form, known or Outline(form.edges, self._taxonomy), self._extents)
 
-    def add(self, node: int) -> None:
+    def shared(self, form: Form, above: int | None) -> Form:
+        """The same form with the edges of another that has the same, if one is at hand: they take most of its room."""
+        other = self._shapes.get(form.edges)
+        edges = other.edges if other is not None else () if above is None else self.forms[above].edges
+        return form._replace(edges=edges) if edges == form.edges else form
+
+    def add(self, node: int, probe: Probe) -> None:
         form = self.forms[node]
         if form.opaque:
             return
         shape = self._shapes.get(form.edges)
         if shape is None:
-            shape = Shape(self._next, form.edges, self._candidates.add(self._next, form.edges))
+            marks = self._marks(probe)
+            shape = Shape(self._next, form.edges, self._candidates.add(self._next, form.edges, marks))
             self._shapes[form.edges] = self._by_number[self._next] = shape
             self._next += 1
-        shape.add(node, self.forms, self._extents)
+        shape.add(node, self.forms, probe)
 
     def remove(self, node: int) -> None:
         form = self.forms[node]
@@ -179,20 +189,33 @@ class _Front:
         """A root that contains a form; its own shape is looked at first."""
         if probe.form.opaque:
             return None
-        for number in self._candidates.containing(probe.form.edges):
-            found = self._by_number[number].containing(probe, self.forms)
+        own = self._shapes.get(probe.form.edges)
+        found = None if own is None else own.containing(probe, self.forms)
+        if found is not None:
+            return found
+        for number in self._candidates.containing(self._marks(probe)):
+            shape = self._by_number[number]
+            found = None if shape is own else shape.containing(probe, self.forms)
             if found is not None:
                 return found
         return None
+
+    def _marks(self, probe: Probe) -> Marks:
+        outline = probe.outline
+        if outline.marks is None:
+            outline.marks = self._candidates.marks(outline.edges)
+        return outline.marks
 
     def contained(self, probe: Probe) -> list[int]:
         """The roots that a form contains."""
         if probe.form.opaque:
             return []
-        numbers = self._candidates.contained(probe.form.edges)
+        numbers = self._candidates.contained(self._marks(probe))
         return [node for number in numbers for node in self._by_number[number].contained(probe, self.forms)]
 
     def is_contained(self, root: int, probe: Probe) -> bool:
         """Whether a root is contained in a form."""
-        form = self.forms[root]
-        return witness_in(Target(form.edges, self._taxonomy), probe.form, form, probe.order) is not None
+        form, outline = self.forms[root], probe.outline
+        if form.edges is outline.edges:
+            return any(holds_by(probe.form, images, form) for images in outline.own_maps)
+        return witness_in(Target(form.edges, self._taxonomy), probe.form, form, outline.order) is not None

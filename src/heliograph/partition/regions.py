@@ -10,6 +10,7 @@ by value (then the join holds their equals, too); `within` says yes only of a su
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 from math import isnan
@@ -107,7 +108,7 @@ NOTHING = just(frozenset())
 # --- single terms -----------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def place_of(term: Term) -> tuple[Sort, Number | None]:
     """The sort of a term and its value there; None where terms are told apart by identity."""
     value = value_of(term)
@@ -154,8 +155,7 @@ def meet(one: Region, other: Region) -> Region:
         return just({term for term in one.among if holds(other, term)})
     if other.among is not None:
         return just({term for term in other.among if holds(one, term)})
-    pairs = zip(one.parts, other.parts, strict=True)
-    return normal(tuple([mine if mine is theirs else _part_meet(mine, theirs) for mine, theirs in pairs]))
+    return normal(tuple(_parts_meet(one.parts, other.parts)))
 
 
 def join(one: Region, other: Region) -> Region:
@@ -188,6 +188,19 @@ def _parts(region: Region) -> tuple[Part, ...]:
         point: Part = Some(False, frozenset((term,))) if value is None else ((value, 0), (value, 1))
         parts[sort] = _part_join(parts[sort], point)
     return tuple(parts)
+
+
+def _parts_meet(one: tuple[Part, ...], other: tuple[Part, ...]) -> Iterator[Part]:
+    """Part by part. Lines that exact numbers and doubles share stay one object: there are very many of them."""
+    known: dict[tuple[int, int], Part] = {}
+    for mine, theirs in zip(one, other, strict=True):
+        if mine is theirs:
+            yield mine
+            continue
+        pair = id(mine), id(theirs)
+        if pair not in known:
+            known[pair] = _part_meet(mine, theirs)
+        yield known[pair]
 
 
 def _part_meet(one: Part, other: Part) -> Part:

@@ -13,38 +13,36 @@ from itertools import combinations, islice
 
 from heliograph.partition.boxes import Boxes
 from heliograph.partition.containment import witness_in
-from heliograph.partition.extents import Extents
 from heliograph.partition.flat import Flat, substituted, variables_of
 from heliograph.partition.forms import Form
 from heliograph.partition.homomorphisms import Admits, Images, Target, homomorphisms, search_order
-from heliograph.partition.probes import Probe, holds_by
+from heliograph.partition.probes import MAPS, Outline, Probe, admit_all, holds_by
 from heliograph.partition.regions import EVERYTHING, Region, holds, meet
 from heliograph.syntax.query import Node, Pattern
-from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, Variable
 
 Residue = tuple[Flat, ...]
 Names = tuple[Variable, ...]
 
-_MAPS = 8  # maps between two shapes that are tried
 _MANY = 64  # residues of one shape that are looked through; others must be met by name
 _TRIED = 256  # boxes that are asked exactly before a search gives up
 _SUBSETS = 5  # conditions of a residue of which all subsets are looked for
+_NO_GROUPS: dict[tuple[Variable, ...], dict[tuple[Flat, ...], Boxes]] = {}  # shared by all that have none
 
 
 class Shape:
     """The roots whose edges these are. The first one is kept plain: most shapes have no other."""
 
-    __slots__ = ("_groups", "_only", "_order", "_target", "edges", "key", "number")
+    __slots__ = ("_groups", "_only", "_order", "edges", "key", "number", "outline")
 
     def __init__(self, number: int, edges: tuple[Pattern, ...], key: int) -> None:
         self.number = number
         self.edges = edges
         self.key = key
+        self.outline: Outline | None = None  # of a shape that had several roots
         self._only: int | None = None
-        self._groups: dict[Names, dict[Residue, Boxes]] | None = None
+        self._groups: dict[Names, dict[Residue, Boxes]] = _NO_GROUPS
         self._order: tuple[Pattern, ...] | None = None
-        self._target: Target | None = None
 
     @property
     def order(self) -> tuple[Pattern, ...]:
@@ -56,28 +54,26 @@ class Shape:
     def empty(self) -> bool:
         return self._only is None and not self._groups
 
-    def add(self, node: int, forms: Mapping[int, Form], extents: Extents) -> None:
+    def add(self, node: int, forms: Mapping[int, Form], probe: Probe) -> None:
         if self.empty:
             self._only = node
             return
-        if self._groups is None:
-            self._groups = {}
+        if self.outline is None:
+            self.outline, self._groups = Outline(self.edges, probe.outline.taxonomy), {}
         if self._only is not None:
-            self._enter(self._only, forms[self._only], extents)
+            self._enter(self._only, forms[self._only], probe)
             self._only = None
-        self._enter(node, forms[node], extents)
+        self._enter(node, forms[node], probe)
 
-    def _enter(self, node: int, form: Form, extents: Extents) -> None:
-        assert self._groups is not None
+    def _enter(self, node: int, form: Form, probe: Probe) -> None:
         names, residue = _group_of(form)
         boxes = self._groups.setdefault(names, {}).setdefault(residue, Boxes(len(names)))
-        boxes.add(node, [extents.of(region) for _, region in form.regions])
+        boxes.add(node, [probe.extent(region) for _, region in form.regions])
 
     def remove(self, node: int, form: Form) -> None:
         if self._only == node:
             self._only = None
             return
-        assert self._groups is not None
         names, residue = _group_of(form)
         boxes = self._groups[names][residue]
         boxes.remove(node)
@@ -91,17 +87,21 @@ class Shape:
     def containing(self, probe: Probe, forms: Mapping[int, Form]) -> int | None:
         """A root that contains a form."""
         if self._only is not None:
-            found = witness_in(probe.target, forms[self._only], probe.form, self.order)
+            found = witness_in(probe.outline.target, forms[self._only], probe.form, self.order)
             return None if found is None else self._only
-        for images in islice(homomorphisms(self.order, probe.target, _admit_all), _MAPS):
+        for images in self._maps_into(probe):
             for node in islice(self._around(probe, images), _TRIED):
                 if holds_by(forms[node], images, probe.form):
                     return node
         return None
 
+    def _maps_into(self, probe: Probe) -> Iterable[Images]:
+        if probe.outline is self.outline:
+            return self.outline.own_maps
+        return islice(homomorphisms(self.order, probe.outline.target, admit_all), MAPS)
+
     def _around(self, probe: Probe, images: Images) -> Iterator[int]:
         """Roots whose boxes may hold the box of a form."""
-        assert self._groups is not None
         for names, by_residue in self._groups.items():
             regions = [probe.region(images[name]) for name in names]
             if EVERYTHING in regions:
@@ -115,24 +115,23 @@ class Shape:
     def contained(self, probe: Probe, forms: Mapping[int, Form]) -> list[int]:
         """The roots that a form contains."""
         if self._only is not None:
-            special = forms[self._only]
-            target = Target(self.edges, probe.taxonomy)
-            return [] if witness_in(target, probe.form, special, probe.order) is None else [self._only]
+            special, target = forms[self._only], Target(self.edges, probe.outline.taxonomy)
+            return [] if witness_in(target, probe.form, special, probe.outline.order) is None else [self._only]
         found: dict[int, None] = {}
-        for images in islice(homomorphisms(probe.order, self._as_target(probe.taxonomy), _admits(probe)), _MAPS):
+        for images in self._maps_of(probe):
             for node in self._inside(probe, images):
                 if node not in found and holds_by(probe.form, images, forms[node]):
                     found[node] = None
         return list(found)
 
-    def _as_target(self, taxonomy: Taxonomy) -> Target:
-        if self._target is None:
-            self._target = Target(self.edges, taxonomy)
-        return self._target
+    def _maps_of(self, probe: Probe) -> Iterable[Images]:
+        assert self.outline is not None
+        if probe.outline is self.outline:
+            return self.outline.own_maps
+        return islice(homomorphisms(probe.outline.order, self.outline.target, _admits(probe)), MAPS)
 
     def _inside(self, probe: Probe, images: Images) -> Iterator[int]:
         """Roots whose boxes the box of a form may hold."""
-        assert self._groups is not None
         wanted: dict[Node, Region] = {}
         for node, region in probe.asked.items():
             image = images[node]
@@ -148,10 +147,6 @@ class Shape:
 
 def _group_of(form: Form) -> tuple[Names, Residue]:
     return tuple([name for name, _ in form.regions]), form.residue
-
-
-def _admit_all(node: Node, image: Node) -> bool:
-    return True
 
 
 def _admits(probe: Probe) -> Admits:

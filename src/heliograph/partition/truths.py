@@ -145,7 +145,7 @@ def _listed(choices: tuple[Expression, ...], negated: bool) -> Truth | None:
 # --- comparisons ------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def comparison(symbol: str, constant: Term) -> Truth | None:
     """Where `?x symbol constant` is true and false; None for the order of texts."""
     if symbol in ("=", "!="):
@@ -208,7 +208,8 @@ def _order(symbol: str, constant: Term) -> Truth | None:
     if sort in _OTHER_ZONE:
         return _moment_order(symbol, constant, sort)
     cuts = _number_cuts(constant, int(symbol in ("<=", ">")))
-    true, false = zip(*[_rays(symbol, cut) for cut in cuts], strict=True)
+    rays = {cut: _rays(symbol, cut) for cut in cuts}  # equal cuts share their lines
+    true, false = zip(*[rays[cut] for cut in cuts], strict=True)
     return Truth(number_region(true), number_region(false, WHOLE))
 
 
