@@ -1,14 +1,16 @@
 """The filter that runs a plan: the front of the next publications is looked up while the shards match the last ones.
 
-The path of a batch: parts of it → the front of each, in the caller's thread → for each shard those publications that
-match a root with something below in it, in the shard's thread → doubtful matches judged → all of a part in order. The
-laws: the matches are those of one index with all the subscriptions, in the same order; kernels run without Python's
-lock, so shards match side by side. A root that is in doubt counts as matched until its own query is judged.
+The path of a batch: parts of it → the front of each → for each shard the publications that match a root with something
+below it there, in the shard's thread → doubtful matches judged, by the caller → all of a part in order. The laws: the
+matches are those of one index with all the subscriptions, in the same order; kernels run without Python's lock, so
+shards match side by side. There is a thread for each shard, and they take turns with the front: whoever is next looks
+it up while the others match. A root that is in doubt counts as matched until its own query is judged.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -123,15 +125,27 @@ class ShardedVersion:
     def match(self, publications: Publications) -> Matches:
         given = rebase(publications, self.matcher.context.vocabulary)
         batch, judge = self.matcher.context.batch(given), Judge(given, self.matcher.context)
-        count = len(given.ids)
-        asked = [self._ask(batch, first, min(first + PART, count)) for first in range(0, count, PART)]
-        runs, hits = [], []
-        for each in asked:
+        runs: list[_Run] = []
+        hits: list[Hits] = []
+        for each in self._asked(batch, len(given.ids)):
             found = [each.front, *(shard.result() for shard in each.shards)]
             hits += [every for one in found for every in one.hits]
             runs.append(_joined([*(one.sure for one in found), self._judged(found, judge)]))
             self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
         return self._matches(_joined(runs), hits, judge)
+
+    def _asked(self, batch: Batch, count: int) -> Iterator[_Asked]:
+        """The parts of a batch. Each thread looks up the front of one or two of the next while this one waits."""
+        if count <= PART or self.matcher.plan.scheme.partition == "hash":
+            yield from [self._ask(batch, first, min(first + PART, count)) for first in range(0, count, PART)]
+            return
+        threads, ahead = self.matcher.threads, deque[Future[_Asked]]()
+        for number, first in enumerate(range(0, count, PART)):
+            thread = threads[number % len(threads)]
+            ahead.append(thread.submit(self._ask, batch, first, min(first + PART, count)))
+            if len(ahead) > 2 * len(threads):
+                yield ahead.popleft().result()
+        yield from (each.result() for each in ahead)
 
     # --- one stage alone ----------------------------------------------------------------------------------------
 
