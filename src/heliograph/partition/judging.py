@@ -62,6 +62,13 @@ class Merged(NamedTuple):
     product: Product
 
 
+class Level(NamedTuple):
+    """How often a publication may meet a merger in vain, and whether a constant to look it up by must be kept."""
+
+    limit: float
+    anchored: bool
+
+
 class Judge:
     """Tells whether a merger is bearable."""
 
@@ -70,20 +77,26 @@ class Judge:
         self._sample = sample
         self._share = max_false_positives
 
-    def bears(self, merged: Merged, limit: float) -> bool:
-        """Whether a publication is expected to meet the merger in vain no more often than the limit says."""
+    def bears(self, merged: Merged, level: Level) -> bool:
+        """Whether a merger still asks for something, and is not expected to be met in vain more often than allowed."""
         merger, members, _ = merged
         if not _asks(merger) and all(map(_asks, members)):
             return False
-        return _is_union(merged) or (self.expected(merger) <= limit and self._is_rare(merger, members))
+        if level.anchored and not _is_anchored(merger) and all(map(_is_anchored, members)):
+            return False
+        return _is_union(merged) or (self.expected(merger) <= level.limit and self._is_rare(merger, members))
 
     def expected(self, candidate: Candidate) -> float:
         """How often a publication is expected to match a pattern."""
-        chance = _EDGES / _BRANCHES
+        chance, met = _EDGES / _BRANCHES, list[Edge]()
+        bound: set[int] = set()
         for edge in candidate.shape.edges:
-            chance *= _BRANCHES * self._label_chance(candidate, edge)
-        for place in {place for edge in candidate.shape.edges for place in (edge.subject, edge.object)}:
-            chance *= self._end_chance(candidate, place)
+            own = _BRANCHES * self._label_chance(candidate, edge)
+            for place in {edge.subject, edge.object} - bound:
+                own *= self._end_chance(candidate, place)
+            chance *= min(_BRANCHES, own + sum(_overlap(candidate, edge, other) for other in met))
+            bound |= {edge.subject, edge.object}
+            met.append(edge)
         return chance
 
     def _label_chance(self, candidate: Candidate, edge: Edge) -> float:
@@ -131,10 +144,39 @@ def _given(form: Form, node: Node) -> Iterable[Term] | None:
     return (node,) if isinstance(node, Term) else form.region(node).among
 
 
+def _overlap(candidate: Candidate, edge: Edge, other: Edge) -> float:
+    """The chance that what meets one edge meets another as well: two edges that begin or end together."""
+    if edge.subject == other.subject:
+        ends = edge.object, other.object
+    elif edge.object == other.object:
+        ends = edge.subject, other.subject
+    else:
+        return 0.0
+    return _shared(candidate, edge.predicate, other.predicate) * _shared(candidate, *ends)
+
+
+def _shared(candidate: Candidate, place: int, other: int) -> float:
+    """Of the terms that a node may be, those that another one may be, too."""
+    if VARIABLE in (place, other):
+        return 0.0
+    nodes = candidate.member.nodes
+    mine, theirs = _given(candidate.form, nodes[place]), _given(candidate.form, nodes[other])
+    if mine is None or theirs is None:
+        return 1.0
+    terms = set(theirs)
+    return len(terms.intersection(mine)) / max(1, len(terms))
+
+
 def _asks(candidate: Candidate) -> bool:
     """Whether anything is asked of an end of an edge."""
     marks = candidate.shape.marks
     return any(marks[edge.subject] != FREE or marks[edge.object] != FREE for edge in candidate.shape.edges)
+
+
+def _is_anchored(candidate: Candidate) -> bool:
+    """Whether an edge has a constant end."""
+    names = candidate.shape.names
+    return any(names[edge.subject] != VARIABLE or names[edge.object] != VARIABLE for edge in candidate.shape.edges)
 
 
 def _is_union(merged: Merged) -> bool:

@@ -3,7 +3,9 @@
 Two patterns with one key have part of their structure in common: the key comes with the edges of that part in one
 order, which is where their anti-unification begins. So candidates are found by hashing, never by comparing pairs. From
 the most that patterns can share to the least: all edges with the same nodes known; all edges; an edge at one constant
-and another one that goes on from it, of any property; an edge of one property with another one; and one edge alone.
+and another one that goes on from it, of any property; the same where the first edge may be of any property, too; an
+edge of one property with another one; and one edge alone. The engine looks up patterns by an edge, best by one with a
+constant: so those that keep one come first.
 """
 
 from __future__ import annotations
@@ -108,20 +110,34 @@ class Names:
     def anchored_paths(self, shape: Shape) -> Iterator[Keyed]:
         """Each edge at a constant, with an edge that goes on from it."""
         for edge, near, outwards in self._anchors(shape):
-            for way, other in _onwards(shape, edge, outwards):
+            for way, other in _onwards(shape, edge, outwards) if edge.label != VARIABLE else ():
                 yield Keyed((shape.names[near], edge.label, outwards, way), (edge, other))
+
+    def rooted_paths(self, shape: Shape) -> Iterator[Keyed]:
+        """Each constant with an edge of any property and another one that goes on from it."""
+        for edge, near, outwards in self._anchors(shape):
+            for way, other in _onwards(shape, edge, outwards):
+                if edge.label >= VARIABLE and shape.marks[edge.object if outwards else edge.subject] != FREE:
+                    yield Keyed((shape.names[near], outwards, way), (edge, other))
 
     def anchors(self, shape: Shape) -> Iterator[Keyed]:
         """Each edge at a constant, by that constant."""
         for edge, near, outwards in self._anchors(shape):
-            yield Keyed((shape.names[near], edge.label, outwards), (edge,))
+            if edge.label != VARIABLE:
+                yield Keyed((shape.names[near], edge.label, outwards), (edge,))
 
     def paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge by its property, where something is known of its ends, with an edge that goes on from it."""
-        for edge in self._edges(shape):
-            for outwards in (True, False) if any(_known(shape, edge)) else ():
-                for way, other in _onwards(shape, edge, outwards):
-                    yield Keyed((edge.label, *_known(shape, edge), outwards, way), (edge, other))
+        """Edges by their property, with an edge that goes on; of those, the ones of whose nodes most is known."""
+        found = [
+            (sum(_known(shape, edge)) + shape.marks[_end(other, way)], edge, outwards, way, other)
+            for edge in self._edges(shape)
+            for outwards in (True, False)
+            for way, other in _onwards(shape, edge, outwards)
+        ]
+        most = max((known for known, *_ in found), default=FREE)
+        for known, edge, outwards, way, other in found:
+            if known == most:
+                yield Keyed((edge.label, *_known(shape, edge), outwards, way), (edge, other))
 
     def properties(self, shape: Shape) -> Iterator[Keyed]:
         """Each edge by its property, where something is known of its ends."""
@@ -135,23 +151,33 @@ class Names:
 
     def _anchors(self, shape: Shape) -> Iterator[tuple[Edge, int, bool]]:
         """Edges with an end that is a constant, and whether they lead outwards from there."""
-        for edge in self._edges(shape):
+        for edge in shape.edges:
+            if edge.label in self._anchorless:
+                continue
             for near, outwards in ((edge.subject, True), (edge.object, False)):
                 if shape.names[near] != VARIABLE:
                     yield edge, near, outwards
 
 
 def _onwards(shape: Shape, edge: Edge, outwards: bool) -> Iterator[tuple[int, Edge]]:
-    """The best edge that goes on from the far end to a node of which something is known, outwards or inwards."""
-    far = edge.object if outwards else edge.subject
-    best, found = FREE, edge
+    """The best edge that goes on from the far end to a node of which something is known.
+
+    One in the same direction is better: two edges in opposite directions may be met by one edge of a publication.
+    """
+    near, far, straight = (edge.subject, edge.object, OUT) if outwards else (edge.object, edge.subject, IN)
+    best, found = (FREE, False), (OUT, edge)
     for each in shape.edges:
-        if far in (each.subject, each.object) and each is not edge and each.label >= VARIABLE:
-            end = each.object if each.subject == far else each.subject
-            if shape.marks[end] > best:
-                best, found = shape.marks[end], each
-    if best != FREE:
-        yield OUT if found.subject == far else IN, found
+        if far in (each.subject, each.object) and near not in (each.subject, each.object) and each.label >= VARIABLE:
+            way = OUT if each.subject == far else IN
+            rank = shape.marks[_end(each, way)], way == straight
+            if rank > best:
+                best, found = rank, (way, each)
+    if best[0] != FREE:
+        yield found
+
+
+def _end(edge: Edge, way: int) -> int:
+    return edge.object if way == OUT else edge.subject
 
 
 def _known(shape: Shape, edge: Edge) -> tuple[int, int]:

@@ -1,9 +1,9 @@
 """Which patterns are merged: groups by what they share, until the front is small enough.
 
 [R] lets the summary with the highest access frequency pick what is merged. Those that it picks are put together first,
-and then, as long as there are still too many, all others: by the most that they share first (`meeting`). Groups are no
-larger than needed. Neighbours in a group are such whose constants and intervals are the same or close, because a hull
-that grows in one place only lets nothing pass that no member wants.
+and then, as long as there are still too many, all others: by the most that they share first (`meeting`). Neighbours in
+a group are such whose constants and intervals are the same or close, because a hull that grows in one place only lets
+nothing pass that no member wants.
 
 The laws: each proposal merges patterns that stand alone at that moment; so proposals made one after another turn the
 front that was given into one that is smaller by the members of each, less one.
@@ -12,21 +12,22 @@ front that was given into one that is smaller by the members of each, less one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
 from heliograph.partition.antiunification import Edge, antiunify
 from heliograph.partition.forms import Form
 from heliograph.partition.hulls import merged
-from heliograph.partition.judging import Frequencies, Judge, Merged
+from heliograph.partition.judging import Frequencies, Judge, Level, Merged
 from heliograph.partition.meeting import Candidate, Keys, Names, alike, distinct_first, same_edges
 from heliograph.partition.summaries import Graph, Sample, Summary
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term
 
-_MOST = 64  # members that are merged at a time
-_TOGETHER = 16  # the same of those that a summary picked
-_RELAXED = 30  # how many times more false positives are borne when the front shrinks no more
+_MOST = 32  # members that are merged at a time
+_FAILURES = 3  # groups of a bucket that cannot be merged, after which the others are not tried
+_RELAXED = 30  # how many times more false positives are borne of a merger when the front shrinks no more
 _STALLED = 0.8  # the share of it that is then left
 
 
@@ -55,13 +56,21 @@ def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> l
     access = Access(pool, knowledge.names) if knowledge.summaries else None
     for summary in knowledge.summaries:
         if planner.excess > 0 and access is not None:
-            planner.merge(access.picked(summary.edges), _TOGETHER)
+            planner.merge(access.picked(summary.edges))
     while planner.excess > 0:
         before = len(planner.alone)
-        planner.merge(planner.alone, _MOST)
+        planner.merge(planner.alone)
         if len(planner.alone) > _STALLED * before and not planner.relax():
             break
     return planner.proposals
+
+
+def _levels(share: float, goal: int) -> Iterator[Level]:
+    """What is borne, more and more: at first, all mergers together keep to the share; in the end, each by itself."""
+    for limit in (share / goal, min(share, _RELAXED * share / goal)):
+        yield Level(limit, anchored=True)
+        yield Level(limit, anchored=False)
+    yield Level(share, anchored=False)
 
 
 class _Planner:
@@ -73,15 +82,17 @@ class _Planner:
         self._goal = max(1, goal)
         self._know = knowledge
         self._judge = Judge(knowledge.frequencies, knowledge.sample, knowledge.max_false_positives)
-        self._limit = knowledge.max_false_positives / self._goal  # so that all mergers together keep to the share
+        self._levels = _levels(knowledge.max_false_positives, self._goal)
+        self._level = next(self._levels)
         self._numbers = count(max(pool, default=0) + 1)
         names = knowledge.names
         self._ways: tuple[Keys, ...] = (
             alike,
-            same_edges,
             names.anchored_paths,
-            names.paths,
+            names.rooted_paths,
+            same_edges,
             names.anchors,
+            names.paths,
             names.properties,
         )
 
@@ -90,54 +101,58 @@ class _Planner:
         return len(self.alone) - self._goal
 
     def relax(self) -> bool:
-        """Bears more false positives, but of no merger more than of all; whether that was still possible."""
-        more = self._limit < self._know.max_false_positives
-        self._limit = min(self._limit * _RELAXED, self._know.max_false_positives)
-        return more
+        """Bears more; whether that was still possible."""
+        level = next(self._levels, None)
+        self._level = level or self._level
+        return level is not None
 
-    def merge(self, numbers: Iterable[int], most: int) -> None:
+    def merge(self, numbers: Iterable[int]) -> None:
         """Merges some patterns, by one key after the other."""
         chosen = tuple(numbers)
         for way in self._ways:
             if self.excess > 0:
-                self._merge_by(way, [number for number in chosen if number in self.alone], most)
+                self._merge_by(way, [number for number in chosen if number in self.alone])
 
-    def _merge_by(self, way: Keys, numbers: Sequence[int], most: int) -> None:
-        width = min(most, max(2, -(-len(self.alone) // self._goal)))
-        for members in _ranked(_buckets(way, numbers, self.alone).values(), width):
+    def _merge_by(self, way: Keys, numbers: Sequence[int]) -> None:
+        """The largest buckets first, so that few mergers do, and whatever is left stands for itself."""
+        for rows in _shrinking(_buckets(way, numbers, self.alone), self.alone):
             if self.excess <= 0:
                 return
-            left = {number: edges for number, edges in members.items() if number in self.alone}
-            for group in self._groups(left, width):
-                self._try(group, left)
+            failures = 0
+            for group in self._groups(rows):
+                failures = 0 if self._try(group, rows) else failures + 1
+                if failures == _FAILURES:
+                    break
 
-    def _groups(self, rows: Bucket, width: int) -> Iterator[list[int]]:
+    def _groups(self, rows: Bucket) -> Iterator[list[int]]:
         """Neighbours, so many at a time, and no more than are too many."""
         begins = {number: self._begins(number, edges) for number, edges in rows.items()}
-        first = distinct_first(list(begins.values())) if len(begins) > 1 else []
+        first = distinct_first(list(begins.values()))
         ordered = sorted(begins, key=lambda number: [begins[number][at] for at in first])
-        parts = -(-len(ordered) // width)
+        parts = -(-len(ordered) // _MOST)
         for part in range(parts):
             group = ordered[part * len(ordered) // parts : (part + 1) * len(ordered) // parts]
             if len(group) > 1 and self.excess > 0:
                 yield group[: self.excess + 1]
 
     def _begins(self, number: int, edges: Sequence[Edge]) -> list[tuple[int, float]]:
-        candidate = self.alone[number]
-        places = dict.fromkeys([place for edge in edges for place in (edge.subject, edge.object)])
-        return [self._know.names.begin(candidate, place) for place in places]
+        """What neighbours are to have in common: labels, and where the values of nodes begin."""
+        candidate, names = self.alone[number], self._know.names
+        places = {place: names.begin(candidate, place) for edge in edges for place in (edge.subject, edge.object)}
+        ends = [places[place] for edge in edges for place in (edge.subject, edge.object)]
+        return [*((edge.label, 0.0) for edge in edges), *ends]
 
-    def _try(self, group: Sequence[int], rows: Bucket) -> None:
-        """Merges a group; or, if it has no merger or a poor one, its halves."""
+    def _try(self, group: Sequence[int], rows: Bucket) -> bool:
+        """Merges a group; or, if it has no merger or a poor one, parts of it. Whether any were merged."""
         candidates = [self.alone[number] for number in group]
         product = antiunify([each.shape for each in candidates], [rows[number] for number in group])
         form = merged([each.member for each in candidates], product, self._know.taxonomy)
         merger = None if form is None else self._know.names.candidate(form)
-        if merger is not None and self._judge.bears(Merged(merger, candidates, product), self._limit):
+        if merger is not None and self._judge.bears(Merged(merger, candidates, product), self._level):
             self._put(merger, group)
-        elif len(group) > 3:
-            for half in (group[: len(group) // 2], group[len(group) // 2 :]):
-                self._try(half, rows)
+            return True
+        half = len(group) // 2
+        return half > 1 and sum(self._try(part, rows) for part in (group[:half], group[half:])) > 0
 
     def _put(self, merger: Candidate, group: Sequence[int]) -> None:
         number = next(self._numbers)
@@ -158,14 +173,17 @@ def _buckets(way: Keys, numbers: Sequence[int], alone: Mapping[int, Candidate]) 
     return {key: bucket for key, bucket in buckets.items() if len(bucket) > 1}
 
 
-def _ranked(buckets: Iterable[Bucket], width: int) -> list[Bucket]:
-    """Those just large enough first: what few share is rarely met. Then the smaller ones, the largest first."""
-
-    def rank(bucket: Bucket) -> tuple[bool, int]:
-        size = len(bucket)
-        return size < width, -size if size < width else size
-
-    return sorted(buckets, key=rank)
+def _shrinking(buckets: Mapping[tuple[int, ...], Bucket], alone: Mapping[int, Candidate]) -> Iterator[Bucket]:
+    """Buckets by what is left in them, the largest first."""
+    waiting = [(-len(bucket), number, bucket) for number, bucket in enumerate(buckets.values())]
+    heapify(waiting)
+    while waiting:
+        size, number, bucket = heappop(waiting)
+        left = {member: edges for member, edges in bucket.items() if member in alone}
+        if len(left) == -size:
+            yield left
+        elif len(left) > 1:
+            heappush(waiting, (-len(left), number, left))
 
 
 # --- what a summary picks ---------------------------------------------------------------------------------------
