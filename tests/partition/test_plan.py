@@ -97,7 +97,7 @@ def test_each_publish_sees_one_version(scheme: dict[str, Any], monkeypatch: pyte
     threads = [threading.Thread(target=publisher) for _ in range(2)]
     for thread in threads:
         thread.start()
-    while len(chronicle.versions) <= 200 and not failures:
+    while len(chronicle.versions) <= 60 and not failures:
         chronicle.change()
     over.set()
     for thread in threads:
