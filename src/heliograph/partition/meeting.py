@@ -10,7 +10,7 @@ constant: so those that keep one come first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -23,8 +23,6 @@ from heliograph.partition.regions import Some
 from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
-
-OUT, IN = 0, 1  # which way an edge goes on
 
 _LABELS: dict[object, int] = {
     ClassRelation.IS_A: IS_A,
@@ -108,17 +106,16 @@ class Names:
     # --- keys ---------------------------------------------------------------------------------------------------
 
     def anchored_paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge at a constant, with an edge that goes on from it."""
-        for edge, near, outwards in self._anchors(shape):
-            for way, other in _onwards(shape, edge, outwards) if edge.label != VARIABLE else ():
-                yield Keyed((shape.names[near], edge.label, outwards, way), (edge, other))
+        """Edges at a constant, with an edge that goes on."""
+        for path, near in self._rooted(shape):
+            if path.edge.label != VARIABLE:
+                yield Keyed((near, path.edge.label, path.outwards, path.way), (path.edge, path.other))
 
     def rooted_paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Each constant with an edge of any property and another one that goes on from it."""
-        for edge, near, outwards in self._anchors(shape):
-            for way, other in _onwards(shape, edge, outwards):
-                if edge.label >= VARIABLE and shape.marks[edge.object if outwards else edge.subject] != FREE:
-                    yield Keyed((shape.names[near], outwards, way), (edge, other))
+        """Constants with an edge of any property and another one that goes on from it."""
+        for path, near in self._rooted(shape):
+            if path.edge.label >= VARIABLE:
+                yield Keyed((near, path.outwards, path.way), (path.edge, path.other))
 
     def anchors(self, shape: Shape) -> Iterator[Keyed]:
         """Each edge at a constant, by that constant."""
@@ -127,17 +124,10 @@ class Names:
                 yield Keyed((shape.names[near], edge.label, outwards), (edge,))
 
     def paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Edges by their property, with an edge that goes on; of those, the ones of whose nodes most is known."""
-        found = [
-            (sum(_known(shape, edge)) + shape.marks[_end(other, way)], edge, outwards, way, other)
-            for edge in self._edges(shape)
-            for outwards in (True, False)
-            for way, other in _onwards(shape, edge, outwards)
-        ]
-        most = max((known for known, *_ in found), default=FREE)
-        for known, edge, outwards, way, other in found:
-            if known == most:
-                yield Keyed((edge.label, *_known(shape, edge), outwards, way), (edge, other))
+        """Edges by their property, with an edge that goes on."""
+        for edge, outwards, way, other, known in _best(self._paths(shape)):
+            if edge.label != VARIABLE:
+                yield Keyed((edge.label, known, outwards, way), (edge, other))
 
     def properties(self, shape: Shape) -> Iterator[Keyed]:
         """Each edge by its property, where something is known of its ends."""
@@ -151,33 +141,62 @@ class Names:
 
     def _anchors(self, shape: Shape) -> Iterator[tuple[Edge, int, bool]]:
         """Edges with an end that is a constant, and whether they lead outwards from there."""
-        for edge in shape.edges:
-            if edge.label in self._anchorless:
-                continue
+        for edge in self._edges(shape):
             for near, outwards in ((edge.subject, True), (edge.object, False)):
                 if shape.names[near] != VARIABLE:
                     yield edge, near, outwards
 
+    def _paths(self, shape: Shape) -> Iterator[Path]:
+        for edge in shape.edges:
+            if edge.label not in self._anchorless:
+                yield from _onwards(shape, edge, True)
+                yield from _onwards(shape, edge, False)
 
-def _onwards(shape: Shape, edge: Edge, outwards: bool) -> Iterator[tuple[int, Edge]]:
+    def _rooted(self, shape: Shape) -> Iterator[tuple[Path, int]]:
+        """The best paths that begin at a constant, each with the constant."""
+        names = shape.names
+        begun = ((path, names[_end(path.edge, not path.outwards)]) for path in self._paths(shape))
+        found = {path: near for path, near in begun if near != VARIABLE}
+        return ((path, found[path]) for path in _best(found))
+
+
+class Path(NamedTuple):
+    """An edge that is followed outwards or inwards, an edge that goes on from there, and what is known of the ends."""
+
+    edge: Edge
+    outwards: bool
+    way: bool  # the same of the second edge
+    other: Edge
+    known: int
+
+
+def _best(paths: Iterable[Path]) -> list[Path]:
+    """Those of whose nodes most is known."""
+    found = list(paths)
+    most = max((path.known for path in found), default=FREE)
+    return [path for path in found if path.known == most]
+
+
+def _onwards(shape: Shape, edge: Edge, outwards: bool) -> Iterator[Path]:
     """The best edge that goes on from the far end to a node of which something is known.
 
     One in the same direction is better: two edges in opposite directions may be met by one edge of a publication.
     """
-    near, far, straight = (edge.subject, edge.object, OUT) if outwards else (edge.object, edge.subject, IN)
-    best, found = (FREE, False), (OUT, edge)
+    near, far = _end(edge, not outwards), _end(edge, outwards)
+    best, found = (FREE, False), edge
     for each in shape.edges:
         if far in (each.subject, each.object) and near not in (each.subject, each.object) and each.label >= VARIABLE:
-            way = OUT if each.subject == far else IN
-            rank = shape.marks[_end(each, way)], way == straight
+            way = each.subject == far
+            rank = shape.marks[_end(each, way)], way == outwards
             if rank > best:
-                best, found = rank, (way, each)
+                best, found = rank, each
     if best[0] != FREE:
-        yield found
+        known = shape.marks[near] + shape.marks[far] + best[0]
+        yield Path(edge, outwards, found.subject == far, found, known)
 
 
-def _end(edge: Edge, way: int) -> int:
-    return edge.object if way == OUT else edge.subject
+def _end(edge: Edge, outwards: bool) -> int:
+    return edge.object if outwards else edge.subject
 
 
 def _known(shape: Shape, edge: Edge) -> tuple[int, int]:
