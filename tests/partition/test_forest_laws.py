@@ -124,7 +124,7 @@ class Histories(RuleBasedStateMachine):
         for one in plain:
             for other in plain:
                 forms = self.forest.form_of(one), self.forest.form_of(other)
-                assert one == other or not contains(*forms, self.taxonomy)
+                assert one == other or not contains(*forms, self.taxonomy), forms
 
 
 TestHistories = Histories.TestCase

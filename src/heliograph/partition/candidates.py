@@ -35,12 +35,16 @@ def _key(label: int, subject: int = 0, object: int = 0) -> int:
 
 
 class Mark(NamedTuple):
-    """An edge by numbers: the labels of all that it says, its own first; a variable at an end is 0."""
+    """An edge by numbers: the labels of all that it says, its own first; a variable at an end is 0.
+
+    One that the taxonomy answers already is `given`: others may be mapped to it, but it asks for nothing.
+    """
 
     edge: Pattern
     labels: tuple[int, ...]
     subject: int
     object: int
+    given: bool
 
 
 Marks = list[Mark]
@@ -62,11 +66,15 @@ class Candidates:
     # --- edges by numbers ---------------------------------------------------------------------------------------
 
     def marks(self, edges: Iterable[Pattern]) -> Marks:
-        """The edges that the taxonomy does not answer already."""
         return [
-            Mark(edge, self._labels_of(edge), self._id(edge.subject), self._id(edge.object))
+            Mark(
+                edge,
+                self._labels_of(edge),
+                self._id(edge.subject),
+                self._id(edge.object),
+                is_given(edge, self._taxonomy),
+            )
             for edge in edges
-            if not is_given(edge, self._taxonomy)
         ]
 
     def _id(self, node: Node) -> int:
@@ -97,7 +105,7 @@ class Candidates:
         """Enters a shape and returns the key under which `remove` finds it again."""
         self._edges[shape] = edges
         self._post(shape, marks)
-        keys = [_key(labels[0], subject, object) for _, labels, subject, object in marks]
+        keys = [_key(labels[0], subject, object) for _, labels, subject, object, given in marks if not given]
         key = min(keys, key=self._cost, default=EVERY)
         self._entered.setdefault(key, {})[shape] = None
         self._open += _label(key) == _ANY
@@ -147,7 +155,7 @@ class Candidates:
 
     def _weaker(self, mark: Mark) -> list[int]:
         """The keys of all edges that follow from one."""
-        edge, labels, subject, object = mark
+        edge, labels, subject, object, _ = mark
         keys: list[int] = []
         for label in (*labels, _ANY) if self._open else labels:
             if label in (_IS_A, _BELOW):
@@ -167,6 +175,7 @@ class Candidates:
 
     def contained(self, marks: Marks) -> Iterable[int]:
         """Shapes that one with these edges may contain: those with the rarest of them, and with others if need be."""
+        marks = [mark for mark in marks if not mark.given]
         plain = [self._rarer(mark, [mark.labels[0]]) for mark in marks if mark.labels[0] >= _FIRST]
         ways = sorted(plain, key=_size)
         found = _gathered(ways[0]) if ways else None
@@ -186,7 +195,7 @@ class Candidates:
 
     def _rarer(self, mark: Mark, labels: list[int]) -> list[list[int]]:
         """The shapes with an edge of one of these labels, by the rarer of its ends."""
-        _, _, subject, object = mark
+        subject, object = mark.subject, mark.object
         if not subject and not object:
             return self._lists([_key(label) for label in labels])
         out = self._lists([_key(label, subject) for label in labels]) if subject else None
@@ -207,7 +216,7 @@ class Candidates:
 
 def _posts(mark: Mark) -> list[int]:
     """The keys of an edge: each label alone, and with either end."""
-    _, labels, subject, object = mark
+    _, labels, subject, object, _ = mark
     keys: list[int] = []
     for label in labels:
         keys.append(_key(label))

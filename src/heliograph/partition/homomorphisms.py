@@ -111,8 +111,9 @@ class Target:
 
     def _below_ways(self, low: Node | None, high: Node | None) -> Iterator[Ends]:
         yield from self._below
-        if low is not None and high is not None and high in self._ancestors(low):
-            yield low, high
+        if high is not None:
+            lows = dict.fromkeys([each for each, _ in self._below]) if low is None else (low,)
+            yield from ((each, high) for each in lows if high in self._ancestors(each))
 
     def _ancestors(self, low: Node) -> Iterable[Node]:
         """What one or more steps up reach, those of the taxonomy and those of the pattern."""
@@ -219,22 +220,27 @@ def _forget(bound: list[Node], images: Images) -> None:
 
 
 def search_order(edges: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Edges such that constants come first, and each next one meets variables that are bound, where possible."""
+    """Edges such that constants come first, each next one meets variables that are bound, where possible, and none
+    whose variables are all bound has to wait."""
     pending = sorted(edges, key=_freedom)
-    meeting: dict[Node, list[Pattern]] = {}
-    for edge in pending:
-        for node in _nodes(edge):
-            meeting.setdefault(node, []).append(edge)
-    ordered: dict[Pattern, None] = {}
-    for edge in pending:
-        reached = [edge]
+    meeting: dict[Node, list[int]] = {}
+    unbound = [0] * len(pending)
+    for number, edge in enumerate(pending):
+        for node in {node for node in _nodes(edge) if isinstance(node, Variable)}:
+            meeting.setdefault(node, []).append(number)
+            unbound[number] += 1
+    ordered: dict[int, None] = {}
+    for first in range(len(pending)):
+        reached = [first]
         while reached:
-            each = reached.pop()
-            if each not in ordered:
-                ordered[each] = None
-                near = [other for node in _nodes(each) if isinstance(node, Variable) for other in meeting.pop(node, ())]
-                reached += sorted(near, key=_freedom, reverse=True)
-    return tuple(ordered)
+            number = reached.pop()
+            ordered.setdefault(number)
+            near = [other for node in _nodes(pending[number]) for other in meeting.pop(node, ())]
+            for other in near:
+                unbound[other] -= 1
+            ordered.update(dict.fromkeys(other for other in near if not unbound[other]))
+            reached += [other for other in reversed(near) if unbound[other]]
+    return tuple([pending[number] for number in ordered])
 
 
 def _freedom(edge: Pattern) -> int:
