@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 
 import pytest
@@ -25,7 +25,11 @@ TEXTS = [
     "SELECT (COUNT(*) AS ?n) { ?x :p0 ?y } HAVING (COUNT(*) > 2)",
 ]
 QUERIES = [parse_sparql(text, verb="filter") for text in TEXTS]
-KINDS = {"hash": Hashing, "roots": lambda: ByProperty(False), "mergers": lambda: ByProperty(True)}
+KINDS: dict[str, Callable[[], Arrangement]] = {
+    "hash": Hashing,
+    "roots": lambda: ByProperty(False),
+    "mergers": lambda: ByProperty(True),
+}
 
 
 class Model:
@@ -105,7 +109,7 @@ def check_balance(sizes: list[int]) -> None:
 def test_moves_tell_the_whole_difference(kind: str, data: st.DataObject) -> None:
     model = Model(KINDS[kind](), data.draw(st.integers(1, 5)))
     for _ in range(data.draw(st.integers(1, 12))):
-        if model.live and data.draw(st.booleans()):
+        if data.draw(st.booleans()) and model.live:
             model.remove(data.draw(st.lists(st.sampled_from(sorted(model.live)), min_size=1, unique=True)))
         else:
             model.insert(data.draw(st.lists(st.integers(0, len(QUERIES) - 1), min_size=1, max_size=20)))
