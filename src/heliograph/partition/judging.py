@@ -78,11 +78,10 @@ class Judge:
         self._share = max_false_positives
 
     def bears(self, merged: Merged, level: Level) -> bool:
-        """Whether a merger still asks for something, and is not expected to be met in vain more often than allowed."""
+        """Whether a merger keeps what its members are looked up by, and is not expected to be met in vain too often."""
         merger, members, _ = merged
-        if not _asks(merger) and all(map(_asks, members)):
-            return False
-        if level.anchored and not _is_anchored(merger) and all(map(_is_anchored, members)):
+        kept = (_asks, _is_anchored if level.anchored else _is_found)
+        if any(not has(merger) and all(map(has, members)) for has in kept):
             return False
         return _is_union(merged) or (self.expected(merger) <= level.limit and self._is_rare(merger, members))
 
@@ -171,6 +170,11 @@ def _asks(candidate: Candidate) -> bool:
     """Whether anything is asked of an end of an edge."""
     marks = candidate.shape.marks
     return any(marks[edge.subject] != FREE or marks[edge.object] != FREE for edge in candidate.shape.edges)
+
+
+def _is_found(candidate: Candidate) -> bool:
+    """Whether an edge has a property or a constant end; else a publication would have to be searched for any edge."""
+    return _is_anchored(candidate) or any(edge.label != VARIABLE for edge in candidate.shape.edges)
 
 
 def _is_anchored(candidate: Candidate) -> bool:

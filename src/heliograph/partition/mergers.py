@@ -67,9 +67,9 @@ def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> l
 
 def _levels(share: float, goal: int) -> Iterator[Level]:
     """What is borne, more and more: at first, all mergers together keep to the share; in the end, each by itself."""
-    for limit in (share / goal, min(share, _RELAXED * share / goal)):
-        yield Level(limit, anchored=True)
-        yield Level(limit, anchored=False)
+    limits = share / goal, min(share, _RELAXED * share / goal)
+    for anchored in (True, False):
+        yield from (Level(limit, anchored) for limit in limits)
     yield Level(share, anchored=False)
 
 
@@ -85,16 +85,6 @@ class _Planner:
         self._levels = _levels(knowledge.max_false_positives, self._goal)
         self._level = next(self._levels)
         self._numbers = count(max(pool, default=0) + 1)
-        names = knowledge.names
-        self._ways: tuple[Keys, ...] = (
-            alike,
-            names.anchored_paths,
-            names.rooted_paths,
-            same_edges,
-            names.anchors,
-            names.paths,
-            names.properties,
-        )
 
     @property
     def excess(self) -> int:
@@ -109,14 +99,22 @@ class _Planner:
     def merge(self, numbers: Iterable[int]) -> None:
         """Merges some patterns, by one key after the other."""
         chosen = tuple(numbers)
-        for way in self._ways:
+        for way in self._ways():
             if self.excess > 0:
                 self._merge_by(way, [number for number in chosen if number in self.alone])
 
+    def _ways(self) -> tuple[Keys, ...]:
+        """The keys to meet under: those at constants where one must be kept, else those without."""
+        names = self._know.names
+        if self._level.anchored:
+            return alike, names.anchored_paths, names.rooted_paths, same_edges, names.anchors
+        return alike, names.rooted_paths, same_edges, names.paths, names.properties
+
     def _merge_by(self, way: Keys, numbers: Sequence[int]) -> None:
-        """The largest buckets first, so that few mergers do, and whatever is left stands for itself."""
+        """The largest buckets first, and none with fewer than a merger must have on average."""
+        needed = max(2, len(self.alone) // self._goal)
         for rows in _shrinking(_buckets(way, numbers, self.alone), self.alone):
-            if self.excess <= 0:
+            if self.excess <= 0 or len(rows) < needed:
                 return
             failures = 0
             for group in self._groups(rows):

@@ -232,12 +232,15 @@ class Merging:
 
     def _pool(self) -> dict[int, Candidate]:
         """The roots of which anything is known."""
-        for root in self._trees.roots():
-            if root not in self._candidates:
-                self._candidates[root] = candidate = self._names.candidate(self._forms[root])
-                if candidate is not None and root not in self._made:
-                    self._frequencies.count(candidate.shape)
-        return {root: candidate for root, candidate in self._candidates.items() if candidate is not None}
+        found = {root: self._candidate(root) for root in self._trees.roots()}
+        return {root: candidate for root, candidate in found.items() if candidate is not None}
+
+    def _candidate(self, root: int) -> Candidate | None:
+        if root not in self._candidates:
+            self._candidates[root] = candidate = self._names.candidate(self._forms[root])
+            if candidate is not None and root not in self._made:
+                self._frequencies.count(candidate.shape)
+        return self._candidates[root]
 
     def _merge(self) -> None:
         nodes: dict[int, int] = {}
