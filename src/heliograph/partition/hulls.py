@@ -11,14 +11,16 @@ A merger is one connected pattern with at least one edge, or there is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from heliograph.partition.antiunification import Column, Edge, Product
 from heliograph.partition.cuts import Line
 from heliograph.partition.flat import Flat, Head, laid, raised, substituted, variables_of
 from heliograph.partition.forms import EVERYTHING, Form, Region, numbered
-from heliograph.partition.regions import Some, convex, join, just
+from heliograph.partition.regions import Some, convex, holds, join, just
 from heliograph.partition.spelling import region_of, spelled
+from heliograph.partition.truths import comparison
 from heliograph.syntax.query import And, ClassPattern, ClassRelation, Expression, Node, Or, Pattern, TriplePattern
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, Variable, sort_key
@@ -136,12 +138,16 @@ def hull_of(regions: Sequence[Region]) -> Region:
     if all(region.among is not None for region in regions):
         terms = frozenset[Term]().union(*(region.among or () for region in regions))
         return just(terms) if len(terms) <= _TERMS else EVERYTHING
-    joined = regions[0]
-    for region in regions[1:]:
-        joined = join(joined, region)
+    joined = reduce(join, map(_by_value, regions))
     if any(map(_is_long, joined.parts)):
         joined = convex(joined)
     return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
+
+
+def _by_value(region: Region) -> Region:
+    """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
+    equals = [truth.true for term in region.among or () if (truth := comparison("=", term)) and holds(truth.true, term)]
+    return reduce(join, equals, region)
 
 
 def _is_long(part: Some | Line) -> bool:
