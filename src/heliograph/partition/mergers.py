@@ -11,9 +11,10 @@ front that was given into one that is smaller by the members of each, less one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
+from math import inf
 from typing import NamedTuple
 
 from heliograph.partition.antiunification import Edge, antiunify
@@ -28,7 +29,7 @@ from heliograph.terms import Term
 _MOST = 32  # members that are merged at a time
 _FAILURES = 3  # groups of a bucket that cannot be merged, after which the others are not tried
 _RELAXED = 30  # how many times more false positives are borne of a merger when the front shrinks no more
-_STALLED = 0.8  # the share of it that is then left
+_STALLED = 0.8  # the share of it that another round must leave at most
 
 
 class Proposal(NamedTuple):
@@ -52,16 +53,13 @@ class Knowledge(NamedTuple):
 
 def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> list[Proposal]:
     """What to merge so that no more than `goal` of these patterns and their mergers are left, if that is possible."""
-    planner = _Planner(pool, goal, knowledge)
-    access = Access(pool, knowledge.names) if knowledge.summaries else None
-    for summary in knowledge.summaries:
-        if planner.excess > 0 and access is not None:
-            planner.merge(access.picked(summary.edges))
-    while planner.excess > 0:
-        before = len(planner.alone)
-        planner.merge(planner.alone)
-        if len(planner.alone) > _STALLED * before and not planner.relax():
-            break
+    planner = _Planner(pool, max(1, goal), knowledge)
+    if knowledge.summaries and planner.excess > 0:
+        access = Access(pool, knowledge.names)
+        for summary in knowledge.summaries:
+            planner.merge_picked(access.picked(summary.edges))
+    for level in _levels(knowledge.max_false_positives, max(1, goal)):
+        planner.merge_all(level)
     return planner.proposals
 
 
@@ -70,7 +68,7 @@ def _levels(share: float, goal: int) -> Iterator[Level]:
     limits = share / goal, min(share, _RELAXED * share / goal)
     for anchored in (True, False):
         yield from (Level(limit, anchored) for limit in limits)
-    yield Level(share, anchored=False)
+    yield Level(share if share < 1 else inf, anchored=False)
 
 
 class _Planner:
@@ -79,46 +77,51 @@ class _Planner:
     def __init__(self, pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> None:
         self.alone = dict(pool)
         self.proposals: list[Proposal] = []
-        self._goal = max(1, goal)
+        self._goal = goal
         self._know = knowledge
         self._judge = Judge(knowledge.frequencies, knowledge.sample, knowledge.max_false_positives)
-        self._levels = _levels(knowledge.max_false_positives, self._goal)
-        self._level = next(self._levels)
         self._numbers = count(max(pool, default=0) + 1)
 
     @property
     def excess(self) -> int:
         return len(self.alone) - self._goal
 
-    def relax(self) -> bool:
-        """Bears more; whether that was still possible."""
-        level = next(self._levels, None)
-        self._level = level or self._level
-        return level is not None
+    def merge_picked(self, numbers: Sequence[int]) -> None:
+        """Merges what a summary picked. It is matched together, so more can be borne, however few they are."""
+        for anchored in (True, False):
+            self._merge(numbers, Level(self._know.max_false_positives, anchored), 2)
 
-    def merge(self, numbers: Iterable[int]) -> None:
-        """Merges some patterns, by one key after the other."""
-        chosen = tuple(numbers)
-        for way in self._ways():
+    def merge_all(self, level: Level) -> None:
+        """Merges whatever there is: as many at a time as are needed on average and, when that helps no more, fewer."""
+        needed = max(2, len(self.alone) // self._goal)
+        while self.excess > 0:
+            before = len(self.alone)
+            self._merge(tuple(self.alone), level, needed)
+            stalled = len(self.alone) > _STALLED * before
+            if stalled and needed == 2:
+                return
+            needed = max(2, min(needed // 2 if stalled else needed, len(self.alone) // self._goal))
+
+    def _merge(self, numbers: Sequence[int], level: Level, needed: int) -> None:
+        for way in self._ways(level):
             if self.excess > 0:
-                self._merge_by(way, [number for number in chosen if number in self.alone])
+                self._merge_by(way, [number for number in numbers if number in self.alone], level, needed)
 
-    def _ways(self) -> tuple[Keys, ...]:
+    def _ways(self, level: Level) -> tuple[Keys, ...]:
         """The keys to meet under: those at constants where one must be kept, else those without."""
         names = self._know.names
-        if self._level.anchored:
+        if level.anchored:
             return alike, names.anchored_paths, names.rooted_paths, same_edges, names.anchors
         return alike, names.rooted_paths, same_edges, names.paths, names.properties
 
-    def _merge_by(self, way: Keys, numbers: Sequence[int]) -> None:
-        """The largest buckets first, and none with fewer than a merger must have on average."""
-        needed = max(2, len(self.alone) // self._goal)
+    def _merge_by(self, way: Keys, numbers: Sequence[int], level: Level, needed: int) -> None:
+        """The largest buckets first, and none with fewer than a merger needs to have on average."""
         for rows in _shrinking(_buckets(way, numbers, self.alone), self.alone):
             if self.excess <= 0 or len(rows) < needed:
                 return
             failures = 0
             for group in self._groups(rows):
-                failures = 0 if self._try(group, rows) else failures + 1
+                failures = 0 if self._try(group, rows, level) else failures + 1
                 if failures == _FAILURES:
                     break
 
@@ -140,17 +143,17 @@ class _Planner:
         ends = [places[place] for edge in edges for place in (edge.subject, edge.object)]
         return [*((edge.label, 0.0) for edge in edges), *ends]
 
-    def _try(self, group: Sequence[int], rows: Bucket) -> bool:
+    def _try(self, group: Sequence[int], rows: Bucket, level: Level) -> bool:
         """Merges a group; or, if it has no merger or a poor one, parts of it. Whether any were merged."""
         candidates = [self.alone[number] for number in group]
         product = antiunify([each.shape for each in candidates], [rows[number] for number in group])
         form = merged([each.member for each in candidates], product, self._know.taxonomy)
         merger = None if form is None else self._know.names.candidate(form)
-        if merger is not None and self._judge.bears(Merged(merger, candidates, product), self._level):
+        if merger is not None and self._judge.bears(Merged(merger, candidates, product), level):
             self._put(merger, group)
             return True
         half = len(group) // 2
-        return half > 1 and sum(self._try(part, rows) for part in (group[:half], group[half:])) > 0
+        return half > 1 and sum(self._try(part, rows, level) for part in (group[:half], group[half:])) > 0
 
     def _put(self, merger: Candidate, group: Sequence[int]) -> None:
         number = next(self._numbers)
