@@ -17,7 +17,7 @@ from tests.partition.patterns import matches, publications, queries, specialised
 MORE = int(os.environ.get("EXAMPLES", "1"))
 
 
-@settings(max_examples=400 * MORE)
+@settings(max_examples=250 * MORE)
 @given(st.data(), queries, taxonomies)
 def test_whatever_matches_the_contained_query_matches_the_containing_one(
     data: st.DataObject, general: Query, taxonomy: Taxonomy
@@ -39,7 +39,7 @@ def _contains(one: Query, other: Query, taxonomy: Taxonomy) -> bool:
     return contains(form_of(one), form_of(other), taxonomy)
 
 
-@settings(max_examples=150 * MORE)
+@settings(max_examples=100 * MORE)
 @given(st.data(), queries, taxonomies)
 def test_a_form_means_what_its_query_means(data: st.DataObject, query: Query, taxonomy: Taxonomy) -> None:
     again = query_of(form_of(query))

@@ -198,11 +198,11 @@ def test_patterns_that_always_match_contain_everything() -> None:
 
 def test_deep_chains_need_no_recursion() -> None:
     """Each contains all before it, so that a tree as deep as there are patterns grows, and falls from the top."""
-    count = 3_000
+    count = 1_500
     forest = Forest()
     bodies = [query(f"?x :p ?y FILTER(?y > {count - number})") for number in range(count)]
-    for first in range(0, count, 500):
-        forest.insert(list(enumerate(bodies[first : first + 500], first)))
+    for first in range(0, count, 300):
+        forest.insert(list(enumerate(bodies[first : first + 300], first)))
     assert list(forest.roots()) == [count - 1]
     assert forest.parent_of(0) == 1
     change = forest.remove(range(count // 2, count))

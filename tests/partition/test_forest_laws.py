@@ -128,4 +128,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestHistories.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)

@@ -67,7 +67,7 @@ def near_numbers(draw: st.DrawFn) -> Term:
 some_numbers = st.one_of(near_numbers(), near_numbers(), wild_numbers)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.sampled_from(SYMBOLS), some_numbers, st.lists(some_numbers, min_size=1, max_size=20))
 def test_numbers_are_cut_where_promotion_rounds_them(symbol: str, constant: Term, terms: list[Term]) -> None:
     assert_exact(Compare(symbol, X, constant), (*terms, constant))

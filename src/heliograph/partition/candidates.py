@@ -27,7 +27,9 @@ _FIRST = 4
 _WIDE = 32  # bits of a number
 _OF_INSTANCES, _OF_CLASSES, _OF_ANYTHING = (_IS_A,), (_BELOW,), (_ANY,)
 _UNTIDY = 1_000  # shapes that went, beyond as many as are there, before their postings are cleared away
-_ENOUGH = 32  # candidates that are not worth another look
+_ENOUGH = 32  # candidates that are not worth a look by many keys
+_NOBODY: list[int] = []
+_WORTH = 200  # postings that may be read to rule out one candidate: as long as comparing it takes
 
 
 def _key(label: int, subject: int = 0, object: int = 0) -> int:
@@ -175,43 +177,45 @@ class Candidates:
 
     def contained(self, marks: Marks) -> Iterable[int]:
         """Shapes that one with these edges may contain: those with the rarest of them, and with others if need be."""
-        marks = [mark for mark in marks if not mark.given]
-        plain = [self._rarer(mark, [mark.labels[0]]) for mark in marks if mark.labels[0] >= _FIRST]
-        ways = sorted(plain, key=_size)
-        found = _gathered(ways[0]) if ways else None
-        for lists in ways[1:]:
-            found = _narrowed(found, lists)
-        for mark in marks:  # these are asked for by many keys
-            if (found is None or len(found) > _ENOUGH) and mark.labels[0] < _FIRST:
+        found: set[int] | None = None
+        many: list[Mark] = []
+        posted: list[list[int]] = []
+        for mark in marks:
+            if mark.labels[0] < _FIRST:
+                many += [] if mark.given else [mark]
+            elif not mark.given:
+                posted.append(self._rarer(mark.labels[0], mark))
+        for each in sorted(posted, key=len):
+            found = _narrowed(found, each)
+        for mark in many:
+            if found is None or len(found) > _ENOUGH:
                 found = _narrowed(found, self._stronger(mark))
         return [shape for shape in sorted(self._edges if found is None else found) if shape in self._edges]
 
-    def _stronger(self, mark: Mark) -> list[list[int]]:
+    def _stronger(self, mark: Mark) -> list[int]:
         """The shapes with an edge from which a class edge, or one with a variable predicate, may follow."""
         label = mark.labels[0]
-        if label == _IS_A:
-            return self._lists(_key(_IS_A, 0, kind) for kind in self._downward(mark.edge.object))
-        return self._lists([_key(_BELOW)]) if label == _BELOW else self._rarer(mark, list(self._labels))
+        if label == _BELOW:
+            return self._posted.get(_key(_BELOW), _NOBODY)
+        if label == _ANY:
+            return [shape for each in self._labels for shape in self._rarer(each, mark)]
+        kinds = self._downward(mark.edge.object)
+        return [shape for kind in kinds for shape in self._posted.get(_key(_IS_A, 0, kind), _NOBODY)]
 
-    def _rarer(self, mark: Mark, labels: list[int]) -> list[list[int]]:
-        """The shapes with an edge of one of these labels, by the rarer of its ends."""
-        subject, object = mark.subject, mark.object
-        if not subject and not object:
-            return self._lists([_key(label) for label in labels])
-        out = self._lists([_key(label, subject) for label in labels]) if subject else None
-        into = self._lists([_key(label, 0, object) for label in labels]) if object else None
-        if out is None or into is None:
-            return out or into or []
-        return min(out, into, key=_size)
+    def _rarer(self, label: int, mark: Mark) -> list[int]:
+        """The shapes with an edge of this label, by the rarer of its ends."""
+        posted, subject, object = self._posted, mark.subject, mark.object
+        if not subject:
+            return posted.get(_key(label, 0, object), _NOBODY)
+        out = posted.get(_key(label, subject), _NOBODY)
+        into = posted.get(_key(label, 0, object), _NOBODY) if object else out
+        return out if len(out) < len(into) else into
 
     def _downward(self, kind: Node) -> Iterable[int]:
         """A class and those below it that anybody asks for; 0 for any."""
         if isinstance(kind, Variable):
             return (0,)
         return [self._ids[each] for each in (kind, *self._taxonomy.descendants(kind)) if each in self._ids]
-
-    def _lists(self, keys: Iterable[int]) -> list[list[int]]:
-        return [self._posted[key] for key in keys if key in self._posted]
 
 
 def _posts(mark: Mark) -> list[int]:
@@ -227,19 +231,13 @@ def _posts(mark: Mark) -> list[int]:
     return keys
 
 
-def _size(lists: list[list[int]]) -> int:
-    return sum(map(len, lists))
-
-
-def _gathered(lists: list[list[int]]) -> set[int]:
-    return {shape for posted in lists for shape in posted}
-
-
-def _narrowed(found: set[int] | None, lists: list[list[int]]) -> set[int]:
-    """What is also in the lists, if there is so much that it is worth a look."""
+def _narrowed(found: set[int] | None, posted: list[int]) -> set[int]:
+    """What is posted, too, unless that is so long that it is cheaper to compare the forms."""
     if found is None:
-        return _gathered(lists)
-    return found & _gathered(lists) if len(found) > _ENOUGH else found
+        return set(posted)
+    if len(posted) <= _WORTH * len(found):
+        found.intersection_update(posted)
+    return found
 
 
 def _given_up(label: int, subject: int, object: int) -> list[int]:

@@ -20,6 +20,7 @@ from heliograph.syntax.query import (
     And,
     ClassPattern,
     ClassRelation,
+    Compare,
     Expression,
     Node,
     Pattern,
@@ -185,21 +186,20 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     """The regions, the residue, and whether a variable stands in no edge."""
     if not query.filters and not query.values:
         return (), (), False
-    said: dict[Variable, list[Flat]] = {}
+    said: dict[Variable, list[Expression]] = {}
     regions: _Regions = {}
     residue: list[Flat] = []
     loose = False
-    for flat, expression in [(laid(each), each) for each in _conjuncts(query.filters)]:
-        found = variables_of(flat)
+    for expression in _conjuncts(query.filters):
+        found = _variables(expression)
         loose |= not found <= names.keys()
-        flat = substituted(flat, names)
         truth = truth_of(expression) if len(found) == 1 and found <= names.keys() else None
         if truth is None:
-            residue.append(flat)
+            residue.append(substituted(laid(expression), names))
         else:
             variable = names[found.pop()]
             regions[variable] = meet(regions.get(variable, EVERYTHING), truth.true)
-            said.setdefault(variable, []).append(flat)
+            said.setdefault(variable, []).append(expression)
     for block in query.values:
         loose |= not names.keys() >= set(block.variables)
         if len(block.variables) == 1 and block.variables[0] in names and (None,) not in block.rows:
@@ -208,7 +208,8 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
         else:
             residue.append(_laid_values(block, names))
     kept = tuple(sorted([each for each in regions.items() if each[1] != EVERYTHING]))
-    residue += [flat for variable, region in kept if not says(region) for flat in said.get(variable, ())]
+    unsaid = [each for variable, region in kept if variable in said and not says(region) for each in said[variable]]
+    residue += [substituted(laid(expression), names) for expression in unsaid]
     return kept, tuple(sorted(dict.fromkeys(residue), key=repr)), loose
 
 
@@ -221,6 +222,12 @@ def _conjuncts(filters: Iterable[Expression]) -> Iterable[Expression]:
             stack.extend(reversed(each.operands))
         else:
             yield each
+
+
+def _variables(expression: Expression) -> set[Variable]:
+    if isinstance(expression, Compare) and isinstance(expression.right, Term):  # as most filters are
+        return {expression.left} if isinstance(expression.left, Variable) else variables_of(laid(expression))
+    return variables_of(laid(expression))
 
 
 def _choice(block: Values) -> Region:

@@ -6,8 +6,6 @@ often a node moved in between. It costs the nodes that moved and those below the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from heliograph.partition.arrangement import Change
 
 
@@ -29,14 +27,6 @@ class Lineage:
 
     def children_of(self, node: int) -> tuple[int, ...]:
         return tuple(self._children.get(node, ()))
-
-    def below(self, node: int) -> Iterator[int]:
-        """Everything below a node."""
-        todo = list(self._children.get(node, ()))
-        while todo:
-            each = todo.pop()
-            yield each
-            todo.extend(self._children.get(each, ()))
 
     # --- changing -----------------------------------------------------------------------------------------------
 
