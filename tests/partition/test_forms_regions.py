@@ -6,13 +6,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.cuts import line_join, line_meet, line_within
+from heliograph.partition.cuts import Cut, Line, Number, line_join, line_meet, line_within
 from heliograph.partition.regions import EVERYTHING, NOTHING, Region, holds, join, just, meet, within
 from heliograph.partition.spelling import hull, region_of, says, spelled
 from heliograph.partition.truths import comparison, truth_of
 from heliograph.semantics.comparison import effective_boolean
 from heliograph.semantics.expressions import evaluate
-from heliograph.syntax.query import And, Compare, Expression, In, Not, Or
+from heliograph.syntax.query import And, Compare, Expression, In, Not, Or, walk
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from tests.index.strategies import POOL, SYMBOLS, X, all_filters, number_filters, plain_filters
@@ -42,8 +42,6 @@ def test_a_condition_is_true_and_false_exactly_in_its_regions(expression: Expres
 
 
 def _variables(expression: Expression) -> list[Variable]:
-    from heliograph.syntax.query import walk
-
     return [node for node in walk(expression) if isinstance(node, Variable)]
 
 
@@ -207,19 +205,19 @@ lines = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), max_size=6, un
 
 
 @given(lines, lines)
-def test_lines_as_sets_of_places(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...]) -> None:
+def test_lines_as_sets_of_places(one: Line, other: Line) -> None:
     mine, theirs = places(one), places(other)
     assert places(line_meet(one, other)) == mine & theirs
     assert places(line_join(one, other)) == mine | theirs
     assert line_within(one, other) == (mine <= theirs)
 
 
-def places(line: tuple[tuple[float, int], ...]) -> set[float]:
+def places(line: Line) -> set[Number]:
     """Half numbers stand for what lies between two integers, and a cut lies before or behind an integer."""
     return {
         at / 2 for at in range(-2, 16) if any(_between(line[n], at / 2, line[n + 1]) for n in range(0, len(line), 2))
     }
 
 
-def _between(low: tuple[float, int], at: float, high: tuple[float, int]) -> bool:
+def _between(low: Cut, at: float, high: Cut) -> bool:
     return low <= (at, 0) and (at, 1) <= high
