@@ -143,7 +143,7 @@ class _Queries(Sequence[Query]):
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
             return [self._found.query(each) for each in range(*number.indices(len(self)))]
-        return self._found.query(number)
+        return self._found.query(range(len(self))[number])
 
 
 def contained(queries: Sequence[Query], ratio: float, seed: int) -> Iterator[Query]:
