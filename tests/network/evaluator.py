@@ -16,6 +16,8 @@ from heliograph.kernels.network_layout import (
     C_FIRST,
     C_NEXT,
     COUNT,
+    F_NEXT,
+    F_TERM,
     FLAT,
     G_DRIVER_KEY,
     G_DRIVER_SLOT,
@@ -23,6 +25,7 @@ from heliograph.kernels.network_layout import (
     G_FIRST_CONSTANT,
     G_FIRST_EDGE,
     G_FIRST_PART,
+    G_HOLES,
     G_KIND,
     G_PARTS,
     G_SLOTS,
@@ -35,12 +38,15 @@ from heliograph.kernels.network_layout import (
     M_REF,
     N_FIRST,
     N_PARTS,
+    O_FIRST,
     P_KIND,
     P_MAP,
     P_REF,
     P_SLOT,
+    PART_FILLS,
     PART_HEARS,
     PART_TEST,
+    ROWS,
     SAME,
 )
 from heliograph.network import NO_BIT, Network
@@ -110,6 +116,8 @@ class Evaluator:
             return self.message(ref, vertex)
         if kind == PART_TEST:
             return int(self.passes(ref, vertex))
+        if kind == PART_FILLS:
+            return int(vertex in self.fillings(ref))
         tests = enumerate(self.network.banks[ref].tolist())
         return sum(1 << place for place, test in tests if test >= 0 and self.passes(test, vertex))
 
@@ -139,9 +147,32 @@ class Evaluator:
             paths = [{**path, slot: term} for path in paths for term in self.terms]
         yield from {tuple(path[slot] for slot in range(int(row[G_SLOTS]))) for path in paths}
 
-    def rows(self, group: int) -> set[tuple[int, ...]]:
-        """The solutions of a core that pass the tests of its slots."""
-        return {path for path in self.solutions(group) if all(self._heard(group, path))}
+    def rows(self, component: int) -> set[tuple[int, ...]]:
+        """What is listed for a component: solutions of its core that name it, without what fills the holes."""
+        return {
+            path[: len(path) - int(self.network.groups[group, G_HOLES])]
+            for group in self.groups()
+            for path in self.solutions(group)
+            if (component, 1) in set(self._listed(group, path))
+        }
+
+    def _listed(self, group: int, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        heard, holes = self._heard(group, path), int(self.network.groups[group, G_HOLES])
+        row = group
+        for term in path[len(path) - holes :]:
+            row = find_pair(self.network.constant_slots, row, term)
+            if row < 0:
+                return
+        for component in self.components(row if holes else int(self.network.groups[group, G_FIRST_CONSTANT])):
+            yield component, int(self._holds(component, heard))
+
+    def fillings(self, hole: int) -> list[int]:
+        """The terms that fill a hole somewhere, by its chain."""
+        found, row = [], int(self.network.holes[hole, O_FIRST])
+        while row >= 0:
+            found.append(int(self.network.fillings[row, F_TERM]))
+            row = int(self.network.fillings[row, F_NEXT])
+        return found
 
     def _heard(self, group: int, path: tuple[int, ...]) -> list[int]:
         first, count = (int(self.network.groups[group, column]) for column in (G_FIRST_PART, G_PARTS))
@@ -151,7 +182,7 @@ class Evaluator:
         """By component under a group: in how many places it holds, or its count."""
         found: dict[int, int] = {}
         for group in self.groups():
-            for path in self.solutions(group):
+            for path in self.solutions(group) if self.network.groups[group, G_KIND] != ROWS else ():
                 for component, value in self._settled(group, path):
                     found[component] = found.get(component, 0) + value
         return found

@@ -7,16 +7,23 @@ from collections.abc import Iterator
 from heliograph.kernels.network_layout import (
     AMONG_NODE,
     C_CONSTANT,
+    C_FIRST,
     C_GROUP,
     C_NEXT,
+    F_NEXT,
+    F_TERM,
+    FILLED,
     FLAT,
     G_CONSTANTS,
     G_DRIVER_KEY,
     G_EDGES,
     G_FIRST_CONSTANT,
     G_FIRST_EDGE,
+    G_FIRST_HOLE,
     G_FIRST_PART,
+    G_HOLES,
     G_PARTS,
+    G_SLOTS,
     H_FIRST,
     H_KEY,
     H_VERTEX,
@@ -31,6 +38,8 @@ from heliograph.kernels.network_layout import (
     N_FIRST,
     N_MESSAGES,
     N_PARTS,
+    O_COUNT,
+    O_FIRST,
     P_KIND,
     P_MAP,
     P_REF,
@@ -115,6 +124,7 @@ def check_network(network: Network) -> None:
     check_users(reached)
     check_sites(network, reached)
     check_constants(reached)
+    check_holes(network, reached)
     assert (len(network.groups), len(network.messages), len(network.nodes)) == (
         len(reached.groups),
         len(reached.messages),
@@ -176,7 +186,11 @@ def check_sites(network: Network, reached: Reached) -> None:
     for group in reached.groups:
         first, count = (int(arrays.groups[group, column]) for column in (G_FIRST_EDGE, G_EDGES))
         edges = arrays.edges[first : first + count].tolist()
-        expected += [(asked_by(*edge), (SITE_CORE, group, place)) for place, edge in enumerate(edges)]
+        expected += [
+            (asked_by(*filled), (SITE_CORE, group, place))
+            for place, edge in enumerate(edges)
+            for filled in filled_edges(network, group, edge)
+        ]
         key = int(arrays.groups[group, G_DRIVER_KEY])
         if key >= 0:
             constants = chain(arrays.constants, int(arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
@@ -186,6 +200,47 @@ def check_sites(network: Network, reached: Reached) -> None:
     assert sorted(reached.sites(network)) == sorted(expected)
     for (vertex, key), _ in expected:
         assert arrays.site_heads[network.sites.find(vertex, key), :2].tolist() == [vertex, key]
+
+
+def filled_edges(network: Network, group: int, edge: list[int]) -> set[tuple[int, int, int]]:
+    """A core edge with a term in the first of its holes, for each that fills it; or as it is."""
+    row = network.arrays.groups[group]
+    first = int(row[G_SLOTS] - row[G_HOLES])
+    found = next((node for node in edge[::2] if ~node >= first), None)
+    if found is None:
+        return {(edge[0], edge[1], edge[2])}
+    terms = {filled[~found - first] for filled in fillings_of(network, group)}
+    return {(edge[0] if edge[0] != found else term, edge[1], edge[2] if edge[2] != found else term) for term in terms}
+
+
+def fillings_of(network: Network, group: int) -> list[tuple[int, ...]]:
+    """What fills the holes of a group's components."""
+    rows = chain(network.arrays.constants, int(network.arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
+    components = [int(network.arrays.constants[row, C_FIRST]) for row in rows]
+    return [network.groups.filled(component) for component in components]
+
+
+def check_holes(network: Network, reached: Reached) -> None:
+    """Each choice of terms leads to its row, and a hole's chain holds just what fills it."""
+    arrays = reached.arrays
+    for group in reached.groups:
+        row, filled = arrays.groups[group], fillings_of(network, group)
+        rows = chain(arrays.constants, int(row[G_FIRST_CONSTANT]), C_NEXT)
+        for number, terms in zip(rows, filled, strict=True):
+            assert len(terms) == row[G_HOLES]
+            found = group
+            for term in terms:
+                found = find_pair(arrays.constant_slots, found, term)
+            assert found == (number if terms else group)
+        for hole in range(row[G_HOLES]):
+            number = int(row[G_FIRST_HOLE]) + hole
+            listed = [
+                int(arrays.fillings[each, F_TERM])
+                for each in chain(arrays.fillings, int(arrays.holes[number, O_FIRST]), F_NEXT)
+            ]
+            assert sorted(listed) == sorted({terms[hole] for terms in filled})
+            assert arrays.holes[number, O_COUNT] == len(listed)
+            assert all(find_pair(arrays.constant_slots, FILLED + number, term) >= 0 for term in listed)
 
 
 def asked_by(subject: int, predicate: int, object: int) -> tuple[int, int]:

@@ -35,14 +35,15 @@ def test_counts_are_those_of_the_query(graph: Triples, asked: list[Query]) -> No
 
 
 @settings(max_examples=100, deadline=None)
-@given(triples(), queries(free_predicates=True, most=4))
-def test_rows_are_the_solutions_of_the_query(graph: Triples, query: Query) -> None:
+@given(triples(), st.lists(queries(free_predicates=True, most=4), min_size=1, max_size=4))
+def test_rows_are_the_solutions_of_the_query(graph: Triples, asked: list[Query]) -> None:
     small = World(graph)
-    wanted = small.network.compile(query, Q_ROWS)
-    row = small.network.subscribe(0, wanted)
-    solutions = Plan.of(query).solutions(world(small.graph))
     intern = small.vocabulary.intern
-    expected = {tuple(intern(solution[variable]) for variable in wanted.slots) for solution in solutions}
-    group = small.network.group(row)
-    assert (set() if group < 0 else small.evaluator().rows(group)) == expected
-    assert wanted.remaining == ()
+    wanted = [small.network.compile(query, Q_ROWS) for query in asked]
+    rows = [small.network.subscribe(number, each) for number, each in enumerate(wanted)]
+    for row, query, compiled in zip(rows, asked, wanted, strict=True):
+        solutions = Plan.of(query).solutions(world(small.graph))
+        expected = {tuple(intern(solution[variable]) for variable in compiled.slots) for solution in solutions}
+        component = small.network.component(row)
+        assert (set() if component < 0 else small.evaluator().rows(component)) == expected
+        assert compiled.remaining == ()

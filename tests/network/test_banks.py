@@ -91,11 +91,11 @@ def test_equal_branches_are_heard_once_in_truth_and_twice_in_counts() -> None:
     assert counting.expected(fork, Q_COUNT) == 4
 
 
-def test_equal_components_are_one_and_equal_rows_share_a_group() -> None:
+def test_equal_components_are_one_and_equal_rows_share_a_component() -> None:
     small = World(set())
     first = small.subscribe(ask((x, p, y), (y, q, z)), Q_ROWS)
     second = small.subscribe(ask((z, q, x), (y, p, z)), Q_ROWS)
-    assert small.network.group(first) == small.network.group(second)
+    assert small.network.component(first) == small.network.component(second)
     ends = [
         small.network.compile(each, Q_ROWS).slots for each in (ask((x, p, y), (y, q, z)), ask((z, q, x), (y, p, z)))
     ]

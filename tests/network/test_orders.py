@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.network.orders import Step, orders_of
+from heliograph.network.orders import Slots, Step, orders_of
 
 Edge = tuple[int, int, int]
 x, y, z = ~0, ~1, ~2
@@ -36,10 +36,12 @@ nodes = st.integers(-4, 1)
 cores = st.lists(st.tuples(nodes, st.integers(-5, 2).filter(lambda node: node != -1), nodes), max_size=7, unique=True)
 
 
-@given(cores, st.sets(st.integers(0, 4)), st.booleans())
-def test_orders_join_every_edge_once_and_know_what_they_say(edges: list[Edge], choosy: set[int], listed: bool) -> None:
+@given(cores, st.sets(st.integers(0, 4)), st.integers(0, 3), st.booleans())
+def test_orders_join_every_edge_once_and_know_what_they_say(
+    edges: list[Edge], choosy: set[int], holes: int, listed: bool
+) -> None:
     slots = 5
-    orders = orders_of(edges, slots, choosy, listed)
+    orders = orders_of(edges, Slots(slots, holes, frozenset(choosy)), listed)
     assert len(orders) == slots + len(edges) + 1
     for slot in range(slots):
         if listed:
@@ -48,15 +50,18 @@ def test_orders_join_every_edge_once_and_know_what_they_say(edges: list[Edge], c
             check_order(edges, orders[slot], {slot}, set())
     for place, edge in enumerate(edges):
         check_order(edges, orders[slots + place], slots_of(edge), {place})
-    check_order(edges, orders[-1], set(), set())
+    check_order(edges, orders[-1], set(range(slots - holes, slots)), set())
+    assert {step.hole for step in orders[-1]} <= {-1}
+    for step in (step for order in orders for step in order if step.hole >= 0):
+        assert slots - holes + step.hole in slots_of(edges[step.edge])
 
 
 def test_an_edge_that_closes_a_cycle_comes_at_once_and_could_have_bound_the_slot() -> None:
     triangle = [(x, 1, y), (y, 2, z), (z, 3, x), (z, 4, ~3)]
-    order = orders_of(triangle, 4, (), listed=False)[4]  # from the first edge
+    order = orders_of(triangle, Slots(4, 0, frozenset()), listed=False)[4]  # from the first edge
     assert [(step.edge, step.known, step.other) for step in order] == [(1, 3, 1), (2, 7, -1), (3, 3, -1)]
 
 
 def test_slots_that_are_asked_something_come_first() -> None:
     star = [(x, 1, y), (x, 1, z)]
-    assert [step.edge for step in orders_of(star, 3, {2}, listed=False)[0]] == [1, 0]
+    assert [step.edge for step in orders_of(star, Slots(3, 0, frozenset({2})), listed=False)[0]] == [1, 0]

@@ -131,4 +131,5 @@ def test_a_component_knows_its_constant_and_its_group() -> None:
     small, row = subscribed("ASK { ?x :p :a }", Q_TRUTH)
     (component,) = small.network.queries.components(row)
     assert small.network.groups.constant_of(component) == 0
-    assert small.network.groups.group_of(component) == small.network.group(row) == 0
+    assert small.network.groups.group_of(component) == 0
+    assert small.network.component(row) == component

@@ -68,7 +68,7 @@ def test_what_nothing_can_satisfy_is_told(condition: str) -> None:
     assert wanted.never
     assert small.network.arrays.queries[row, Q_MISSING] == 1
     assert not small.network.fresh
-    assert small.network.group(row) == -1
+    assert small.network.component(row) == -1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ A scene is drawn from a `random.Random`, so that Hypothesis can shrink it and a 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -153,6 +154,12 @@ def options(r: Random, text: str) -> str:
     return json.dumps(given)
 
 
+def other_constants(r: Random, terms: Terms, text: str) -> str:
+    """The same query about other vertices."""
+    chosen = dict(zip(terms.vertices, r.choices(terms.vertices, k=len(terms.vertices)), strict=True))
+    return re.sub(r":(\w+)", lambda found: f":{chosen.get(found[1], found[1])}", text)
+
+
 # --- updates ----------------------------------------------------------------------------------------------------
 
 
@@ -202,16 +209,19 @@ class _Drawing:
         for _ in range(count):
             chance = self.r.random()
             if chance < 0.3 or not self.asked:
-                acts.append(("subscribe", [self._subscription() for _ in range(self.r.randint(1, 4))]))
+                count = self.r.randint(1, 4)
+                alike = query(self.r, self.terms) if self.r.random() < 0.4 else None
+                acts.append(("subscribe", [self._subscription(alike) for _ in range(count)]))
             elif chance < 0.36:
                 acts.append(("unsubscribe", [self.asked.pop(self.r.randrange(len(self.asked)))]))
             else:
                 acts.append(("load" if chance < 0.42 else "publish", self._updates(8)))
 
-    def _subscription(self) -> dict[str, Any]:
+    def _subscription(self, alike: str | None) -> dict[str, Any]:
+        """A query of its own, or one like another but for constants."""
         self.number += 1
         self.asked.append(f"s{self.number}")
-        text = query(self.r, self.terms)
+        text = query(self.r, self.terms) if alike is None else other_constants(self.r, self.terms, alike)
         return {"subscription_id": self.asked[-1], "query": text, "options": options(self.r, text)}
 
     def _updates(self, most: int) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ ROOM: dict[str, Any] = {
     "_FIRST_EVENTS": 1,
     "_FIRST_ROWS": 2,
     "_FIRST_CHANGES": 1,
+    "_MOST_EVENTS": 3,
 }
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
 

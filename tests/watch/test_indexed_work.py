@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
+from heliograph.kernels.network_layout import H_VERTEX
 from heliograph.network import Network
 from heliograph.watch import indexed
 from heliograph.watch.indexed import Indexed
@@ -62,7 +63,15 @@ def test_queries_over_other_properties_cost_nothing(times: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", ["ASK {{ ?x :p ?y . ?y :q :c{n} }}", "SELECT * {{ ?x :p :c{n} }}", "ASK {{ :c{n} :p :a }}"]
+    "shape",
+    [
+        "ASK {{ ?x :p ?y . ?y :q :c{n} }}",
+        "SELECT * {{ ?x :p :c{n} }}",
+        "SELECT * {{ ?x :p ?y . ?y :q :c{n} }}",
+        "SELECT * {{ ?x :p ?y . :c{n} :q ?y . ?x :q :c{n} }}",
+        "SELECT DISTINCT ?x {{ ?x :p ?y . ?y :q :c{n} . ?x ?z :c{n} }}",
+        "ASK {{ :c{n} :p :a }}",
+    ],
 )
 def test_queries_at_other_vertices_cost_nothing(shape: str) -> None:
     alone = watching([shape.format(n=0)])
@@ -96,6 +105,35 @@ def test_a_thousand_instances_of_one_structure() -> None:
     assert one.messages.rows.used <= many.messages.rows.used <= banks * one.messages.rows.used
     assert one.groups.rows.used <= many.groups.rows.used <= banks * one.groups.rows.used
     assert many.queries.rows.used == 1000
+
+
+LISTED = (
+    "SELECT * {{ ?x :p :c{n} . ?x :q ?y }}",
+    "SELECT * {{ ?x :p ?y . :c{n} :q ?y . ?x :p :d{n} }}",
+    "SELECT DISTINCT ?y {{ ?x :p ?y . ?x ?z :c{n} }}",
+    "SELECT ?x (COUNT(*) AS ?n) {{ ?x :p ?y . :c{n} :q :d{n} . ?y :q :d{n} }} GROUP BY ?x HAVING (COUNT(*) > 1)",
+    "ASK {{ ?x :p :c{n} . ?x :q ?y . FILTER(?x != ?y) }}",
+)
+
+
+@pytest.mark.parametrize("text", LISTED)
+def test_patterns_that_are_listed_are_joined_once_whatever_their_constants(text: str) -> None:
+    one, many = (network_of(settled([text.format(n=n) for n in range(count)])) for count in (1, 1000))
+    assert len(one.groups) == len(many.groups) == 1
+    anywhere = [int((each.sites.heads.array[: each.sites.heads.used, H_VERTEX] < 0).sum()) for each in (one, many)]
+    assert anywhere[0] == anywhere[1]
+    assert many.groups.alive == 1000
+
+
+def test_listed_patterns_share_tests_of_their_variables() -> None:
+    many = network_of(settled([f"SELECT * {{ ?x :p ?y . ?x :q ?z FILTER(?z > {n}) }}" for n in range(64)]))
+    assert (len(many.groups), many.groups.alive) == (1, 64)
+
+
+def test_a_piece_apart_keeps_its_constants() -> None:
+    """What is known of one piece says nothing of the constants of another."""
+    many = network_of(settled([f"SELECT * {{ ?x :p :c{n} . ?y :q :d{n} }}" for n in range(10)]))
+    assert len(many.groups) == 10
 
 
 def test_the_same_query_a_thousand_times() -> None:

@@ -69,7 +69,7 @@ def test_terms_are_ranked_and_none_comes_first() -> None:
 # --- order, guard, table ----------------------------------------------------------------------------------------
 
 
-def interest(number: int, limit: int | None) -> Interest:
+def interest(number: int, limit: int) -> Interest:
     return Interest(Subscription(f"s{number}", None if number % 2 else "Ann", QUERY, number), Options(limit=limit))
 
 
@@ -77,7 +77,7 @@ def watched(told: Interest) -> Watched:
     return Watched(*told, mode_of(QUERY, told.options), None)  # type: ignore[arg-type]
 
 
-LIMITS = (None, 1, None, 2)
+LIMITS = (1_000_000, 1, 1_000_000, 2)
 SEQS = (5, 7, 8, 20)
 TIMES = (NO_TIME, 0, 1_700_000_000_000_001, NO_TIME)
 
@@ -138,7 +138,7 @@ def issued(drawn: list[tuple[int, bool, int, int, bool]], interests: list[Intere
 
 def test_a_run_of_both_kinds() -> None:
     run, expected = Run(witness=False), Run(witness=False)
-    told = interest(0, None)
+    told = interest(0, 9)
     reports = [Report(watched(told), Turn((), (Match(None, 1),)))]
     first, second = (issue(reports, update, witness=False) for update in list(updates().updates(known()))[:2])
     collected = Lines()

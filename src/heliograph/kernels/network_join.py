@@ -33,9 +33,13 @@ from heliograph.kernels.network_layout import (
     CURSOR_OTHER,
     CURSOR_PLACE,
     CURSOR_RUN,
+    DEPTH,
     E_OBJECT,
     E_PREDICATE,
     E_SUBJECT,
+    F_NEXT,
+    F_TERM,
+    FILLINGS,
     G_DRIVER_SLOT,
     G_EDGES,
     G_FIRST_EDGE,
@@ -43,8 +47,11 @@ from heliograph.kernels.network_layout import (
     G_PARTS,
     G_SLOTS,
     G_STARTS,
+    O_COUNT,
+    O_FIRST,
     P_SLOT,
     T_EDGE,
+    T_HOLE,
     T_KNOWN,
     T_OTHER,
 )
@@ -57,16 +64,19 @@ from heliograph.kernels.network_world import (
     cursors,
     edge_at,
     edges,
+    fillings,
     find_edge,
     find_run,
     first_run,
     groups,
+    holes,
     is_present,
     masks,
     neighbour,
     next_run,
     parts,
     path,
+    report_state,
     run_length,
     runs,
     starts,
@@ -154,28 +164,49 @@ def _found(world: Any, start: Start, edge: Any) -> Any:
 
 
 @kernel()
+def _open_run(world: Any, step: Any, cursor: Any) -> None:
+    """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole."""
+    edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
+    other, hole = steps(world)[step, T_OTHER], steps(world)[step, T_HOLE]
+    run = _run_of(world, edge, known)
+    if other >= 0 and run >= 0:
+        another = np.int64(steps(world)[other, T_EDGE])
+        # What the other step knows is all but the slot that this one binds.
+        slot = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
+        its = np.int64(6 if core_edges(world)[another, E_SUBJECT] == slot else 3)
+        candidate = _run_of(world, another, its)
+        if run_length(world, candidate) < run_length(world, run):
+            run = candidate
+            cursor[CURSOR_OTHER] = another
+    cursor[CURSOR_RUN] = run
+    if hole >= 0 and run_length(world, run) > holes(world)[hole, O_COUNT]:
+        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, holes(world)[hole, O_FIRST]
+
+
+@kernel()
 def _open(world: Any, step: Any, depth: Any) -> None:
     """Begins a step."""
     cursor = cursors(world)[depth]
     edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
-    other = steps(world)[step, T_OTHER]
     cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
     if known == 3 or known == 6:
-        run = _run_of(world, edge, known)
-        if other >= 0 and run >= 0:
-            another = np.int64(steps(world)[other, T_EDGE])
-            # What the other step knows is all but the slot that this one binds.
-            slot = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
-            its = np.int64(6 if core_edges(world)[another, E_SUBJECT] == slot else 3)
-            candidate = _run_of(world, another, its)
-            if run_length(world, candidate) < run_length(world, run):
-                run = candidate
-                cursor[CURSOR_OTHER] = another
-        cursor[CURSOR_RUN] = run
+        _open_run(world, step, cursor)
     elif known == 1 or known == 5:
         cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_SUBJECT]))
     elif known == 4:
         cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_OBJECT]))
+
+
+@kernel()
+def _next_filling(world: Any, start: Start, edge: Any, node: Any, cursor: Any) -> Any:
+    """The next term that fills a step's hole and that its edge leads to."""
+    while cursor[CURSOR_PLACE] >= 0:
+        filling = fillings(world)[cursor[CURSOR_PLACE]]
+        cursor[CURSOR_PLACE] = filling[F_NEXT]
+        path(world)[~node] = filling[F_TERM]
+        if _found(world, start, edge):
+            return True
+    return False
 
 
 @kernel()
@@ -185,6 +216,8 @@ def _next_in_run(world: Any, start: Start, step: Any, depth: Any) -> Any:
     edge, known = np.int64(steps(world)[step, T_EDGE]), steps(world)[step, T_KNOWN]
     run, walked = cursor[CURSOR_RUN], edge if cursor[CURSOR_OTHER] < 0 else cursor[CURSOR_OTHER]
     node = core_edges(world)[edge, E_OBJECT] if known == 3 else core_edges(world)[edge, E_SUBJECT]
+    if run == FILLINGS:
+        return _next_filling(world, start, edge, node, cursor)
     while cursor[CURSOR_PLACE] < run_length(world, run):
         place = cursor[CURSOR_PLACE]
         cursor[CURSOR_PLACE] += 1
@@ -265,18 +298,25 @@ def _next(world: Any, start: Start, step: Any, depth: Any) -> Any:
 
 @kernel()
 def _join(world: Any, start: Start, which: Any) -> Any:
-    """Meets all solutions of the core by the steps of a start; False if there was no room to list them."""
-    row = groups(world)[start.group, G_STARTS] + which
+    """Meets all solutions of the core by the steps of a start; False if there was no room to list one of them: called
+    again, it goes on with that."""
+    row, state = groups(world)[start.group, G_STARTS] + which, report_state(world)
     first, count = np.int64(starts(world)[row, B_STEPS]), starts(world)[row, B_COUNT]
     if count == 0:
         return settle(world, start)
-    depth = np.int64(0)
-    _open(world, first, np.int64(0))
+    depth = state[DEPTH]
+    state[DEPTH] = -1
+    again = depth >= 0
+    if not again:
+        depth = np.int64(0)
+        _open(world, first, depth)
     while depth >= 0:
-        if not _next(world, start, first + depth, depth):
+        if not again and not _next(world, start, first + depth, depth):
             depth -= 1
         elif depth + 1 == count:
+            again = False
             if not settle(world, start):
+                state[DEPTH] = depth
                 return False
         else:
             depth += 1
@@ -334,6 +374,6 @@ def join_from_edge(world: Any, group: Any, place: Any, number: Any, sign: Any) -
 
 @kernel()
 def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
-    """All solutions of a group's core; `edges` is the number of its core edges."""
+    """All solutions of a group's core; `edges` is the number of its core edges. Its holes are filled already."""
     start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
     return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + edges)

@@ -11,6 +11,10 @@ one *group*, a message says for up to 64 choices of constants (tags) at once whi
 and each choice that somebody asks for is a component row of the group. Counts, modulo 2^64, have no tags: there the
 constants belong to the structure.
 
+Where solutions are listed, all constants of a pattern are lifted out: they are slots too, *holes*, the last ones of the
+core. A component says what fills them, so a join from a changed edge meets the solutions of all components at once: a
+hole is bound like any slot, to nothing that does not fill it somewhere, and in the end the fillings name the component.
+
 The laws. A mask message is the OR over y of the AND of what y hears in turn; a count is the sum of products. Every
 message is stored, so one change after the other is applied to it, and each is seen by those above with everything else
 as it stands at that moment: then what is gained and lost adds up to the difference between before and after.
@@ -28,21 +32,23 @@ from heliograph.kernels.evolution_layout import Floats, Graph, Int8s, Int32s, In
 Masks: TypeAlias = "npt.NDArray[np.uint64]"
 
 NONE = -1
+FILLED, PREFIX = 1 << 29, 1 << 30  # where other numbers than groups begin in `constant_slots`
 
 # --- kinds ------------------------------------------------------------------------------------------------------
 
 MASK, COUNT, ROWS = range(3)  # of messages and groups; ROWS lists solutions
 ANY_NODE, IS_NODE, AMONG_NODE, SELF_NODE = -1, -2, -3, -4  # at the lower end of a message, in place of a node: any
 # vertex; the constant REF; one of the lifted constants of anchor set REF; the same vertex again
-PART_HEARS, PART_TEST, PART_TESTS = range(3)  # of parts: a message, one test, a bank of tests with a tag each
+PART_HEARS, PART_TEST, PART_TESTS, PART_FILLS = range(4)  # of parts: a message, one test, a bank of tests with a tag
+# each, and whether something fills the hole REF
 SITE_MESSAGE, SITE_CORE, SITE_DRIVER = range(3)  # of sites
 USER_NODE, USER_GROUP = range(2)  # of users
 
 # --- columns ----------------------------------------------------------------------------------------------------
 
-# of messages: KEY is that of the run of x in which y stands; TOP is 1 where only groups hear it
-M_KEY, M_NODE, M_REF, M_LEVEL, M_KIND, M_NEXT, M_USERS, M_FRESH = range(8)
-MESSAGE_COLUMNS = 8  # M_NEXT: the next message on the same node; M_FRESH: 1 while it is still to be populated
+# of messages: KEY is that of the run of x in which y stands; NEXT is the next message on the same node
+M_KEY, M_NODE, M_REF, M_LEVEL, M_KIND, M_NEXT, M_USERS = range(7)
+MESSAGE_COLUMNS = 7
 N_FIRST, N_PARTS, N_MESSAGES = range(3)  # of nodes
 NODE_COLUMNS = 3
 P_KIND, P_REF, P_MAP, P_SLOT = range(4)  # of parts; P_MAP: SAME, FLAT or where its map begins
@@ -55,18 +61,22 @@ SITE_COLUMNS = 7
 H_VERTEX, H_KEY, H_FIRST, H_LAST = range(4)  # of heads of sites, by (vertex or -1, key or -1)
 HEAD_COLUMNS = 4
 G_KIND, G_SLOTS, G_FIRST_PART, G_PARTS, G_FIRST_EDGE, G_EDGES, G_STARTS, G_DRIVER_SLOT, G_DRIVER_KEY = range(9)
-G_CONSTANTS, G_FIRST_CONSTANT, G_WHOLE = range(9, 12)
-GROUP_COLUMNS = 12  # of groups; G_STARTS: its row of `starts` for slot 0, then slots, then core edges, then from
-# nothing; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1
+G_CONSTANTS, G_FIRST_CONSTANT, G_HOLES, G_FIRST_HOLE = range(9, 13)
+GROUP_COLUMNS = 13  # of groups; G_STARTS: its row of `starts` for slot 0, then slots, then core edges, then from
+# nothing but holes; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1
 E_SUBJECT, E_PREDICATE, E_OBJECT = range(3)  # of core edges: a term id, or ~slot
 EDGE_COLUMNS = 3
-T_EDGE, T_KNOWN, T_OTHER = range(3)  # of steps: the core edge, which parts are known (1 subject, 2 predicate, 4
-# object), and a later step that could bind the same slot instead, or -1
-STEP_COLUMNS = 3
+T_EDGE, T_KNOWN, T_OTHER, T_HOLE = range(4)  # of steps: the core edge, which parts are known (1 subject, 2 predicate, 4
+# object), a later step that could bind the same slot instead, or -1, and the hole that it binds, or -1
+STEP_COLUMNS = 4
 B_STEPS, B_COUNT = range(2)  # of starts
 START_COLUMNS = 2
 C_GROUP, C_CONSTANT, C_FIRST, C_NEXT = range(4)  # of constant rows; C_NEXT: the next of the group
 CONSTANT_COLUMNS = 4
+O_FIRST, O_COUNT = range(2)  # of holes: the first filling, and how many there are
+HOLE_COLUMNS = 2
+F_TERM, F_NEXT, F_PREVIOUS = range(3)  # of fillings
+FILLING_COLUMNS = 3
 K_NEXT, K_BITS, K_POSTINGS, K_FRESH = range(4)  # of components; K_BITS: where its bits, one a part, begin
 COMPONENT_COLUMNS = 4
 Q_MISSING, Q_KIND, Q_STAMP, Q_BEFORE, Q_FACTORS, Q_WATCH = range(6)  # of queries
@@ -78,7 +88,7 @@ ENTER_LOW, ENTER_HIGH, STAY_LOW, STAY_HIGH, HELD, LATEST = range(6)  # of limits
 LIMIT_COLUMNS = 6
 W_UPDATE, W_PHASE, W_KIND, W_REF, W_SIGN, W_VALUE = range(6)  # of events
 EVENT_COLUMNS = 6
-V_TRUTH, V_COUNT, V_ROW = range(3)  # kinds of events; a row's W_REF is its group and W_VALUE where it begins
+V_TRUTH, V_COUNT, V_ROW = range(3)  # kinds of events; a row's W_REF is its component and W_VALUE where it begins
 
 
 class Network(NamedTuple):
@@ -100,14 +110,17 @@ class Network(NamedTuple):
     steps: Int32s
     starts: Int32s
     constants: Int32s
-    constant_slots: Int64s  # open addressing over (group, constant): rows (1 + (group << 32 | constant), row)
+    constant_slots: Int64s  # open addressing over (group, constant): rows (1 + (group << 32 | constant), row); and over
+    # (FILLED + hole, term): its filling. Several fillings are found one by one: (group, first) leads to a number from
+    # PREFIX on, that with the second to another, and with the last one to the row.
+    holes: Int32s
+    fillings: Int32s
     components: Int32s
     bits: Int8s
     values: Int64s  # by component: in how many places it holds, or its count
     queries: Int32s
     links: Int32s
     limits: Int64s  # by query: a count holds from ENTER_LOW to ENTER_HIGH, and if it HELD from STAY_LOW to STAY_HIGH
-    waiting: Int32s  # by place in the graph's LINK: the first link of the queries that wait for an edge
     tests: Int32s  # where the atoms of a test begin; the last entry is the end
     atoms: Floats  # rows (domain, low, high, flags) of tests; see kernels.filter_layout
     banks: Int32s  # rows of 64 tests, -1 where there is none
@@ -147,14 +160,15 @@ class Reports(NamedTuple):
     """What the updates of a batch changed, in order."""
 
     events: Int64s  # rows
-    rows: Int32s  # solutions of ROWS groups: the terms of their slots
+    rows: Int32s  # solutions of ROWS groups: the terms of their slots, but for holes
     touched: Int32s  # queries touched in this phase
     state: Int64s  # see below
 
 
 # of Reports.state
-EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH, TOO_MANY = range(10)
-# TOO_MANY: somewhere a count passed 2^63, so counts may be wrong
+EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH, TOO_MANY, DEPTH, MOST_EVENTS = range(12)
+# TOO_MANY: somewhere a count passed 2^63, so counts may be wrong; DEPTH: of the step at which a join lacked room for a
+# solution, or -1; MOST_EVENTS: after how many of them a run stops, once its update is done
 
 
 class Scratch(NamedTuple):
@@ -165,7 +179,9 @@ class Scratch(NamedTuple):
     cursors: Int64s  # rows
 
 
-# of Scratch.cursors: the run, or -1 where edges are scanned; the place in it; whether T_OTHER is iterated in its stead
+# of Scratch.cursors: the run, -1 where edges are scanned, or FILLINGS; the place in it; whether T_OTHER is iterated in
+# its stead
+FILLINGS = -2
 CURSOR_RUN, CURSOR_PLACE, CURSOR_OTHER = range(3)
 CURSOR_COLUMNS = 3
 
@@ -196,8 +212,8 @@ P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = ran
 P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN = range(8, 12)  # the edge that was changed, for whoever derives others
 PROGRESS = 12
 
-# Why a run returned; NEED_DERIVED: an edge was changed that others are derived from.
-DONE, NEED_GRAPH, NEED_STATES, NEED_WORK, NEED_REPORTS, NEED_CHANGES, NEED_ADJACENCY, NEED_DERIVED = range(8)
+# Why a run returned; NEED_DERIVED: an edge was changed that others are derived from; PAUSED: there is much to tell.
+DONE, NEED_GRAPH, NEED_STATES, NEED_WORK, NEED_REPORTS, NEED_CHANGES, NEED_ADJACENCY, NEED_DERIVED, PAUSED = range(9)
 
 
 # --- everything -------------------------------------------------------------------------------------------------

@@ -20,14 +20,12 @@ from heliograph.kernels.network_layout import (
     C_GROUP,
     COUNT,
     DONE,
-    EVENTS,
     G_DRIVER_KEY,
     G_EDGES,
     M_KEY,
     M_KIND,
     NEED_REPORTS,
     NEED_STATES,
-    VALUES,
 )
 from heliograph.kernels.network_values import heard, pair_slot, spoken, tell
 from heliograph.kernels.network_world import (
@@ -41,7 +39,6 @@ from heliograph.kernels.network_world import (
     is_present,
     messages,
     neighbour,
-    report_state,
     run_length,
     state_counts,
 )
@@ -151,13 +148,9 @@ def drive(world: Any, driving: Any) -> None:
 
 @kernel((WORLD, int64))
 def list_all(world: Any, group: int) -> Any:
-    """Meets all solutions of a group: they are listed, or counted for its fresh components."""
-    state = report_state(world)
-    events, values = state[EVENTS], state[VALUES]
-    if join_from_nothing(world, group, np.int64(groups(world)[group, G_EDGES]), np.int64(1)):
-        return DONE
-    state[EVENTS], state[VALUES] = events, values
-    return NEED_REPORTS
+    """Meets all solutions of a group: they are listed, or counted for its fresh components. Its holes are filled."""
+    met = join_from_nothing(world, group, np.int64(groups(world)[group, G_EDGES]), np.int64(1))
+    return DONE if met else NEED_REPORTS
 
 
 @kernel((MASK_ROWS, WORLD))

@@ -12,12 +12,10 @@ import numpy as np
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.network_layout import (
-    C_FIRST,
     CANDIDATES,
     ENTER_HIGH,
     ENTER_LOW,
     EVENTS,
-    G_FIRST_CONSTANT,
     HELD,
     K_POSTINGS,
     L_ITEM,
@@ -46,9 +44,7 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_values import note_size
 from heliograph.kernels.network_world import (
     components,
-    constants,
     events,
-    groups,
     limits,
     links,
     queries,
@@ -78,13 +74,6 @@ def tell_queries(world: Any, link: Any, missing: Any) -> None:
         touch(world, query)
         queries(world)[query, Q_MISSING] += missing
         link = np.int64(links(world)[link, L_NEXT])
-
-
-@kernel()
-def touch_listing(world: Any, group: Any) -> None:
-    """Those whose solutions are about to be looked for."""
-    component = constants(world)[groups(world)[group, G_FIRST_CONSTANT], C_FIRST]
-    tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
 @kernel()

@@ -24,6 +24,8 @@ from heliograph.kernels.evolution_layout import (
 )
 from heliograph.kernels.network_layout import (
     DONE,
+    EVENTS,
+    MOST_EVENTS,
     NEED_ADJACENCY,
     NEED_CHANGES,
     NEED_DERIVED,
@@ -44,6 +46,7 @@ from heliograph.kernels.network_layout import (
     P_STAGE,
     P_SUBJECT,
     P_UPDATE,
+    PAUSED,
     PHASE,
     TOUCHED,
     UPDATE,
@@ -330,6 +333,8 @@ def _alter(world: Any, progress: Any) -> Any:
 def run(world: Any) -> Any:
     """Applies updates from where the run stands; DONE after the last one, else what is lacking.
 
+    After an update that leaves much to tell it pauses.
+
     A run that stands before the first update only changes the derived edge that it names.
     """
     rows, progress, changes = len(batch_op(world)), run_progress(world), run_changes(world)
@@ -344,4 +349,6 @@ def run(world: Any) -> Any:
         if reason != DONE:
             return reason
         progress[P_UPDATE] += 1
+        if report_state(world)[EVENTS] >= report_state(world)[MOST_EVENTS]:
+            return PAUSED
     return DONE

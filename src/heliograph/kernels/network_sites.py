@@ -15,14 +15,11 @@ from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT
 from heliograph.kernels.network_join import join_from_driver, join_from_edge
 from heliograph.kernels.network_layout import (
-    EVENTS,
-    G_KIND,
     H_FIRST,
     H_KEY,
     H_VERTEX,
     P_HEAD,
     P_SITE,
-    ROWS,
     S_KIND,
     S_NEXT,
     S_PLACE,
@@ -30,15 +27,11 @@ from heliograph.kernels.network_layout import (
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    VALUES,
 )
-from heliograph.kernels.network_report import touch_listing
 from heliograph.kernels.network_values import pair_key, pair_slot
 from heliograph.kernels.network_work import seed
 from heliograph.kernels.network_world import (
     edges,
-    groups,
-    report_state,
     site_heads,
     site_slots,
     sites,
@@ -88,17 +81,13 @@ def _head(world: Any, head: Any, row: Any) -> Any:
 
 @kernel()
 def _visit(world: Any, site: Any, edge: Any, far: Any, sign: Any) -> Any:
-    """Joins from one site; `far` is the end of the edge that a constant is not."""
+    """Joins from one site; `far` is the end of the edge that a constant is not. False if there was no room: the next
+    call goes on from there."""
     kind, ref = sites(world)[site, S_KIND], np.int64(sites(world)[site, S_REF])
     if kind == SITE_DRIVER:
         join_from_driver(world, ref, far, edge, sign)
     elif kind == SITE_CORE:
-        told, listed = report_state(world)[EVENTS], report_state(world)[VALUES]
-        if groups(world)[ref, G_KIND] == ROWS:
-            touch_listing(world, ref)
-        if not join_from_edge(world, ref, np.int64(sites(world)[site, S_PLACE]), edge, sign):
-            report_state(world)[EVENTS], report_state(world)[VALUES] = told, listed
-            return False
+        return join_from_edge(world, ref, np.int64(sites(world)[site, S_PLACE]), edge, sign)
     return True
 
 

@@ -17,12 +17,14 @@ from heliograph.kernels.network_layout import (
     G_DRIVER_KEY,
     G_DRIVER_SLOT,
     G_FIRST_CONSTANT,
+    G_HOLES,
     G_KIND,
     G_PARTS,
     G_SLOTS,
     K_BITS,
     K_FRESH,
     K_NEXT,
+    K_POSTINGS,
     MASK,
     NEEDED,
     ONLY_FRESH,
@@ -37,7 +39,7 @@ from heliograph.kernels.network_layout import (
     W_UPDATE,
     W_VALUE,
 )
-from heliograph.kernels.network_report import count_more, hold_more
+from heliograph.kernels.network_report import count_more, hold_more, tell_queries
 from heliograph.kernels.network_values import find_pair, note_size, pair_key
 from heliograph.kernels.network_world import (
     components,
@@ -153,7 +155,7 @@ def _is_heard(world: Any, group: Any, bits: Any) -> Any:
     return True
 
 
-# --- counts and rows --------------------------------------------------------------------------------------------
+# --- counts -----------------------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -174,18 +176,62 @@ def _settle_count(world: Any, start: Start) -> None:
         count_more(world, component, change)
 
 
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def _filled(world: Any, group: Any) -> Any:
+    """The row that is named by what fills the holes of a group, or -1."""
+    count = groups(world)[group, G_HOLES]
+    if count == 0:
+        return np.int64(groups(world)[group, G_FIRST_CONSTANT])
+    first, found = groups(world)[group, G_SLOTS] - count, np.int64(group)
+    for hole in range(count):
+        found = find_pair(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+        if found < 0:
+            break
+    return found
+
+
+@kernel()
+def _askers(world: Any, group: Any, constant: Any) -> Any:
+    """How many components of a row are asked for this solution."""
+    count, component = 0, np.int64(constants(world)[constant, C_FIRST])
+    while component >= 0:
+        count += _is_heard(world, group, components(world)[component, K_BITS])
+        component = np.int64(components(world)[component, K_NEXT])
+    return count
+
+
 @kernel()
 def _list(world: Any, start: Start) -> Any:
-    slots = groups(world)[start.group, G_SLOTS]
+    """Lists a solution for every component that its holes and tests name."""
+    constant = _filled(world, start.group)
+    count = _askers(world, start.group, constant) if constant >= 0 else 0
+    if count == 0:
+        return True
+    shown = groups(world)[start.group, G_SLOTS] - groups(world)[start.group, G_HOLES]
     state = report_state(world)
-    if state[EVENTS] >= len(events(world)) or state[VALUES] + slots > len(solutions(world)):
-        state[NEEDED] = slots
+    if state[EVENTS] + count > len(events(world)) or state[VALUES] + shown > len(solutions(world)):
+        state[NEEDED] = max(count, shown)
         return False
+    component = np.int64(constants(world)[constant, C_FIRST])
+    while component >= 0:
+        if _is_heard(world, start.group, components(world)[component, K_BITS]):
+            _tell_row(world, component, start.sign)
+        component = np.int64(components(world)[component, K_NEXT])
+    for slot in range(shown):
+        solutions(world)[state[VALUES] + slot] = path(world)[slot]
+    state[VALUES] += shown
+    return True
+
+
+@kernel()
+def _tell_row(world: Any, component: Any, sign: Any) -> None:
+    """Tells a component of the solution that is about to be written."""
+    state = report_state(world)
     event = events(world)[state[EVENTS]]
     event[W_UPDATE], event[W_PHASE], event[W_KIND] = state[UPDATE], state[PHASE], V_ROW
-    event[W_REF], event[W_SIGN], event[W_VALUE] = start.group, start.sign, state[VALUES]
-    for slot in range(slots):
-        solutions(world)[state[VALUES] + slot] = path(world)[slot]
+    event[W_REF], event[W_SIGN], event[W_VALUE] = component, sign, state[VALUES]
     state[EVENTS] += 1
-    state[VALUES] += slots
-    return True
+    tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))

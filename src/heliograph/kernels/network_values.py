@@ -16,6 +16,7 @@ from heliograph.kernels.network_layout import (
     AMONG_NODE,
     ANY_NODE,
     COUNT,
+    FILLED,
     FLAT,
     IS_NODE,
     M_KIND,
@@ -26,6 +27,7 @@ from heliograph.kernels.network_layout import (
     P_KIND,
     P_MAP,
     P_REF,
+    PART_FILLS,
     PART_HEARS,
     PART_TEST,
     SAME,
@@ -34,6 +36,7 @@ from heliograph.kernels.network_layout import (
 from heliograph.kernels.network_tests import banked, passes
 from heliograph.kernels.network_world import (
     anchors,
+    constant_slots,
     entries,
     maps,
     marks,
@@ -121,6 +124,9 @@ def part_mask(world: Any, part: Any, vertex: Any) -> Any:
         return heard(world, ref, vertex)
     if kind == PART_TEST:
         return _1 if passes(world, ref, vertex) else _0
+    if kind == PART_FILLS:
+        found = find_pair(constant_slots(world), pair_key(np.int64(FILLED) + ref, vertex))
+        return _1 if found >= 0 else _0
     return banked(world, ref, vertex)
 
 

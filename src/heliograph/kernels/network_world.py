@@ -20,8 +20,10 @@ from heliograph.kernels.network_layout import (
     CURSOR_COLUMNS,
     EDGE_COLUMNS,
     EVENT_COLUMNS,
+    FILLING_COLUMNS,
     GROUP_COLUMNS,
     HEAD_COLUMNS,
+    HOLE_COLUMNS,
     LIMIT_COLUMNS,
     LINK_COLUMNS,
     MESSAGE_COLUMNS,
@@ -72,6 +74,8 @@ steps = _rows("Network.steps", STEP_COLUMNS)
 starts = _rows("Network.starts", START_COLUMNS)
 constants = _rows("Network.constants", CONSTANT_COLUMNS)
 constant_slots = _rows("Network.constant_slots", 2, int64)
+holes = _rows("Network.holes", HOLE_COLUMNS)
+fillings = _rows("Network.fillings", FILLING_COLUMNS)
 components = _rows("Network.components", COMPONENT_COLUMNS)
 tag_bits = _line("Network.bits", uint8)
 values = _line("Network.values", int64)

@@ -19,8 +19,8 @@ What kernels rely on beyond the layout:
   anchor set: states may hold its bit. A message that was given up never comes back under its number.
 - Q_MISSING counts absent concrete edges and, for truth only, components without a place. `fresh` components were
   entered with the value 0 and are counted as missing until they are populated.
-- Tests of truth stand in banks (PART_TESTS, the tag is the place), those of counts and rows alone (PART_TEST).
-- A row query's group tells its rows: `network.group(row)`; `Compiled.slots` are its variables in their order.
+- Tests of truth and rows stand in banks (PART_TESTS, the tag is the place), those of counts alone (PART_TEST).
+- A row query's component tells its rows: `network.component(row)`; `Compiled.slots` are its variables in their order.
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ Constants next to variables are numbered out of the pattern first, so that a sha
 that differ in constants: what remains for each of them is to look its parts up.
 
 Truth and counts need every edge to have a known property and every filter to be said by tests of single slots.
-Anything else lists solutions, and what is left of its filters is judged outside.
+Anything else lists solutions, and what is left of its filters is judged outside. There constants are slots as well, to
+be filled, so that patterns which differ in them are joined as one. If a pattern falls apart even so, its constants stay
+where they are: what is known of one piece would not say which constants another could have.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from heliograph.terms import Variable
 
 
 class Listed(NamedTuple):
-    """A pattern all of whose solutions are listed: its edges between slots, and the tests of slots."""
+    """A pattern all of whose solutions are listed: its edges between slots, the tests of slots, and what fills the last
+    ones, its holes."""
 
     slots: int
     edges: tuple[Edge, ...]
     tests: tuple[tuple[int, Test], ...]
+    fillings: tuple[int, ...]
 
 
 class Compiled(NamedTuple):
@@ -100,29 +104,56 @@ def _shapes(
 
 
 def _listing(question: Question) -> Compiled:
-    order = _row_order(question)
-    slots = {variable: slot for slot, variable in enumerate(order)}
-    renamed = {~variable: ~slot for variable, slot in slots.items()}
-    edges = tuple(sorted((renamed.get(s, s), renamed.get(p, p), renamed.get(o, o)) for s, p, o in question.edges))
+    count = len(question.variables)
+    edges, fillings = _with_holes(question.edges, count)
+    if not _is_connected(edges):
+        edges, fillings = question.edges, ()
+    order = _row_order(edges, count, len(fillings), frozenset(question.tests))
+    slots = {number: slot for slot, number in enumerate(order)}
+    renamed = {~number: ~slot for number, slot in slots.items()}
+    renumbered = tuple(sorted((renamed.get(s, s), renamed.get(p, p), renamed.get(o, o)) for s, p, o in edges))
     tests = tuple(sorted(((slots[each], test) for each, test in question.tests.items()), key=lambda pair: pair[0]))
-    listed = Listed(len(order), edges, tests)
-    variables = tuple(question.variables[variable] for variable in order)
+    filled = tuple(fillings[number - count] for number in order[count:])
+    listed = Listed(len(order), renumbered, tests, filled)
+    variables = tuple(question.variables[number] for number in order[:count])
     return Compiled(
         Q_ROWS, question.never, (), (), (), question.tests, listed, variables, question.remaining, question.wants
     )
 
 
-def _row_order(question: Question) -> list[int]:
-    """The variables in an order that does not depend on their names.
+def _with_holes(edges: tuple[Edge, ...], count: int) -> tuple[tuple[Edge, ...], tuple[int, ...]]:
+    """Edges with a slot, numbered from `count`, in place of each constant at their ends; and the constants."""
+    holes: dict[int, int] = {}
+
+    def node(each: int) -> int:
+        return each if each < 0 else ~holes.setdefault(each, count + len(holes))
+
+    return tuple((node(s), p, node(o)) for s, p, o in edges), tuple(holes)
+
+
+def _is_connected(edges: tuple[Edge, ...]) -> bool:
+    """Whether all edges hang together by their ends."""
+    reached, left = set(edges[0][::2]), list(edges[1:])
+    while touching := [edge for edge in left if edge[0] in reached or edge[2] in reached]:
+        reached.update(node for edge in touching for node in edge[::2])
+        left = [edge for edge in left if edge not in touching]
+    return not left
+
+
+@lru_cache(maxsize=4096)
+def _row_order(edges: tuple[Edge, ...], count: int, holes: int, tested: frozenset[int]) -> tuple[int, ...]:
+    """The variables in an order that does not depend on their names, then the holes in one that does not on what fills
+    them.
 
     An edge is a slot of its own here, labelled by its constants, so that predicates may be variables as well.
     """
-    count = len(question.variables)
+    slots = count + holes
     codes: dict[int, tuple[object, ...]] = {
-        number: (0, (), question.tests[number].atoms if number in question.tests else ()) for number in range(count)
+        number: (0, (), (number >= count, number in tested)) for number in range(slots)
     }
     ends = []
-    for place, edge in enumerate(question.edges, count):
+    for place, edge in enumerate(edges, slots):
         codes[place] = (1, tuple(max(node, -1) for node in edge), ())
         ends += [(place, position, ~node) for position, node in enumerate(edge) if node < 0]
-    return [slot for slot in slot_order(codes, ends) if slot < count]
+    order = [slot for slot in slot_order(codes, ends) if slot < slots]
+    return (*(slot for slot in order if slot < count), *(slot for slot in order if slot >= count))

@@ -2,7 +2,8 @@
 
 A group is a core: slots with the parts they ask, edges between them and, if there is one, the key by which the driver's
 slot leads to a constant. Its constants are rows, each with a chain of components; a component says which tag of each
-part it needs. A group without a driver has one row without a constant.
+part it needs. A group that lists solutions has a row for each choice of what fills its holes, its last slots. A group
+without driver and holes has one row without a constant.
 
 The law: equal components are one row, which stands for as long as somebody waits for it.
 """
@@ -26,10 +27,12 @@ from heliograph.kernels.network_layout import (
     FLAT,
     G_CONSTANTS,
     G_FIRST_CONSTANT,
+    G_FIRST_HOLE,
     GROUP_COLUMNS,
     K_FRESH,
     K_NEXT,
     NONE,
+    PART_FILLS,
     PART_HEARS,
     ROWS,
     SITE_CORE,
@@ -38,9 +41,10 @@ from heliograph.kernels.network_layout import (
     STEP_COLUMNS,
     USER_GROUP,
 )
+from heliograph.network.fillings import Fillings
 from heliograph.network.messages import NO_TAG, Messages, Part
 from heliograph.network.nodes import Nodes
-from heliograph.network.orders import orders_of
+from heliograph.network.orders import Slots, orders_of
 from heliograph.network.questions import Edge
 from heliograph.network.sites import ANY_KEY, ANYWHERE, IN_KEY, JOIN_LEVEL, OUT_KEY, Sites
 from heliograph.network.tables import Pairs, Rows
@@ -56,13 +60,14 @@ class Core(NamedTuple):
     edges: tuple[Edge, ...]  # nodes are term ids or ~slot
     parts: tuple[tuple[int, int, int], ...]  # slot, kind and ref of each
     driver: tuple[int, int] = (NONE, NONE)
+    holes: int = 0  # the last of the slots
 
 
 class _Group(NamedTuple):
     """What must be undone when a group goes."""
 
     core: Core
-    sites: list[int]
+    sites: list[int]  # of edges without holes
     users: list[tuple[int, int]]  # messages and their users
 
 
@@ -83,6 +88,7 @@ class Groups:
         self.starts = Rows(START_COLUMNS)
         self.constants = Rows(CONSTANT_COLUMNS)
         self.constant_slots = Pairs()
+        self.fillings = Fillings(self.constant_slots)
         self.components = Rows(COMPONENT_COLUMNS)
         self.bits = Rows(0, np.uint8)
         self.values = Rows(0, np.int64)
@@ -95,6 +101,8 @@ class Groups:
         self._members: list[_Member] = []  # by component, dead ones included
         self._previous = Rows(0)  # by component: the one before it in its chain
         self._placed = Rows(2)  # by constant: the one before it in its chain, and its site
+        self._filled: dict[int, tuple[int, ...]] = {}  # by constant: what fills the holes
+        self._hole_sites: dict[tuple[int, int], list[int]] = {}  # by hole and what fills it: the sites of its edges
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -106,12 +114,12 @@ class Groups:
 
     # --- finding ------------------------------------------------------------------------------------------------
 
-    def enter(self, core: Core, tags: tuple[int, ...], constant: int = NONE) -> int:
-        """The component of a core with these tags under a driving constant."""
+    def enter(self, core: Core, tags: tuple[int, ...], constants: tuple[int, ...] = ()) -> int:
+        """The component of a core with these tags under a driving constant, or with holes that these fill."""
         group = self._numbers.get(core)
         if group is None:
             group = self._add_group(core)
-        member = _Member(self._constant(group, constant), tags)
+        member = _Member(self._constant(group, constants), tags)
         component = self._numbered.get(member)
         return self._add_component(group, member) if component is None else component
 
@@ -121,6 +129,10 @@ class Groups:
     def constant_of(self, component: int) -> int:
         """The row of the constant that a component stands under."""
         return self._members[component].constant
+
+    def filled(self, component: int) -> tuple[int, ...]:
+        """What fills the holes of a component."""
+        return self._filled.get(self._members[component].constant, ())
 
     def core(self, group: int) -> Core:
         return self._groups[group].core
@@ -135,12 +147,14 @@ class Groups:
 
     def _add_group(self, core: Core) -> int:
         group = self.rows.used
-        first_part = self._nodes.parts.extend([(kind, ref, FLAT, slot) for slot, kind, ref in core.parts])
+        shown, first_hole = core.slots - core.holes, self.fillings.add_holes(core.holes)
+        fills = [(PART_FILLS, first_hole + hole, FLAT, shown + hole) for hole in range(core.holes)]
+        first_part = self._nodes.parts.extend([*((kind, ref, FLAT, slot) for slot, kind, ref in core.parts), *fills])
         first_edge = self.edges.extend(core.edges)
-        starts = self._add_starts(core, first_edge)
-        parts = (first_part, len(core.parts))
+        starts = self._add_starts(core, first_edge, first_hole)
+        parts, holes = (first_part, len(core.parts) + core.holes), (core.holes, first_hole)
         self.rows.append(
-            (core.kind, core.slots, *parts, first_edge, len(core.edges), starts, *core.driver, 0, NONE, NONE)
+            (core.kind, core.slots, *parts, first_edge, len(core.edges), starts, *core.driver, 0, NONE, *holes)
         )
         users = [
             (ref, self._messages.listen(ref, USER_GROUP, group, number))
@@ -150,45 +164,74 @@ class Groups:
         sites = [
             self._sites.add((SITE_CORE, group, place), JOIN_LEVEL, *_asked_by(edge))
             for place, edge in enumerate(core.edges)
+            if _hole_of(core, edge) is None
         ]
         self._numbers[core], self._groups[group] = group, _Group(core, sites, users)
         return group
 
-    def _add_starts(self, core: Core, first_edge: int) -> int:
+    def _add_starts(self, core: Core, first_edge: int, first_hole: int) -> int:
         first_start = self.starts.used
         choosy = {slot for slot, _, _ in core.parts}
-        for order in orders_of(core.edges, core.slots, choosy, core.kind == ROWS):
+        for order in orders_of(core.edges, Slots(core.slots, core.holes, frozenset(choosy)), core.kind == ROWS):
             first = self.steps.used
             self.steps.extend(
-                [(first_edge + edge, known, first + other if other >= 0 else NONE) for edge, known, other in order]
+                [
+                    (first_edge + edge, known, _at(first, other), _at(first_hole, hole))
+                    for edge, known, other, hole in order
+                ]
             )
             self.starts.append((first, len(order)))
         return first_start
 
-    def _constant(self, group: int, constant: int) -> int:
-        """The row of a constant in a group."""
+    def _constant(self, group: int, constants: tuple[int, ...]) -> int:
+        """The row of a driving constant in a group, or of what fills its holes."""
         row = int(self.rows.array[group, G_FIRST_CONSTANT])
-        if constant >= 0:
-            row = self.constant_slots.find(group, constant)
-        return self._add_constant(group, constant) if row < 0 else row
+        if constants:
+            row = self.fillings.find(group, constants)
+        return self._add_constant(group, constants) if row < 0 else row
 
-    def _add_constant(self, group: int, constant: int) -> int:
-        following = int(self.rows.array[group, G_FIRST_CONSTANT])
+    def _add_constant(self, group: int, constants: tuple[int, ...]) -> int:
+        core, following = self.core(group), int(self.rows.array[group, G_FIRST_CONSTANT])
+        constant = NONE if core.holes or not constants else constants[0]
         row = self.constants.append((group, constant, NONE, following))
         self.rows.array[group, G_FIRST_CONSTANT] = row
         self.rows.array[group, G_CONSTANTS] += 1
         if following >= 0:
             self._placed.array[following, 0] = row
         site = NONE
+        if constants:
+            self.fillings.put(group, constants, row)
         if constant >= 0:
-            self.constant_slots.put(group, constant, row)
-            site = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, self.core(group).driver[1] ^ 1)
+            site = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, core.driver[1] ^ 1)
+        elif constants:
+            self._fill(group, row, constants)
         self._placed.append((NONE, site))
         return row
 
+    def _fill(self, group: int, row: int, terms: tuple[int, ...]) -> None:
+        """Holes are filled by these terms, at which their edges are asked for from now on."""
+        core, first = self.core(group), int(self.rows.array[group, G_FIRST_HOLE])
+        self._filled[row] = terms
+        for hole, term in enumerate(terms):
+            if self.fillings.use(first + hole, term):
+                self._hole_sites[first + hole, term] = [
+                    self._sites.add((SITE_CORE, group, place), JOIN_LEVEL, *_asked_by(_with(edge, core, hole, term)))
+                    for place, edge in enumerate(core.edges)
+                    if _hole_of(core, edge) == hole
+                ]
+
+    def _unfill(self, group: int, row: int) -> None:
+        first, terms = int(self.rows.array[group, G_FIRST_HOLE]), self._filled.pop(row)
+        self.fillings.remove(group, terms)
+        for hole, term in enumerate(terms):
+            if self.fillings.disuse(first + hole, term):
+                for site in self._hole_sites.pop((first + hole, term)):
+                    self._sites.remove(site)
+
     def _add_component(self, group: int, member: _Member) -> int:
         following = int(self.constants.array[member.constant, C_FIRST])
-        bits = self.bits.extend([NO_BIT if tag == NO_TAG else tag for tag in member.tags])
+        holes = [NO_BIT] * self.core(group).holes
+        bits = self.bits.extend([*(NO_BIT if tag == NO_TAG else tag for tag in member.tags), *holes])
         component = self.components.append((following, bits, NONE, 1))
         self.values.append(0)
         self.constants.array[member.constant, C_FIRST] = component
@@ -241,6 +284,8 @@ class Groups:
         if site >= 0:
             self._sites.remove(site)
             self.constant_slots.remove(group, int(self.constants.array[row, C_CONSTANT]))
+        elif row in self._filled:
+            self._unfill(group, row)
 
     def _remove_group(self, group: int) -> None:
         core, sites, users = self._groups.pop(group)
@@ -255,6 +300,22 @@ class Groups:
         for component in self.fresh:
             self.components.array[component, K_FRESH] = 0
         self.fresh.clear()
+
+
+def _at(first: int, place: int) -> int:
+    return first + place if place >= 0 else NONE
+
+
+def _hole_of(core: Core, edge: Edge) -> int | None:
+    """The hole by which an edge is asked for: that at its subject, or at its object; None if there is neither."""
+    first = core.slots - core.holes
+    return next((~node - first for node in (edge[0], edge[2]) if ~node >= first), None)
+
+
+def _with(edge: Edge, core: Core, hole: int, term: int) -> Edge:
+    """An edge with a term in place of a hole."""
+    subject, predicate, object = (term if ~node == core.slots - core.holes + hole else node for node in edge)
+    return subject, predicate, object
 
 
 def _asked_by(edge: Edge) -> tuple[int, int]:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from heliograph.kernels.network_layout import (
     AMONG_NODE,
     IS_NODE,
-    M_FRESH,
     M_LEVEL,
     M_NEXT,
     M_NODE,
@@ -138,7 +137,7 @@ class Messages:
     def _add(self, key: MessageKey, level: int, bits: int) -> int:
         kind, edge_key, node, ref, _ = key
         following = int(self.nodes.array[node, N_MESSAGES]) if node >= 0 else NONE
-        message = self.rows.append((edge_key, node, ref, level, kind, following, NONE, 1))
+        message = self.rows.append((edge_key, node, ref, level, kind, following, NONE))
         if node >= 0:
             self.nodes.array[node, N_MESSAGES] = message
         self._numbers[key] = message
@@ -206,8 +205,6 @@ class Messages:
 
     def settled(self) -> None:
         """Everything was populated."""
-        for message in self.fresh:
-            self.rows.array[message, M_FRESH] = 0
         self.fresh.clear()
 
     # --- users --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""In which order the edges of a core are joined, from each slot, from each edge and from nothing.
+"""In which order the edges of a core are joined: from each slot, from each edge, and from nothing but filled holes.
 
 Edges all of whose parts are known come first: they only refuse. Then edges that lead from what is known to one new
 slot, rather to one that hears or is tested, so that few ways are followed; then those that begin anew, from constants
@@ -23,11 +23,25 @@ _WALKED = (3, 6)  # what is known where a run is walked through
 
 
 class Step(NamedTuple):
-    """A core edge, which of its parts are known when it is reached, and a later step that could bind the same slot."""
+    """A core edge, which of its parts are known when it is reached, a later step that could bind the same slot, and the
+    hole that it binds, if it walks through neighbours."""
 
     edge: int
     known: int
     other: int = NONE
+    hole: int = NONE
+
+
+class Slots(NamedTuple):
+    """The slots of a core: how many, how many of them are holes, the last ones, and which others hear or are tested."""
+
+    number: int
+    holes: int
+    choosy: frozenset[int]
+
+    @property
+    def first_hole(self) -> int:
+        return self.number - self.holes
 
 
 class _Choice(NamedTuple):
@@ -41,12 +55,12 @@ class _Choice(NamedTuple):
     edge: int
 
 
-def orders_of(edges: Sequence[Edge], slots: int, choosy: Collection[int], listed: bool) -> tuple[tuple[Step, ...], ...]:
-    """Orders from each of the slots, from each edge and from nothing; `choosy` slots hear or are tested.
+def orders_of(edges: Sequence[Edge], slots: Slots, listed: bool) -> tuple[tuple[Step, ...], ...]:
+    """Orders from each of the slots, from each edge and from nothing but holes.
 
     No join of a listed pattern starts from a slot, for nothing is heard there: those orders are empty.
     """
-    return _orders(tuple(_abstract(edge) for edge in edges), slots, frozenset(choosy), listed)
+    return _orders(tuple(_abstract(edge) for edge in edges), slots, listed)
 
 
 def _abstract(edge: Edge) -> Edge:
@@ -54,18 +68,19 @@ def _abstract(edge: Edge) -> Edge:
 
 
 @lru_cache(maxsize=4096)
-def _orders(edges: tuple[Edge, ...], slots: int, choosy: frozenset[int], listed: bool) -> tuple[tuple[Step, ...], ...]:
-    join = _Join(edges, choosy)
-    from_slots = [() if listed else join.order({slot}) for slot in range(slots)]
+def _orders(edges: tuple[Edge, ...], slots: Slots, listed: bool) -> tuple[tuple[Step, ...], ...]:
+    holes = range(slots.first_hole, slots.number)
+    join = _Join(edges, slots.choosy.union(holes), slots.first_hole)
+    from_slots = [() if listed else join.order({slot}) for slot in range(slots.number)]
     from_edges = [join.order(set(_slots_of(edge)), place) for place, edge in enumerate(edges)]
-    return (*from_slots, *from_edges, join.order(set()))
+    return (*from_slots, *from_edges, join.order(set(holes)))
 
 
 class _Join:
     """The edges of a core, and by slot those that touch it."""
 
-    def __init__(self, edges: Sequence[Edge], choosy: Collection[int]) -> None:
-        self._edges, self._choosy = edges, choosy
+    def __init__(self, edges: Sequence[Edge], choosy: Collection[int], first_hole: int) -> None:
+        self._edges, self._choosy, self._first_hole = edges, choosy, first_hole
         self._touching: dict[int, list[int]] = {}
         for place, edge in enumerate(edges):
             for slot in _slots_of(edge):
@@ -76,21 +91,24 @@ class _Join:
         slot of its edge is bound: it is entered again then."""
         left = set(range(len(self._edges))) - {done}
         heap = sorted(self._choice(edge, bound) for edge in left)
-        steps: list[tuple[int, int, list[int]]] = []
+        steps: list[tuple[Step, list[int]]] = []
         while left:
             edge = heappop(heap).edge
             if edge not in left:
                 continue
             left.remove(edge)
             fresh = [slot for slot in _slots_of(self._edges[edge]) if slot not in bound]
-            steps.append((edge, _known(self._edges[edge], bound), self._others(edge, fresh, bound) if left else []))
+            known = _known(self._edges[edge], bound)
+            hole = fresh[0] - self._first_hole if known in _WALKED else NONE
+            others = self._others(edge, fresh, bound) if left else []
+            steps.append((Step(edge, known, hole=max(hole, NONE)), others))
             bound.update(fresh)
             for other in {other for slot in fresh for other in self._touching[slot]} & left:
                 heappush(heap, self._choice(other, bound))
-        places = {edge: place for place, (edge, _, _) in enumerate(steps)}
+        places = {step.edge: place for place, (step, _) in enumerate(steps)}
         return tuple(
-            Step(edge, known, min((places[each] for each in others if places.get(each, NONE) > place), default=NONE))
-            for place, (edge, known, others) in enumerate(steps)
+            step._replace(other=min((places[each] for each in others if places.get(each, NONE) > place), default=NONE))
+            for place, (step, others) in enumerate(steps)
         )
 
     def _choice(self, edge: int, bound: Collection[int]) -> _Choice:

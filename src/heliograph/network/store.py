@@ -89,10 +89,9 @@ class Network:
         """When a count holds; None asks to be told of every change of it."""
         self.queries.set_limits(row, limits)
 
-    def group(self, row: int) -> int:
-        """The group whose rows are those of a listing query; -1 if it never has any."""
-        components = self.queries.components(row)
-        return self.groups.group_of(components[0]) if components else NONE
+    def component(self, row: int) -> int:
+        """The component whose rows are those of a listing query; -1 if it never has any."""
+        return next(iter(self.queries.components(row)), NONE)
 
     def _components(self, wanted: Compiled) -> list[int]:
         if wanted.listed is not None:
@@ -127,8 +126,9 @@ class Network:
 
     @property
     def garbage(self) -> int:
-        """How many rows of links, components, messages and sites nobody needs."""
-        return self.queries.dead_links + self.groups.dead + len(self.messages.dead) + self.sites.dead
+        """How many rows of links, components, fillings, messages and sites nobody needs."""
+        groups = self.groups.dead + self.groups.fillings.dead
+        return self.queries.dead_links + groups + len(self.messages.dead) + self.sites.dead
 
     def judge(self, test: int, term: Term) -> bool:
         """Whether a term in doubt passes a test."""
@@ -161,6 +161,7 @@ class Network:
             *(messages.rows, nodes.rows, nodes.ones, nodes.parts, nodes.maps, messages.users, self.sites.rows),
             *(self.sites.heads, messages.anchors, groups.rows, groups.edges, groups.steps, groups.starts),
             *(groups.constants, groups.constant_slots, groups.components, groups.bits, groups.values),
+            *(groups.fillings.holes, groups.fillings.rows),
             *(queries.rows, queries.links, queries.limits, tests.offsets, tests.atoms, tests.banks, self.verdicts),
         ]
 
@@ -183,13 +184,14 @@ class Network:
             starts=groups.starts.array,
             constants=groups.constants.array,
             constant_slots=groups.constant_slots.array,
+            holes=groups.fillings.holes.array,
+            fillings=groups.fillings.rows.array,
             components=groups.components.array,
             bits=groups.bits.array,
             values=groups.values.array,
             queries=queries.rows.array,
             links=queries.links.array,
             limits=queries.limits.array,
-            waiting=np.zeros(1, np.int32),
             tests=tests.offsets.array,
             atoms=tests.atoms.array,
             banks=tests.banks.array,

@@ -62,16 +62,19 @@ class Weaver:
         parts = [(slot, part) for slot, branch in enumerate(shape.core) for part in self._parts(branch, given, twins)]
         bare = tuple((slot, part.kind, part.ref) for slot, part in parts)
         edges = tuple((~s, p, ~o) for s, p, o in shape.edges)
-        driver, constant = (NONE, NONE), NONE
+        driver: tuple[int, int] = (NONE, NONE)
+        constants: tuple[int, ...] = ()
         if shape.driver is not None:
-            driver, constant = (shape.driver.slot, shape.driver.key), given.constants[shape.driver.constant]
+            driver, constants = (shape.driver.slot, shape.driver.key), (given.constants[shape.driver.constant],)
         core = Core(given.kind, len(shape.core), edges, bare, driver)
-        return self._groups.enter(core, tuple(part.tag for _, part in parts), constant)
+        return self._groups.enter(core, tuple(part.tag for _, part in parts), constants)
 
     def listing(self, listed: Listed) -> int:
         """The component of a pattern whose solutions are listed."""
-        parts = tuple((slot, PART_TEST, self._tests.number(test)) for slot, test in listed.tests)
-        return self._groups.enter(Core(ROWS, listed.slots, listed.edges, parts), (NO_TAG,) * len(parts))
+        banked = [(slot, *self._tests.banked(test)) for slot, test in listed.tests]
+        parts = tuple((slot, PART_TESTS, bank) for slot, bank, _ in banked)
+        core = Core(ROWS, listed.slots, listed.edges, parts, holes=len(listed.fillings))
+        return self._groups.enter(core, tuple(tag for _, _, tag in banked), listed.fillings)
 
     def _parts(self, branch: Branch, given: Given, twins: Counter[tuple[int, ...]]) -> list[Part]:
         """The parts of a slot, in order."""

@@ -28,6 +28,7 @@ from heliograph.kernels.network_layout import (
     Q_TRUTH,
     STAY_HIGH,
     STAY_LOW,
+    W_REF,
 )
 from heliograph.network import Compiled, Limits, Network
 from heliograph.syntax.query import Form
@@ -60,7 +61,7 @@ class Enrolment:
         self._judge = Judge(self.network, vocabulary)
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
-        self.by_group: dict[int, dict[str, Entry]] = {}
+        self.by_component: dict[int, dict[str, Entry]] = {}
         self.ranking = Ranking()
         self._memory = memory
         self._greeting: dict[str, None] = {}
@@ -136,7 +137,7 @@ class Enrolment:
         options = entry.interest.options
         self.entries[entry.id] = self.by_row[entry.row] = self._unsettled[entry.id] = entry
         if entry.kind == Q_ROWS:
-            self.by_group.setdefault(self.network.group(entry.row), {})[entry.id] = entry
+            self.by_component.setdefault(self.network.component(entry.row), {})[entry.id] = entry
         self._truths += entry.kind == Q_TRUTH
         if options.top is not None:
             self.ranking.add(entry.id, options.top)
@@ -166,8 +167,10 @@ class Enrolment:
     def leave(self, id: str) -> None:
         entry = self.entries.pop(id)
         if entry.kind == Q_ROWS:
-            group = self.network.group(entry.row)
-            del self.by_group[group][id]
+            component = self.network.component(entry.row)
+            del self.by_component[component][id]
+            if not self.by_component[component]:
+                del self.by_component[component]
         del self.by_row[entry.row]
         self.network.unsubscribe(entry.row)
         self._truths -= entry.kind == Q_TRUTH
@@ -248,12 +251,14 @@ class Enrolment:
 
     def rows(self, entry: Entry) -> Int32s:
         """All solutions of a listing query's pattern."""
-        group = self.network.group(entry.row)
-        if group < 0:
+        component = self.network.component(entry.row)
+        if component < 0:
             return np.empty((0, entry.slots), np.int32)
-        self.machine.list_all(group)
-        events, rows, _ = self.machine.take()
-        return rows.reshape(len(events), entry.slots)
+        groups = self.network.groups
+        self.machine.list_all(groups.group_of(component), groups.filled(component))
+        events = self.machine.take()
+        self.machine.forget()
+        return events.listed(events.events[:, W_REF] == component, entry.slots)
 
     # --- at first -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The indexed strategy: an update costs truth and counts what it concerns, and listing queries a look-up each.
+"""The indexed strategy: an update costs what it concerns.
 
 Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
 (`machine`), and what they tell is made into reports here. See `docs/watching.md`.
@@ -52,6 +52,7 @@ class Indexed:
         self._graph.set_virtual(min(map(derived.virtual, Relation)))
         self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory())
         self._teller = Teller(self._enrolment, self._vocabulary)
+        self._enrolment.machine.trim = self._teller.guard.trim
         self._pending: dict[str, Interest] = {}
         self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
@@ -144,19 +145,25 @@ class Indexed:
     def publish(self, updates: Encoded, run: Run) -> None:
         self.settle(run.witness)
         run.take(issue(self._enrolment.greet(self.answers, run.witness), None, run.witness))
+        run.truncated += self._teller.guard.cut()
         if not np.isnan(updates.weight).all():
             self._graph.keep_weights()
         self._enrolment.machine.reserve(int((updates.op == ADD).sum()))
         block = 1 if run.witness and self._enrolment.has_truths else _BLOCK
-        for first in range(0, len(updates), block):
-            self._apply(updates.take(slice(first, first + block)), run)
+        done = 0
+        while done < len(updates):
+            done += self._apply(updates.take(slice(done, done + block)), run)
         if self._enrolment.machine.counts_too_many:
             run.truncated += 1  # not silently: what counts tell may be wrong
 
-    def _apply(self, updates: Encoded, run: Run) -> None:
+    def _apply(self, updates: Encoded, run: Run) -> int:
+        """Applies updates, or the first of them, and tells what they changed; how many."""
         events = self._enrolment.machine.run(updates)
         run.candidates += events.candidates
-        self._teller.tell(events, updates, run, self._proof if run.witness else None)
+        applied = updates.take(slice(0, events.updates))
+        self._teller.tell(events, applied, run, self._proof if run.witness else None)
+        run.truncated += self._teller.guard.cut()
+        return events.updates
 
     def _proof(self, id: str) -> Solution:
         """The first solution in order of a query that has just become true."""

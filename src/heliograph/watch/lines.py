@@ -20,6 +20,7 @@ from heliograph.watch.board import Interest
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.evidence import Texts, evidence_text
 from heliograph.watch.modes import Turn
+from heliograph.watch.ordering import places
 from heliograph.watch.sequence import Flags
 from heliograph.watch.updates import ADD, REMOVE
 
@@ -118,10 +119,13 @@ class Lines:
     def _within_limits(self, update: Int64s, number: Int64s) -> Flags:
         """The lines within the limit that a subscription sets for one update: its first ones."""
         kept = np.ones(len(update), np.bool_)
-        for limited, interest in self._interests.items():
-            if interest.options.limit is not None:
-                rows = np.flatnonzero(number == limited)
-                kept[rows] = _places(update[rows]) < interest.options.limit
+        limits = {each: interest.options.limit for each, interest in self._interests.items()}
+        if len(update) <= min(limits.values(), default=0):
+            return kept
+        order = np.lexsort((update, number))
+        numbers, inverse = np.unique(number, return_inverse=True)
+        most = np.array([min(limits[each], len(update)) for each in numbers.tolist()], np.int64)
+        kept[order] = places(inverse[order] * (int(update[-1]) + 1) + update[order]) < most[inverse[order]]
         return kept
 
 
@@ -134,9 +138,3 @@ def _part(rows: list[tuple[int, bool, int, str | None]]) -> Part:
     update, gained, number, evidence = zip(*rows, strict=True) if rows else ((), (), (), ())
     texts = pa.array(evidence, pa.string())
     return Part(np.array(update, np.int64), np.array(gained, np.bool_), np.array(number, np.int64), texts)
-
-
-def _places(sorted_values: Int64s) -> Int64s:
-    """The place of each among its equals."""
-    places = np.arange(len(sorted_values))
-    return places - np.searchsorted(sorted_values, sorted_values)

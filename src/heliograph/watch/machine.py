@@ -6,7 +6,7 @@ A kernel that lacks room stops where it stands; the machine makes room and lets 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,11 +18,14 @@ from heliograph.kernels.evolution_layout import EDGES, Int32s, Int64s
 from heliograph.kernels.network_layout import (
     CANDIDATES,
     CURSOR_COLUMNS,
+    DEPTH,
     DONE,
     EVENT_COLUMNS,
     EVENTS,
     FREE_ITEM,
+    G_SLOTS,
     LOWEST,
+    MOST_EVENTS,
     MOST_LEVELS,
     NEED_ADJACENCY,
     NEED_CHANGES,
@@ -41,12 +44,15 @@ from heliograph.kernels.network_layout import (
     P_SUBJECT,
     P_UPDATE,
     PARTS_OF_WORLD,
+    PAUSED,
     PROGRESS,
     STAMP,
     TOO_MANY,
     TOUCHED,
+    UPDATE,
     USED,
     VALUES,
+    W_VALUE,
     Batch,
     Reports,
     Run,
@@ -55,9 +61,10 @@ from heliograph.kernels.network_layout import (
     Work,
 )
 from heliograph.network import Network
-from heliograph.watch.encoding import Encoded
+from heliograph.watch.encoding import SET, Encoded
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
+_MOST_EVENTS = 1 << 18  # that are held before they are told
 _SCRATCH = 64  # slots, parts and steps of one group
 _IDLE = 1 << 20  # kernels.network_work.IDLE
 _NO_SITES = np.zeros(1, np.int32)
@@ -69,6 +76,15 @@ class Events(NamedTuple):
     events: Int64s
     rows: Int32s
     candidates: int
+    updates: int = 0  # that were applied
+
+    def listed(self, which: Any, slots: int) -> Int32s:
+        """The solutions of some of the events, all of so many slots."""
+        rows: Int32s = self.rows[self.events[which, W_VALUE, None] + np.arange(slots)]
+        return rows
+
+
+Trim = Callable[[Events, int], Events]  # what is left of events, if there is no room in the midst of an update
 
 
 class _World:
@@ -100,6 +116,7 @@ class Machine:
         self._batch = _batch(Encoded.none(), np.empty(0, np.int32))
         self._run = Run(_progress(), np.zeros(_FIRST_CHANGES, np.int32))
         self._world = _World()
+        self.trim: Trim | None = None
         self._seen: Int32s = np.empty(0, np.int32)  # properties of edges, as far as somebody derives edges
 
     @property
@@ -110,19 +127,19 @@ class Machine:
     # --- updates ------------------------------------------------------------------------------------------------
 
     def run(self, updates: Encoded) -> Events:
-        """Applies updates; what they changed."""
+        """Applies updates, all of them or as many as there is much to tell of; what they changed."""
         from heliograph.kernels.network_quick import run_quick
         from heliograph.kernels.network_run import run
 
         self.prepare()
         self._reports.state[CANDIDATES] = 0
         self._batch, self._run = _batch(updates, self._deriving(updates)), self._run._replace(progress=_progress())
-        while (reason := (run_quick if self._is_quick else run)(self.world())) != DONE:
+        while (reason := (run_quick if self._is_quick else run)(self.world())) not in (DONE, PAUSED):
             if reason == NEED_DERIVED:
                 self._derive(self._run.progress)
             else:
                 self.make_room(reason)
-        return self.take()
+        return self.take()._replace(updates=int(self._run.progress[P_UPDATE]))
 
     def reserve(self, edges: int) -> None:
         """Makes room for many more edges at once; few of them are better left to growth, which is geometric."""
@@ -179,10 +196,12 @@ class Machine:
         """Whether only components that are new take note of a solution."""
         self._reports.state[ONLY_FRESH] = only
 
-    def list_all(self, group: int) -> None:
-        """Meets all solutions of a group, which are listed or counted."""
+    def list_all(self, group: int, filled: tuple[int, ...] = ()) -> None:
+        """Meets all solutions of a group, its holes filled, which are listed or counted."""
         from heliograph.kernels.network_populate import list_all
 
+        slots = int(self.network.groups.rows.array[group, G_SLOTS])
+        self._scratch.path[slots - len(filled) : slots] = filled
         while (reason := list_all(self.world(), group)) != DONE:
             self.make_room(reason)
 
@@ -237,7 +256,7 @@ class Machine:
             NEED_ADJACENCY: self.graph.keep_adjacency,
             NEED_STATES: self._grow_states,
             NEED_WORK: self._grow_work,
-            NEED_REPORTS: self._grow_reports,
+            NEED_REPORTS: self._make_reports,
             NEED_CHANGES: self._grow_changes,
         }[reason]()
 
@@ -253,6 +272,27 @@ class Machine:
         larger = _work(max(2 * len(old.items), len(old.items) + needed))
         larger.items[: len(old.items)], larger.payloads[: len(old.items)] = old.items, old.payloads
         self._work = old._replace(items=larger.items, payloads=larger.payloads)
+
+    def _make_reports(self) -> None:
+        """Room for what is told: by dropping what nobody would be, or by more of it."""
+        state, room = self._reports.state, len(self._reports.events)
+        if self.trim is not None and state[EVENTS] >= _MOST_EVENTS and not self._may_regain:
+            self._keep(self.trim(self.take(), int(state[UPDATE])))
+        if 2 * (state[EVENTS] + state[NEEDED]) > room or 2 * (state[VALUES] + state[NEEDED]) > len(self._reports.rows):
+            self._grow_reports()
+
+    @property
+    def _may_regain(self) -> bool:
+        """Whether an update may gain what it has lost: one that replaces an edge, where others are derived from it."""
+        update, ops = int(self._reports.state[UPDATE]), self._batch.op
+        return bool(self.derived.wanted) and update < len(ops) and int(ops[update]) == SET
+
+    def _keep(self, kept: Events) -> None:
+        while len(kept.rows) > len(self._reports.rows):  # what several shared each of them has now
+            self._grow_reports()
+        reports = self._reports
+        reports.events[: len(kept.events)], reports.rows[: len(kept.rows)] = kept.events, kept.rows
+        reports.state[EVENTS], reports.state[VALUES] = len(kept.events), len(kept.rows)
 
     def _grow_reports(self) -> None:
         old, needed = self._reports, int(self._reports.state[NEEDED])
@@ -292,7 +332,7 @@ def _work(size: int) -> Work:
 
 def _reports(events: int, rows: int) -> Reports:
     state = np.zeros(12, np.int64)
-    state[STAMP] = 1
+    state[STAMP], state[DEPTH], state[MOST_EVENTS] = 1, -1, _MOST_EVENTS
     return Reports(np.zeros((events, EVENT_COLUMNS), np.int64), np.zeros(rows, np.int32), np.zeros(16, np.int32), state)
 
 

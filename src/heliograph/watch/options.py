@@ -20,6 +20,9 @@ MODES = ("each", "change")
 _KEYS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")
 
 
+MOST_MATCHES = 1_000_000  # told of one update: a query that matches more often has exploded
+
+
 class Top(NamedTuple):
     """Membership in a set of subscriptions of which the k most frequent are reported."""
 
@@ -34,7 +37,7 @@ class Options:
     mode: str = "each"
     initial: bool = False
     hysteresis: float = 0.0
-    limit: int | None = None
+    limit: int = MOST_MATCHES
     top: Top | None = None
 
 

@@ -34,7 +34,7 @@ def guard(report: Report) -> tuple[Report, int]:
     """At most `max_matches_per_update` notifications of a report, the first in order, and the number cut."""
     limit = report.watched.options.limit
     lost, gained = report.turn
-    if limit is None or len(lost) + len(gained) <= limit:
+    if len(lost) + len(gained) <= limit:
         return report, 0
     kept = Turn(lost[:limit], gained[: max(0, limit - len(lost))])
     return report._replace(turn=kept), len(lost) + len(gained) - limit

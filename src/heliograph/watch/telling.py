@@ -8,13 +8,11 @@ rest goes through turns, one subscription after the other: they do not depend on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from heliograph.kernels.evolution_layout import Int32s, Int64s
+from heliograph.kernels.evolution_layout import Int64s
 from heliograph.kernels.network_layout import V_COUNT, V_ROW, W_KIND, W_PHASE, W_REF, W_SIGN, W_UPDATE, W_VALUE
 from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
@@ -23,21 +21,16 @@ from heliograph.watch.encoding import Encoded
 from heliograph.watch.enrolment import Enrolment, id_ranked
 from heliograph.watch.entries import Entry, count_turn, truth_turn
 from heliograph.watch.evidence import Book, binding_texts, value_texts
+from heliograph.watch.guarding import Guard, Listed
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
 from heliograph.watch.modes import Turn, after
+from heliograph.watch.ordering import in_order, net, sort_events, spans
 from heliograph.watch.ranking import RankChange
 from heliograph.watch.run import Run
 from heliograph.watch.sequence import Flags
 
 Proof = Callable[[str], Mapping[Variable, Term]]
-
-
-class _Rows(NamedTuple):
-    """Events of one group, in order of update and phase, and the solutions of its pattern that they list."""
-
-    events: Int64s
-    terms: Int32s
 
 
 NOTHING_BOUND = '{"bindings":{}}'  # the evidence of a match without variables
@@ -48,6 +41,7 @@ class Teller:
 
     def __init__(self, enrolment: Enrolment, vocabulary: Vocabulary) -> None:
         self._enrolment, self._book = enrolment, Book(vocabulary)
+        self.guard = Guard(enrolment, self._book)
 
     def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
         """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
@@ -56,7 +50,7 @@ class Teller:
         telling = _Telling(self._enrolment, self._book, proof)
         listed = events.events[:, W_KIND] == V_ROW
         telling.cross(events.events[~listed])
-        telling.list(_sorted(events.events[listed], (W_PHASE, W_UPDATE, W_REF)), events.rows)
+        telling.list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
         telling.rank(len(updates))
         if not telling.lines.is_empty:
             run.tell(telling.lines.told(updates))
@@ -99,8 +93,8 @@ class _Telling:
             self.lines.add(part, (entry.interest for entry in told))
 
     def _cross_slowly(self, events: Int64s) -> None:
-        ordered = _sorted(events, (W_PHASE, W_UPDATE, W_REF))
-        for span in _spans(ordered, (W_REF,)):
+        ordered = sort_events(events, (W_PHASE, W_UPDATE, W_REF))
+        for span in spans(ordered, (W_REF,)):
             entry = self._enrolment.by_row[int(ordered[span.start, W_REF])]
             if id_ranked(entry):
                 changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
@@ -118,27 +112,27 @@ class _Telling:
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
-    def list(self, events: Int64s, values: Int32s) -> None:
+    def list(self, listed: Events) -> None:
         """Tells solutions gained and lost."""
-        for span in _spans(events, (W_REF,)):
-            told = events[span]
-            for entry in self._enrolment.by_group.get(int(told[0, W_REF]), {}).values():
-                changes = self._changes(entry, _Rows(told, values[told[:, W_VALUE, None] + np.arange(entry.slots)]))
+        for span in spans(listed.events, (W_REF,)):
+            told = listed.events[span]
+            for entry in self._enrolment.by_component[int(told[0, W_REF])].values():
+                changes = self._changes(entry, Listed(told, listed.listed(span, entry.slots)))
                 if isinstance(entry.deltas, Every) and self._proof is None:
                     self._list_quickly(entry, changes)
                 else:
                     self._list_slowly(entry, changes)
 
-    def _changes(self, entry: Entry, rows: _Rows) -> Changes:
+    def _changes(self, entry: Entry, listed: Listed) -> Changes:
         assert entry.completion is not None
-        events, terms = _net(rows)
+        events, terms = net(*listed)
         origins, completed = entry.completion(terms)
         kept = events[origins]
         return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
 
     def _list_quickly(self, entry: Entry, changes: Changes) -> None:
         shown, book = len(entry.shown), self._book
-        order = _order(changes, shown, book)
+        order = in_order(changes, shown, book)
         names, terms = [variable.name for variable in entry.shown], changes.terms[order][:, :shown]
         numbers = np.full(len(order), entry.number)
         part = Part(changes.update[order], changes.gained[order], numbers, lambda: binding_texts(names, terms, book))
@@ -170,19 +164,6 @@ class _Telling:
             self.lines.add_turn(update, self._enrolment.entries[id].interest, turn, witness=False)
 
 
-def _sorted(events: Int64s, columns: tuple[int, ...]) -> Int64s:
-    """By these columns, the last of them first."""
-    return events[np.lexsort([events[:, column] for column in columns])]
-
-
-def _spans(events: Int64s, columns: tuple[int, ...]) -> Iterator[slice]:
-    """Runs of events that agree in these columns."""
-    if len(events):
-        keys = events[:, columns]
-        cuts = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-        yield from (slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(events)]))
-
-
 def _passing(events: Int64s) -> Flags:
     """What expiry gained and the update itself lost, which is told neither way."""
     came: Flags = (events[:, W_PHASE] == 0) & (events[:, W_SIGN] > 0)
@@ -192,30 +173,3 @@ def _passing(events: Int64s) -> Flags:
     key = events[:, W_UPDATE] << 32 | events[:, W_REF]
     passing: Flags = (came & np.isin(key, key[went])) | (went & np.isin(key, key[came]))
     return passing
-
-
-def _net(rows: _Rows) -> _Rows:
-    """Rows without those that came and went within a phase."""
-    phases = 2 * rows.events[:, W_UPDATE] + rows.events[:, W_PHASE]
-    mixed = np.isin(phases, phases[rows.events[:, W_SIGN] > 0]) & np.isin(phases, phases[rows.events[:, W_SIGN] < 0])
-    if not mixed.any():
-        return rows
-    keys = np.column_stack((phases, rows.terms))
-    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=rows.events[:, W_SIGN])
-    kept = np.sort(first[total != 0])
-    events = rows.events[kept]
-    events[:, W_SIGN] = total[inverse.ravel()[kept]]
-    return _Rows(events, rows.terms[kept])
-
-
-def _order(changes: Changes, shown: int, book: Book) -> Int64s:
-    """By update and change, then by what is shown; only where there are several is it looked at."""
-    key, terms = 2 * changes.update + changes.gained, changes.terms
-    _, inverse, sizes = np.unique(key, return_inverse=True, return_counts=True)
-    several = sizes[inverse] > 1
-    if not several.any():
-        return np.arange(len(key))
-    ranks = np.zeros(terms.shape, np.int64)
-    ranks[several] = book.ranks(terms[several])
-    return np.lexsort([*ranks[:, shown:].T[::-1], changes.phase, *ranks[:, :shown].T[::-1], key])
