@@ -87,9 +87,10 @@ class _Planner:
         return len(self.alone) - self._goal
 
     def merge_picked(self, numbers: Sequence[int]) -> None:
-        """Merges what a summary picked. It is matched together, so more can be borne, however few they are."""
+        """Merges what a summary picked, however few they are: they are matched together."""
+        share = self._know.max_false_positives
         for anchored in (True, False):
-            self._merge(numbers, Level(self._know.max_false_positives, anchored), 2)
+            self._merge(numbers, Level(_RELAXED * share / self._goal, anchored), 2)
 
     def merge_all(self, level: Level) -> None:
         """Merges whatever there is: as many at a time as are needed on average and, when that helps no more, fewer."""

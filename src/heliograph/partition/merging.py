@@ -213,7 +213,7 @@ class Merging:
 
     def _trigger(self) -> int:
         ratio = self.options.upper / self.options.lower
-        return max(self.options.upper, round(max(self._goal(), self._rest) * ratio))
+        return max(self.options.upper, round(self._rest * ratio))
 
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
