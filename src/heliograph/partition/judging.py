@@ -9,13 +9,13 @@ Estimates choose what is merged; what happens is observed, and no match depends 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from heliograph.partition.antiunification import ASKED, FREE, VARIABLE, Edge, Product, Shape
 from heliograph.partition.forms import Form
 from heliograph.partition.meeting import Candidate, Names
 from heliograph.partition.summaries import Sample
-from heliograph.syntax.query import Node, Pattern, TriplePattern
+from heliograph.syntax.query import Node, TriplePattern
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term
 
 _EDGES = 100  # of a publication, as long as none is known
@@ -122,20 +122,20 @@ class Judge:
     def _met(self, form: Form) -> int:
         """The publications of the sample that hold each edge of a pattern somewhere."""
         met = self._sample.everything
-        for edge in form.edges:
-            if met and _is_plain(edge):
-                subject, predicate, object = edge
-                met &= self._sample.holding(_given(form, subject), predicate, _given(form, object))
+        for edge in form.edges if met else ():
+            if isinstance(edge, TriplePattern) and edge.predicate not in (RDF_TYPE, RDFS_MEMBER):
+                met &= self._holding(form, edge)
         return met
 
-
-def _is_plain(edge: Pattern) -> TypeGuard[tuple[Node, Term, Node]]:
-    """Whether an edge is one edge of the document, of a known property."""
-    return (
-        isinstance(edge, TriplePattern)
-        and isinstance(edge.predicate, Term)
-        and edge.predicate not in (RDF_TYPE, RDFS_MEMBER)
-    )
+    def _holding(self, form: Form, edge: TriplePattern) -> int:
+        ends = _given(form, edge.subject), _given(form, edge.object)
+        predicates = _given(form, edge.predicate)
+        if predicates is None:
+            return self._sample.everything
+        found = 0
+        for predicate in predicates:
+            found |= self._sample.holding(ends[0], predicate, ends[1])
+        return found
 
 
 def _given(form: Form, node: Node) -> Iterable[Term] | None:

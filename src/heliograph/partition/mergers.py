@@ -64,11 +64,13 @@ def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> l
 
 
 def _levels(share: float, goal: int) -> Iterator[Level]:
-    """What is borne, more and more: at first, all mergers together keep to the share; in the end, each by itself."""
+    """What is borne, more and more. At first all mergers together keep to the share; then each to some times its part
+    of it, so that they do as long as few mergers need that; and no limit where the share is all."""
     limits = share / goal, min(share, _RELAXED * share / goal)
     for anchored in (True, False):
         yield from (Level(limit, anchored) for limit in limits)
-    yield Level(share if share < 1 else inf, anchored=False)
+    if share >= 1:
+        yield Level(inf, anchored=False)
 
 
 class _Planner:
