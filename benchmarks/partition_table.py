@@ -42,7 +42,14 @@ def _containment() -> list[Row]:
 
 def _merging() -> list[Row]:
     return [
-        Row("merge 90 %, front", "patterns at the front", "", None, merging.measure_front, repeats=1),
+        Row(
+            "merge 90 %, front",
+            "patterns at the front, if 1 % in vain may be borne",
+            "",
+            None,
+            merging.measure_front,
+            repeats=1,
+        ),
         Row(
             "merge 90 %, in vain",
             "of the mergers' answers; [R] 9(e): 0.13 %, of what unsaid",
