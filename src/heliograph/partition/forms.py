@@ -15,7 +15,7 @@ from typing import NamedTuple
 from heliograph.partition.flat import Flat, Head, laid, raised, substituted, variables_of
 from heliograph.partition.regions import EVERYTHING, NOTHING, Region, just, meet
 from heliograph.partition.spelling import hull, says, spelled
-from heliograph.partition.truths import truth_of
+from heliograph.partition.truths import true_of
 from heliograph.syntax.query import (
     And,
     ClassPattern,
@@ -193,12 +193,12 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     for expression in _conjuncts(query.filters):
         found = _variables(expression)
         loose |= not found <= names.keys()
-        truth = truth_of(expression) if len(found) == 1 and found <= names.keys() else None
-        if truth is None:
+        true = true_of(expression) if len(found) == 1 and found <= names.keys() else None
+        if true is None:
             residue.append(substituted(laid(expression), names))
         else:
             variable = names[found.pop()]
-            regions[variable] = meet(regions.get(variable, EVERYTHING), truth.true)
+            regions[variable] = meet(regions.get(variable, EVERYTHING), true)
             said.setdefault(variable, []).append(expression)
     for block in query.values:
         loose |= not names.keys() >= set(block.variables)

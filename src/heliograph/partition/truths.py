@@ -36,7 +36,7 @@ from heliograph.semantics.comparison import ZONE_DOUBT, compare, effective_boole
 from heliograph.semantics.expressions import evaluate
 from heliograph.syntax.query import And, Call, Compare, Count, Expression, In, Metric, Not, Or, walk
 from heliograph.terms import Term, Variable, value_of
-from heliograph.values import Instant
+from heliograph.values import NUMERIC, Instant
 
 
 class Truth(NamedTuple):
@@ -77,6 +77,23 @@ def truth_of(expression: Expression) -> Truth | None:
             return None
         done.append(found)
     return done[0]
+
+
+def true_of(expression: Expression) -> Region | None:
+    """Where it is true. Most conditions are the order of a number: of these nothing else is computed."""
+    match expression:
+        case Compare(symbol, Variable(), Term() as constant) if symbol not in ("=", "!="):
+            value = value_of(constant)
+            if value is not None and value.kind in NUMERIC and value.value == value.value:
+                return _number_ray(symbol, cuts_of(value, int(symbol in ("<=", ">"))))
+    truth = truth_of(expression)
+    return None if truth is None else truth.true
+
+
+def _number_ray(symbol: str, cuts: tuple[Cut, ...]) -> Region:
+    ends = (START, None) if symbol[0] == "<" else (None, END)
+    lines = {cut: between(ends[0] or cut, ends[1] or cut) for cut in cuts}  # equal cuts share their lines
+    return number_region(tuple([lines[cut] for cut in cuts]))
 
 
 def _prefix(expression: Expression) -> list[tuple[Expression, int]]:
@@ -208,9 +225,9 @@ def _order(symbol: str, constant: Term) -> Truth | None:
     if sort in _OTHER_ZONE:
         return _moment_order(symbol, constant, sort)
     cuts = _number_cuts(constant, int(symbol in ("<=", ">")))
-    rays = {cut: _rays(symbol, cut) for cut in cuts}  # equal cuts share their lines
-    true, false = zip(*[rays[cut] for cut in cuts], strict=True)
-    return Truth(number_region(true), number_region(false, WHOLE))
+    below, above = _number_ray("<", cuts), _number_ray(">", cuts)
+    true, false = (below, above) if symbol[0] == "<" else (above, below)
+    return Truth(true, number_region(false.parts[Sort.EXACT : Sort.TIME], WHOLE))
 
 
 def _rays(symbol: str, cut: Cut) -> tuple[Line, Line]:
