@@ -26,6 +26,7 @@ from heliograph.partition.mergers import Access, Knowledge, Proposal, propose
 from heliograph.partition.summaries import Sample, Summaries, Triple, graphs_of
 from heliograph.partition.trees import Trees
 from heliograph.publications import Publications
+from heliograph.syntax.bulk import collector_paused
 from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
 
@@ -244,8 +245,9 @@ class Merging:
 
     def _merge(self) -> None:
         nodes: dict[int, int] = {}
-        for number, members, form in self._proposals():
-            nodes[number] = self._join([nodes.get(member, member) for member in members], form)
+        with collector_paused():
+            for number, members, form in self._proposals():
+                nodes[number] = self._join([nodes.get(member, member) for member in members], form)
         self._rest = self._trees.width
 
     def _join(self, members: Sequence[int], form: Form) -> int:
