@@ -12,6 +12,7 @@ The law: a map that is found is one. A search that takes too many steps gives up
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern, TriplePattern
@@ -143,6 +144,13 @@ def is_given(edge: Pattern, taxonomy: Taxonomy) -> bool:
     if isinstance(edge, ClassPattern):
         return object in taxonomy.ancestors(subject)  # each row is both an instance and a sub-class
     return edge.predicate == RDF_TYPE and object in taxonomy.parents(subject)
+
+
+def is_absent(edge: Pattern, edges: AbstractSet[Pattern]) -> bool:
+    """Whether an edge between constants, which follows from itself alone, is not among these: then there is no map."""
+    if isinstance(edge, ClassPattern) or edge.predicate in (RDF_TYPE, RDFS_MEMBER):
+        return False
+    return not any(isinstance(node, Variable) for node in edge) and edge not in edges
 
 
 # --- searching --------------------------------------------------------------------------------------------------

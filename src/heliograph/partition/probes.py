@@ -26,6 +26,10 @@ class Outline:
         self.marks: Marks | None = None  # its edges as candidates are looked for
 
     @cached_property
+    def present(self) -> frozenset[Pattern]:
+        return frozenset(self.edges)
+
+    @cached_property
     def order(self) -> tuple[Pattern, ...]:
         return search_order(self.edges)
 

@@ -15,7 +15,7 @@ from heliograph.partition.boxes import Boxes
 from heliograph.partition.containment import witness_in
 from heliograph.partition.flat import Flat, substituted, variables_of
 from heliograph.partition.forms import Form
-from heliograph.partition.homomorphisms import Admits, Images, Target, homomorphisms, search_order
+from heliograph.partition.homomorphisms import Admits, Images, Target, homomorphisms, is_absent, search_order
 from heliograph.partition.probes import MAPS, Outline, Probe, admit_all, holds_by
 from heliograph.partition.regions import EVERYTHING, Region, holds, meet
 from heliograph.syntax.query import Node, Pattern
@@ -86,6 +86,8 @@ class Shape:
 
     def containing(self, probe: Probe, forms: Mapping[int, Form]) -> int | None:
         """A root that contains a form."""
+        if any(is_absent(edge, probe.outline.present) for edge in self.edges):
+            return None
         if self._only is not None:
             found = witness_in(probe.outline.target, forms[self._only], probe.form, self.order)
             return None if found is None else self._only
