@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph import Filter
+from heliograph import Filter, Watch
 from heliograph.lint import lint_subscriptions
 from heliograph.taxonomy import Taxonomy
 from tests.filter.conditions import WILD
@@ -69,6 +69,53 @@ def test_unreadable_ones() -> None:
     ]
 
 
+def test_where_an_id_is_missing() -> None:
+    found = lint_subscriptions([("a", RECENT), {"subscription_id": "", "query": "nonsense"}])
+    assert keys(found) == [("", "HG-503", None)]
+    assert messages(found) == ["a subscription without an id (item 2); write one in subscription_id"]
+
+
+def test_an_id_that_comes_twice_is_no_other_subscription() -> None:
+    narrow = RECENT.replace("2000", "2010")
+    found = lint_subscriptions([("a", RECENT), ("a", "ASK { ?p :author ?who }"), ("b", narrow), ("b", RECENT)])
+    assert keys(found) == [("a", "HG-501", "a"), ("b", "HG-713", "a"), ("b", "HG-501", "b")]
+    assert messages(found)[0].startswith("the id comes twice: the first subscription stands, this one is refused")
+
+
+def test_an_id_whose_first_subscription_was_refused_is_free() -> None:
+    items = [
+        ("a", "nonsense"),
+        ("a", RECENT),
+        ("m", "ASK { ?x :p ?y FILTER(hg:degree(?x) > 3) }"),
+        ("m", "ASK { ?x :p 1 }"),
+    ]
+    assert keys(lint_subscriptions(items)) == [("a", "HG-400", None), ("m", "HG-523", None)]
+    assert Filter().subscribe(items).accepted == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "code"),
+    [
+        ("ASK { ?x :p ?y FILTER(hg:degree(?x) > 3) }", None, "HG-523"),
+        ("ASK { ?x :p ?y }", '{"hysteresis": 2}', "HG-522"),
+        ("SELECT (COUNT(*) AS ?n) { ?x :p ?y }", '{"mode": "change"}', "HG-524"),
+        ("ASK { ?x :p ?y }", '{"top_k_of": 3}', "HG-525"),
+    ],
+)
+def test_what_a_watch_would_refuse(query: str, options: str | None, code: str) -> None:
+    item = {"subscription_id": "a", "query": query, "options": options}
+    [refused] = Watch().subscribe([item]).rejected
+    found = lint_subscriptions([item, ("b", "ASK { ?x :p ?y }")])
+    assert (refused.code, keys(found)) == (code, [("a", code, None)])
+    assert messages(found)[0].startswith("watch would refuse it: ")
+
+
+def test_what_a_filter_takes_is_left_alone() -> None:
+    item = ("n", "SELECT (COUNT(*) AS ?n) { ?x :p ?y }")
+    assert Filter().subscribe([item]).accepted == 1
+    assert keys(lint_subscriptions([item])) == []
+
+
 def test_pattern_tables() -> None:
     patterns = [("a", "?x", "age", "?a"), ("b", "?y", "age", "?b"), ("c", "?x", "age", '"oops'), ("d", "?x", "p", "1")]
     constraints = [
@@ -102,6 +149,23 @@ def test_whose_the_duplicates_are() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "differs"),
+    [
+        ("SELECT * { ?x :p ?y }", "SELECT ?x { ?x :p ?y }", True),
+        ("SELECT ?x { ?x :p ?y }", "SELECT ?x { ?y :p ?x }", True),
+        ("SELECT * { ?x :p _:b }", "SELECT * { _:b :p ?x }", True),
+        ("SELECT DISTINCT * { ?x :p ?y }", "SELECT * { ?x :p ?y }", True),
+        ("SELECT ?x { ?x :p ?y }", "SELECT ?y { ?y :p ?x }", False),
+        ("SELECT * { ?x :p ?y }", "SELECT ?b ?a { ?a :p ?b }", False),
+    ],
+)
+def test_what_the_same_select(one: str, other: str, differs: bool) -> None:
+    [message] = messages(lint_subscriptions([("a", one), ("b", other)]))
+    assert ("asks the same as a, but for what they select;" in message) == differs
+    assert ("asks the same as a;" in message) != differs
+
+
 def test_the_same_as_one_of_nobody() -> None:
     found = lint_subscriptions([("a", RECENT), ("b", "bob", RECENT)])
     assert messages(found) == ["asks the same as a; that one is of another subscriber, nobody by name"]
@@ -111,7 +175,9 @@ def test_covered_by_another_of_the_same_subscriber() -> None:
     narrow = RECENT.replace("2000", "2010")
     found = lint_subscriptions([("narrow", "ann", narrow), ("broad", "ann", RECENT), ("other", "bob", narrow)])
     assert keys(found) == [("narrow", "HG-713", "broad"), ("other", "HG-711", "narrow")]
-    assert messages(found)[0] == "covered: broad matches whatever it matches; both are of ann"
+    assert messages(found)[0] == (
+        "covered: broad matches whatever it matches; both are of ann; drop it unless separate notices are wanted"
+    )
 
 
 def test_covered_through_the_taxonomy() -> None:
@@ -126,7 +192,7 @@ def test_covered_through_the_taxonomy() -> None:
 def test_what_matches_exactly_the_same_in_other_words() -> None:
     found = lint_subscriptions([("a", "ASK { ?x :p ?y }"), ("b", "ASK { ?x :p ?y . ?x :p ?z }")])
     assert keys(found) == [("b", "HG-713", "a")]
-    assert messages(found) == ["covered: a matches exactly what it matches; neither names a subscriber"]
+    assert messages(found)[0].startswith("covered: a matches exactly what it matches; neither names a subscriber; ")
 
 
 def test_options_and_metrics_and_the_impossible_are_not_covered() -> None:
@@ -138,7 +204,7 @@ def test_options_and_metrics_and_the_impossible_are_not_covered() -> None:
             {"subscription_id": "never", "query": "ASK { ?x :p ?y FILTER(?y > 3 && ?y < 2) }"},
         ]
     )
-    assert keys(found) == [("never", "HG-712", None)]
+    assert keys(found) == [("hub", "HG-523", None), ("never", "HG-712", None)]
 
 
 def test_names_classes_and_shapes() -> None:

@@ -36,5 +36,6 @@ def _covered(own: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Fi
         first = forest.subscribers_of(root)[0]
         if first != number:
             how = "exactly what it matches" if root == node else "whatever it matches"
-            message = f"covered: {own[first].id} matches {how}; {owners(each, own[first])}"
+            whose = owners(each, own[first])
+            message = f"covered: {own[first].id} matches {how}; {whose}; drop it unless separate notices are wanted"
             yield each.place, Finding(each.id, COVERED, message, own[first].id)

@@ -50,7 +50,7 @@ class Demand(NamedTuple):
 
     condition: Expression | None = None
     settled: bool = False  # every variable of the condition is bound in every solution
-    lost: bool = False  # the condition needs a variable that nothing binds
+    lost: tuple[Variable, ...] = ()  # variables that nothing binds, without which the condition is an error
     values: Values | None = None
     place: Place | None = None
 
@@ -107,7 +107,8 @@ def _numbered(block: Values) -> Iterable[tuple[int, Variable]]:
 def _condition(expression: Expression, known: set[Variable], doubtful: set[Variable]) -> Demand:
     names = names_in(expression)
     unbound = names - known
-    return Demand(expression, names <= known - doubtful, lost=bool(unbound) and _is_lost(expression, unbound))
+    lost = tuple(sorted(unbound)) if unbound and _is_lost(expression, unbound) else ()
+    return Demand(expression, names <= known - doubtful, lost)
 
 
 def shortened(text: str) -> str:

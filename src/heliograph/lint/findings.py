@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from heliograph.tables.schemas import TABLES
 
-NAMELESS, TWICE = "HG-503", "HG-501"
+TWICE = "HG-501"
 SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"
 PREDICTED, MEASURED = "HG-715", "HG-716"
-UNSEEN_PROPERTY, UNSEEN_CLASS = "HG-717", "HG-718"
+UNSEEN_PROPERTY, UNSEEN_CLASS, UNBOUND = "HG-717", "HG-718", "HG-719"
 
 
 class Finding(NamedTuple):

@@ -17,6 +17,7 @@ from heliograph.lint.choices import no_choice
 from heliograph.lint.demands import Demand, demands_of, shortened
 from heliograph.lint.opposites import opposed, texts_apart
 from heliograph.lint.regions import no_region, numbers_in
+from heliograph.lint.variables import no_edge_binds
 from heliograph.semantics.expressions import Condition
 from heliograph.syntax.query import And, Compare, Count, Expression, In, Not, Or, Query, children
 from heliograph.syntax.spelling import spell_expression
@@ -35,7 +36,7 @@ def why_never(query: Query) -> str | None:
     if not query.filters and not query.values:
         return None
     demands = demands_of(query)
-    return _said(_smallest(demands)) if _contradict(demands) else None
+    return f"can never match: {_said(_smallest(demands), query)}" if _contradict(demands) else None
 
 
 def _contradict(demands: Sequence[Demand]) -> bool:
@@ -59,12 +60,14 @@ def _smallest(demands: Sequence[Demand]) -> list[Demand]:
     return core
 
 
-def _said(core: Sequence[Demand]) -> str:
-    if len(core) == 1:
-        [only] = core
-        what = f"{only.text} has no row that fits" if only.values is not None else f"FILTER({only.text}) cannot hold"
-        return f"can never match: {what}"
-    return f"can never match: {' and '.join(demand.text for demand in core)} cannot hold together"
+def _said(core: Sequence[Demand], query: Query) -> str:
+    if len(core) > 1:
+        return f"{' and '.join(demand.text for demand in core)} cannot hold together"
+    [only] = core
+    if only.values is not None:
+        return f"{only.text} has no row that fits"
+    unbound = ", and ".join(no_edge_binds(name, query.variables) for name in only.lost)
+    return f"FILTER({only.text}) cannot hold" + (f": {unbound}" if unbound else "")
 
 
 # --- counts -----------------------------------------------------------------------------------------------------

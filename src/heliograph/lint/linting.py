@@ -19,11 +19,12 @@ from heliograph.lint.expense import expenses
 from heliograph.lint.findings import Finding, table_of
 from heliograph.lint.impossible import why_never
 from heliograph.lint.kinds import Kinds
-from heliograph.lint.measuring import SUSPECTS, Trial, is_small, many_bindings
+from heliograph.lint.measuring import SUSPECTS, Trial, is_small, many_ways
 from heliograph.lint.names import Names
 from heliograph.lint.repeating import repeated
 from heliograph.lint.sample import Sample
 from heliograph.lint.subjects import Sound, Subjects
+from heliograph.lint.variables import never_bound
 from heliograph.model import Receipt, Rejections
 from heliograph.publications import Publications
 from heliograph.syntax.bulk import collector_paused
@@ -32,6 +33,8 @@ from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
 
 Placed = tuple[int, Finding]
+
+_TWICE = "the id comes twice: the first subscription stands, this one is refused; choose another id"
 
 
 def lint_subscriptions(
@@ -88,28 +91,29 @@ class Linter:
     def _found(self, sound: list[Sound]) -> list[Placed]:
         never = {each.place: why for each in sound if (why := why_never(each.query)) is not None}
         possible = [each for each in sound if each.place not in never]
-        repeats = list(repeated(sound))
+        repeats = list(repeated([each for each in sound if each.stands]))
         told = {each.place for each, first in repeats if each.subscriber == first.subscriber}
         return [
             *self._unread(),
             *((repeat.each.place, repeat.finding) for repeat in repeats),
             *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
-            *covered([each for each in possible if each.place not in told], self._taxonomy),
+            *covered([each for each in possible if each.stands and each.place not in told], self._taxonomy),
             *self._apart(possible),
             *self._expensive(possible),
             *self._unseen(sound),
+            *((each.place, Finding(each.id, codes.UNBOUND, why)) for each in sound for why in never_bound(each.query)),
         ]
 
     def _unread(self) -> Iterator[Placed]:
-        ids: set[str] = set()
-        for place, (id, _, query, _) in enumerate(self._subjects.given):
-            if not id:
-                yield place, Finding("", codes.NAMELESS, "a subscription without an id")
-            elif id in ids:
-                yield place, Finding(id, codes.TWICE, "the id comes twice; the second subscription is refused", id)
-            if id and isinstance(query, HeliographError):
+        """What an engine refuses, by its own codes."""
+        standing = self._subjects.standing()
+        for place, (id, _, query, _, refusal) in enumerate(self._subjects.given):
+            if isinstance(query, HeliographError):
                 yield place, Finding(id, query.code, query.describe())
-            ids.add(id)
+            elif refusal is not None:
+                yield place, Finding(id, refusal.code, f"watch would refuse it: {refusal.describe()}")
+            elif place not in standing:
+                yield place, Finding(id, codes.TWICE, _TWICE, id)
 
     def _apart(self, sound: list[Sound]) -> Iterator[Placed]:
         kinds = Kinds(self._taxonomy, self._sample)
@@ -134,7 +138,7 @@ class Linter:
             yield from ((cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)) for cost in costs)
             places = [*(cost.place for cost in costs), *(each.place for each in foretold if each.place in queries)]
             asked = {place: queries[place] for place in places[:SUSPECTS]}
-        for cost in many_bindings([(place, each.query) for place, each in asked.items()], self._sample):
+        for cost in many_ways([(place, each.query) for place, each in asked.items()], self._sample):
             yield cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)
 
     def _unseen(self, sound: list[Sound]) -> Iterator[Placed]:

@@ -1,7 +1,8 @@
 """What subscriptions cost on a sample, by the filter's own account: how often each was tried, and the steps it took.
 
 A small job is not worth an index: there every query is asked of every publication, as it is of the few that look
-expensive in a large one. What is counted then are bindings: the product of the ways of parts that share no variable.
+expensive in a large one. What is counted then are ways through the edges, before conditions: the product of the ways
+of parts that share no variable.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from heliograph.filter.indexed import IndexedMatcher
 
 STEPS = 20  # edges looked at, for each publication of the sample, from which on a subscription is expensive
-BINDINGS = 1_000  # of one publication, from which on they are many
-SUSPECTS = 50  # queries whose bindings are counted in a large job
+WAYS = 1_000  # through the edges of one publication, from which on they are many
+SUSPECTS = 50  # queries whose ways are counted in a large job
 
 
 class Cost(NamedTuple):
@@ -81,20 +82,29 @@ def is_small(queries: int, sample: Sample) -> bool:
     return queries * sample.size <= PAIRS
 
 
-def many_bindings(queries: Iterable[tuple[int, Query]], sample: Sample) -> Iterator[Cost]:
-    """The queries that have very many bindings in some publication that was kept."""
+def many_ways(queries: Iterable[tuple[int, Query]], sample: Sample) -> Iterator[Cost]:
+    """The queries that have very many ways through some publication that was kept."""
     for place, query in queries:
         for publication in sample.publications:
             ways = _ways(query, publication.world)
-            if ways >= BINDINGS:
-                yield Cost(place, f"expensive on the sample: {ways:,} or more bindings in {publication.id}")
+            if ways >= WAYS:
+                yield Cost(place, _many(query, ways, publication.id))
                 break
 
 
 def _ways(query: Query, world: World) -> int:
-    """The bindings of a query before conditions tie its parts together; up to a thousand and one are counted."""
+    """The ways through the edges of a query, before its conditions; up to a thousand and one of each part."""
     return prod(_count(Query(patterns=tuple(part)), world) for part in parts_of(query))
 
 
 def _count(query: Query, world: World) -> int:
-    return sum(1 for _ in islice(Plan.of(query).solutions(world), BINDINGS + 1))
+    return sum(1 for _ in islice(Plan.of(query).solutions(world), WAYS + 1))
+
+
+def _many(query: Query, ways: int, publication: str) -> str:
+    conditional = query.filters or query.values or query.having is not None
+    before = ", before its conditions" if conditional else ""
+    return (
+        f"expensive on the sample: {ways:,} or more ways through its edges in {publication}{before}; "
+        "tie the edges together with a constant or a common variable"
+    )

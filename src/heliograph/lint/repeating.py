@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from heliograph.lint.findings import SAME, Finding
-from heliograph.lint.sameness import alike
+from heliograph.lint.sameness import alike, select_the_same
 from heliograph.lint.subjects import Sound
 
 
@@ -35,8 +35,7 @@ def repeated(sound: Sequence[Sound]) -> Iterator[Repeat]:
 
 
 def _said(each: Sound, first: Sound) -> str:
-    differs = (each.query.form, each.query.distinct) != (first.query.form, first.query.distinct)
-    selected = ", but for what they select" if differs else ""
+    selected = "" if select_the_same(each.query, first.query) else ", but for what they select"
     return f"asks the same as {first.id}{selected}; {owners(each, first)}"
 
 

@@ -50,9 +50,19 @@ def _rough(query: Query) -> Hashable:
     return frozenset(masked), sum(1 for _ in conjuncts(query.filters)), len(query.values), len(query.group_by)
 
 
-def key_of(query: Query) -> Hashable:
-    """The query without the names of its variables."""
-    parts = list(dict.fromkeys(_parts(query)))
+def select_the_same(one: Query, other: Query) -> bool:
+    """Whether two queries that ask the same select the same too."""
+    if (one.form, one.distinct) != (other.form, other.distinct):
+        return False
+    if all(set(query.projection) == set(query.variables) for query in (one, other)):
+        return True
+    return key_of(one, selected=True) == key_of(other, selected=True)
+
+
+def key_of(query: Query, selected: bool = False) -> Hashable:
+    """The query without the names of its variables; with what it selects, if that matters."""
+    chosen = [Part("selected", (variable,)) for variable in query.projection] if selected else []
+    parts = list(dict.fromkeys([*_parts(query), *chosen]))
     names = dict.fromkeys(token for part in parts for token in part.tokens if isinstance(token, Variable))
     return frozenset(_renamed(parts, colours) for colours in islice(_namings(dict.fromkeys(names, 0), parts), _TRIED))
 
