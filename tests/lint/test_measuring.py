@@ -9,7 +9,7 @@ from heliograph.lint.measuring import WAYS
 
 Cells = tuple[str, str, str]
 
-ADVICE = "tie the edges together with a constant or a common variable"
+ADVICE = "write a constant in one, or leave out those that are not needed"
 STAR: list[Cells] = [("hub", "p", str(number)) for number in range(40)]
 RING: list[Cells] = [(f"n{number}", "next", f"n{(number + 1) % 60}") for number in range(60)]
 
@@ -37,7 +37,9 @@ def test_many_bindings_of_a_small_job() -> None:
 )
 def test_what_is_counted_before_conditions_is_told_as_such(query: str) -> None:
     [(_, message)] = costs([("pairs", query)], [STAR])
-    assert message.endswith(f"{WAYS + 1:,} or more ways through its edges in d0, before its conditions; {ADVICE}")
+    assert message.startswith(
+        f"perhaps expensive on the sample: {WAYS + 1:,} or more ways through its edges in d0, before its conditions; "
+    )
 
 
 def test_parts_multiply() -> None:

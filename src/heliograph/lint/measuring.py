@@ -102,9 +102,8 @@ def _count(query: Query, world: World) -> int:
 
 
 def _many(query: Query, ways: int, publication: str) -> str:
-    conditional = query.filters or query.values or query.having is not None
-    before = ", before its conditions" if conditional else ""
-    return (
-        f"expensive on the sample: {ways:,} or more ways through its edges in {publication}{before}; "
-        "tie the edges together with a constant or a common variable"
-    )
+    """Conditions may cut the ways short, so with them it is only perhaps expensive."""
+    counted = f"expensive on the sample: {ways:,} or more ways through its edges in {publication}"
+    if query.filters or query.values or query.having is not None:
+        return f"perhaps {counted}, before its conditions; a constant in an edge leaves fewer than a condition does"
+    return f"{counted}; write a constant in one, or leave out those that are not needed"
