@@ -4,8 +4,7 @@ A merger answers yes in vain if none of its members matches. [R] reports false p
 they are a share of the mergers' answers, as in the option that bounds them. That share says nothing where nothing
 matches, so of publications that no subscription was drawn from it is told how many vain answers each one gets. Nothing
 was published before the subscriptions came: mergers are made by what patterns share, not yet by what is met together.
-The large workload asks for what its row claims, one per cent in vain at most, and pays with a larger front where 90 per
-cent cannot be merged so well; the small ones have the engine's defaults.
+All other options have their defaults.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def _per_cent(found: Merged) -> float:
 
 @lru_cache(maxsize=1)
 def merged(seed: int, size: Size) -> Merged:
-    """The filter workload, merged by 90 per cent, unless more than one per cent in vain is foreseen."""
+    """The filter workload, merged by 90 per cent, which is the default."""
     return _asked(planned(seed, size, "merging"), seed, size.different)
 
 

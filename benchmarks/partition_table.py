@@ -44,7 +44,7 @@ def _merging() -> list[Row]:
     return [
         Row(
             "merge 90 %, front",
-            "patterns at the front, if 1 % in vain may be borne",
+            "patterns at the front",
             "",
             None,
             merging.measure_front,

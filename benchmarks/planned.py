@@ -16,8 +16,6 @@ from heliograph.partition.outline import Outline
 from heliograph.terms import PREFIXES
 from heliograph.workloads.filter import generate_filter
 
-BEARABLE = 0.01  # the share of the mergers' answers that may be in vain: the table's target is asked for
-
 
 class Planned(NamedTuple):
     """A loaded filter, its workload, and the processor's seconds that loading took."""
@@ -49,10 +47,7 @@ def planned(seed: int, size: Size, partition: str | None, shards: int = 2) -> Pl
 
 
 def _scheme(partition: str | None, shards: int) -> dict[str, Any]:
-    if partition is None:
-        return {}
-    merging = {"merging": {"max_false_positives": BEARABLE}} if partition == "merging" else {}
-    return {"partition": partition, "shards": shards, **merging}
+    return {} if partition is None else {"partition": partition, "shards": shards}
 
 
 def take(seed: int, size: Size, partition: str) -> Planned:
