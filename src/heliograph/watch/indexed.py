@@ -1,4 +1,4 @@
-"""The indexed strategy: an update costs what it concerns.
+"""The indexed strategy: an update is followed once through what queries share; docs/watching.md names the limits.
 
 Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
 (`machine`), and what they tell is made into reports here. See `docs/watching.md`.
