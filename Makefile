@@ -23,8 +23,9 @@ demo: $(READY)
 	@$(BIN)/heliograph demo
 
 test: $(READY)
-	$(PYTEST) -n auto -m "not long" --cov --cov-report=term:skip-covered
+	$(PYTEST) -n auto -m "not long"
 
+# Coverage is measured here: tracing takes a quarter of the time, of which `make test` has a quarter of an hour.
 test-all: $(READY)
 	HELIOGRAPH_EXAMPLES=thorough $(PYTEST) -n auto --cov --cov-report=term:skip-covered
 

@@ -19,6 +19,7 @@ from benchmarks import (
     routing,
 )
 from benchmarks.check import Row
+from benchmarks.partition_table import PARTITION
 from benchmarks.watch_table import WATCH
 
 FOUNDATION = [
@@ -303,4 +304,10 @@ ROUTE = [
     ),
 ]
 
-TABLES: dict[str, list[Row]] = {"foundation": FOUNDATION, "filter": FILTER, "route": ROUTE, "watch": WATCH}
+TABLES: dict[str, list[Row]] = {
+    "foundation": FOUNDATION,
+    "filter": FILTER,
+    "partition": PARTITION,
+    "route": ROUTE,
+    "watch": WATCH,
+}

@@ -9,5 +9,5 @@ heliograph filter --subscriptions queries --publications feeds --taxonomy desks.
 heliograph explain filter --subscriptions queries --publications feeds --taxonomy desks.csv \
   --subscription floods --publication http://news.example.org/harbour
 
-# Are the queries themselves sound?
-heliograph lint --subscriptions queries
+# More queries are wanted. Are they sound, beside those that stand already and with what the feeds bring?
+heliograph lint --subscriptions '*/*.rq' --taxonomy desks.csv --sample feeds

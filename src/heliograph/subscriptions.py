@@ -285,12 +285,7 @@ class Subscriptions:
 
     def tables(self) -> dict[str, pa.Table]:
         """Everything needed to subscribe to the same again, in the same order."""
-        schema = TABLES["subscriptions"].arrow
-        columns = [list(map(attrgetter(name), self)) for name in ("id", "subscriber", "text", "options")]
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        batches = by_origin(self).batches
-        selections = [Selection(found, rows, [each.id for each in members]) for found, rows, members in batches]
-        return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)._asdict()}
+        return written(tuple(self))
 
     def restore(self, tables: Mapping[str, pa.Table], accept: Accept | None = None) -> tuple[Subscription, ...]:
         """Subscribes to what `tables` of another registry returned."""
@@ -308,6 +303,16 @@ class Subscriptions:
         with collector_paused():
             drafts = self._read_rows(tables["subscriptions"], compiled, None, read)
             return tuple(self._take(draft, accept) for draft in drafts)
+
+
+def written(subscriptions: Sequence[Subscription]) -> dict[str, pa.Table]:
+    """Subscriptions as the tables that they can be read from."""
+    schema = TABLES["subscriptions"].arrow
+    columns = [list(map(attrgetter(name), subscriptions)) for name in ("id", "subscriber", "text", "options")]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    batches = by_origin(subscriptions).batches
+    selections = [Selection(found, rows, [each.id for each in members]) for found, rows, members in batches]
+    return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)._asdict()}
 
 
 def _of_constraints(error: HeliographError | None) -> bool:

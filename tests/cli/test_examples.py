@@ -48,7 +48,15 @@ def test_feed_alerts(run: Run, example: Path) -> None:
         ("by-okafor", "http://orbit.example.org/sar"),
     }
     assert (why_not.code, why_not.out[0], "2026-02-27" in why_not.out) == (0, "✗", True)
-    assert (lint.code, lint.out) == (0, "")
+    assert (lint.code, lint.err) == (0, "")
+    assert [(row["subject_id"], row["code"], row["related_id"]) for row in lint.rows] == [
+        ("wanted/by-brandt", "HG-717", "dc:creator"),
+        ("wanted/february", "HG-712", None),
+        ("wanted/floods-this-week", "HG-713", "queries/floods"),
+        ("wanted/harbour", "HG-718", "Harbour"),
+        ("wanted/okafor", "HG-711", "queries/by-okafor"),
+    ]
+    assert run("lint", "--subscriptions", "queries", "--taxonomy", "desks.csv", "--sample", "feeds").out == ""
 
 
 @pytest.mark.parametrize("example", ["on-call"], indirect=True)

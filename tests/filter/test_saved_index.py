@@ -148,7 +148,7 @@ def test_an_older_save_is_read_and_its_index_built(saved: Path, tmp_path: Path) 
 
 def test_a_newer_save_is_refused(saved: Path, tmp_path: Path) -> None:
     opened = read_folder(saved, "filter", {2})
-    write_folder(tmp_path / "newer", "filter", 3, arrays=opened.arrays, tables=opened.tables, meta=opened.meta)
+    write_folder(tmp_path / "newer", "filter", 4, arrays=opened.arrays, tables=opened.tables, meta=opened.meta)
     with pytest.raises(StorageError) as raised:
         Filter.load(tmp_path / "newer")
     assert raised.value.code == "HG-804"

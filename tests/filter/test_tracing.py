@@ -165,7 +165,7 @@ def test_what_is_told_agrees_with_what_is_found() -> None:
         for number in range(len(pool.interests)):
             why = engine.explain(str(number), ("d", document))
             refused = any(line.endswith(("failed", "no candidate")) or "): refused" in line for line in why.index)
-            segment, member = engine._matcher.locate(engine._subscriptions[str(number)])  # type: ignore[misc]
+            segment, member, _ = engine._matcher.locate(engine._subscriptions[str(number)])  # type: ignore[misc]
             undecided = int(segment.index.members[member, FLAGS]) & (COMPLEX | INEXACT)
             assert why.matched is (number in verdict)
             assert not (why.matched and refused), why

@@ -114,3 +114,37 @@ def test_a_run_pauses_where_there_is_much_to_tell() -> None:
         watch = Watch(algorithm="indexed")
         watch.subscribe([("s", CROSS)])
         assert list(watch.publish(rows)) == list(expected.publish(rows))
+
+
+def test_whoever_is_listed_for_counts_alone() -> None:
+    """Others of the pattern, and of patterns that differ in a threshold, are told nothing and cut nothing."""
+    high = CROSS.replace("?y }", "?y FILTER(?b != 7) }")
+    asked = [
+        limited("few", 5),
+        {"subscription_id": "a", "query": CROSS, "options": '{"initial": true, "max_matches_per_update": 5}'},
+        {"subscription_id": "b", "query": CROSS, "options": '{"initial": true, "max_matches_per_update": 10}'},
+        {"subscription_id": "c", "query": high, "options": '{"initial": true, "max_matches_per_update": 1}'},
+        {"subscription_id": "d", "query": high.replace("*", "DISTINCT ?a")},
+    ]
+    told = []
+    for algorithm in ("plain", "indexed"):
+        with narrow():
+            watch = Watch(algorithm=algorithm)
+            watch.load_graph([*sides(), LAST])
+            watch.subscribe(asked)
+            told.append(watch.publish([{**LAST, "property": "other"}]))
+    assert list(told[0]) == list(told[1])
+    assert [each.stats.truncated for each in told] == [3 * SIZE * SIZE - 16] * 2
+
+
+def test_many_who_share_a_pattern_that_is_known() -> None:
+    watch = Watch(algorithm="indexed")
+    watch.load_graph([("a", "p", "b")])
+    watch.subscribe([("first", "SELECT * { ?x :p ?y }")])
+    watch.publish([("+", "a", "p", "c")])
+    many = [
+        {"subscription_id": f"s{n}", "query": "SELECT DISTINCT ?x { ?x :p ?y }", "options": '{"initial": true}'}
+        for n in range(3000)
+    ]
+    watch.subscribe(many)
+    assert len(watch.publish([("+", "z", "z", "z")])) == 3000

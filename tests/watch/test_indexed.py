@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 from heliograph import Watch
 from heliograph.watch import indexed, machine
+from heliograph.watch.board import Interest
+from heliograph.watch.enrolment import Enrolment
 from heliograph.watch.indexed import Indexed
 from heliograph.watch.strategies import Auto
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
@@ -152,3 +154,34 @@ def test_batches_cut_anywhere(scene: Scene, sizes: list[int]) -> None:
         assert [each for part in cut for each in parts.publish(part)] == expected.notifications
     costs = [(watch.stats().candidates, watch.stats().truncated, watch.stats().complete) for watch in (whole, parts)]
     assert costs[0] == costs[1]
+
+
+def test_values_alone_and_whoever_comes_with_them() -> None:
+    acts: list[Act] = [
+        (
+            "subscribe",
+            [("s", "SELECT * { ?a :p ?b }"), ("v", "SELECT * { VALUES ?x { 1 2 } }"), ("t", "ASK { :a :p ?b }")],
+        ),
+        ("publish", [("+", "a", "p", "b"), ("-", "a", "p", "b")]),
+    ]
+    check_scene(Scene({}, acts))
+
+
+def test_whoever_was_not_reached_is_entered_later() -> None:
+    watch = Watch(algorithm="indexed")
+    watch.subscribe(
+        [("s", "SELECT * { ?a :p ?b }"), ("t", "SELECT * { ?a :p ?b . ?b :p ?c }"), ("u", "ASK { ?a :p ?b }")]
+    )
+    original = Enrolment._enter
+
+    def failing(self: Enrolment, interest: Interest) -> None:
+        if interest.subscription.id == "t":
+            raise KeyboardInterrupt
+        original(self, interest)
+
+    with mock.patch.object(Enrolment, "_enter", failing), pytest.raises(KeyboardInterrupt):
+        watch.publish([("+", "x", "q", "y")])
+    assert [line.subscription_id for line in watch.publish([("+", "a", "p", "b"), ("+", "b", "p", "c")])] == [
+        *("s", "u"),
+        *("s", "t"),
+    ]

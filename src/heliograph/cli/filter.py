@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,6 +12,8 @@ from heliograph.cli.options import INTERESTS, Interests, Output, read_prefixes, 
 if TYPE_CHECKING:
     from heliograph.cli.run import Run
     from heliograph.filter import Filter
+
+SHARDS = "Shards"
 
 PublicationsOption = Annotated[
     str,
@@ -35,10 +37,66 @@ AlgorithmOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
+class Division:
+    """Whether and how the subscriptions are divided among threads."""
+
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Divide the subscriptions into N shards, matched side by side in a thread each, with the same answer.",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+    partition: Annotated[
+        Literal["hash", "containment", "merging"] | None,
+        typer.Option(
+            "--partition",
+            metavar="hash|containment|merging",
+            help="How to divide them: hash (every shard gets every publication), containment or merging (a publication "
+            "is looked up at a front of general patterns first). Alone it means a shard for each processor.",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+    merge_percentage: Annotated[
+        float | None,
+        typer.Option(
+            "--merge-percentage",
+            metavar="P",
+            min=0,
+            max=100,
+            help="With merging: the per cent of all patterns to keep off the front, 90 unless given.",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+    max_false_positives: Annotated[
+        float | None,
+        typer.Option(
+            "--max-false-positives",
+            metavar="P",
+            min=0,
+            max=100,
+            help="With merging: take a merger apart when more than so many per cent of its answers were in vain.",
+            rich_help_panel=SHARDS,
+        ),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """What an engine is made with."""
+        given = {"percentage": self.merge_percentage, "max_false_positives": self.max_false_positives}
+        merging = {name: percent / 100 for name, percent in given.items() if percent is not None}
+        return {"shards": self.shards, "partition": self.partition, "merging": merging}
+
+
+@dataclass(frozen=True, slots=True)
 class FilterOptions:
     publications: PublicationsOption
     interests: Interests
     output: Output
+    division: Division
     bindings: Annotated[
         int, typer.Option("--bindings", metavar="K", min=0, help="Show up to K bindings of each match as evidence.")
     ] = 0
@@ -58,21 +116,25 @@ def filter_command(options: FilterOptions) -> int:
     interests = options.interests
     once(interests, options.publications)
     with Run(options.output) as run:
-        engine = load_filter(interests, options.algorithm, run)
+        engine = load_filter(interests, options, run)
         prefixes = read_prefixes(interests.prefix)
         batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
         run.publish_all("publications", batches, lambda items: engine.publish(items, bindings=options.bindings))
+        plan = engine.plan()
+        if plan is not None:
+            run.details["plan"] = asdict(plan)
     return run.exit_code
 
 
-def load_filter(interests: Interests, algorithm: str, run: Run) -> Filter:
+def load_filter(interests: Interests, options: FilterOptions, run: Run) -> Filter:
     """An engine with all subscriptions that the options name."""
     from heliograph.cli.interests import read_context, subscribe
     from heliograph.filter import Filter
 
     with run.loading():
         context = read_context(interests, run)
-        engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm=algorithm)
+        division = options.division.arguments()
+        engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm=options.algorithm, **division)
         subscribe(engine, interests, run)
         run.subscribed(engine.stats().subscriptions)
     return engine

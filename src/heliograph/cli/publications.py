@@ -29,16 +29,18 @@ if TYPE_CHECKING:
 _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
 
-def read_publications(spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run) -> Iterator[Batch]:
-    """The publications of `--publications`, in order, so many at a time."""
+def read_publications(
+    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, option: str = "--publications"
+) -> Iterator[Batch]:
+    """The publications of an option, in order, so many at a time."""
     sources = find_sources(spec, _SUFFIXES)
     if sources[0].is_pipe:
-        reads = run.checked("--publications", read_table("publications", sources))
+        reads = run.checked(option, read_table("publications", sources))
         for read in complete_publications(reads):
             starts = run_starts(read.table, "publication_id")
             yield from cut(read, starts.tolist(), run.pace)
         return
-    intake = Intake("--publications")
+    intake = Intake(option)
     for batch in _in_order(sources, vocabulary, prefixes, run.pace):
         intake.note(batch.size, batch.rejected)
         yield batch

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -73,6 +73,8 @@ class Run:
         self._load_ns = 0
         self.stats = Stats()
         self._slow: tuple[Slow, ...] = ()
+        self.details: dict[str, Any] = {}
+        """What else belongs to the statistics, by key."""
         self.pace = Pace()
 
     def __enter__(self) -> Self:
@@ -88,7 +90,7 @@ class Run:
             self._tell_cut()
         if kind is None and self._stats_path is not None:
             stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
-            _write_stats(self._stats_path, stats, self._slow)
+            _write_stats(self._stats_path, stats, self._slow, self.details)
 
     def _tell_cut(self) -> None:
         """Says that a limit or a guard cut something, unless that would stand among refused items on a pipe."""
@@ -199,8 +201,8 @@ def _check_apart(output: Output) -> None:
         raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
 
 
-def _write_stats(path: str, stats: Stats, slow: Iterable[Slow]) -> None:
-    text = json.dumps({**stats, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
+def _write_stats(path: str, stats: Stats, slow: Iterable[Slow], details: Mapping[str, Any]) -> None:
+    text = json.dumps({**stats, **details, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a named pipe
         target.write_text(text)

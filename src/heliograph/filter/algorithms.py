@@ -1,7 +1,7 @@
 """The strategies of a filter by name. All of them give the same notifications.
 
 `auto` looks at pairs while there is little to do and changes to the index when that pays; `indexed` always uses the
-index; the others are the seeds' algorithms and what they compare with.
+index; the others are the seeds' algorithms and what they compare with. A plan of shards is run with the index.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from heliograph.baselines.filter_algorithms import ALGORITHMS as PAIRWISE
+from heliograph.errors import UsageError
 from heliograph.filter.auto import AutoMatcher
 from heliograph.filter.matcher import Matcher, PairMatcher
 from heliograph.filter.pairwise import PairwiseMatcher
+from heliograph.kernels.cache import announce
+from heliograph.partition.plan import Context, Plan
+from heliograph.partition.scheme import Scheme
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
 DEFAULT = "auto"
+SHARDED = ("auto", "indexed")
 
 Maker = Callable[[Vocabulary, Taxonomy], Matcher]
 
@@ -37,5 +42,19 @@ ALGORITHMS: Mapping[str, Maker] = {
 }
 
 
-def matcher_of(algorithm: str, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-    return ALGORITHMS[algorithm](vocabulary, taxonomy)
+def matcher_of(algorithm: str, scheme: Scheme | None, context: Context) -> Matcher:
+    """The strategy by this name; with a scheme, a plan of shards."""
+    if algorithm not in ALGORITHMS:
+        raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
+    if scheme is None:
+        return ALGORITHMS[algorithm](context.vocabulary, context.taxonomy)
+    if algorithm not in SHARDED:
+        raise UsageError("HG-052", f"no shards with the algorithm {algorithm!r}", fix="leave the algorithm out")
+    return _sharded(scheme, context)
+
+
+def _sharded(scheme: Scheme, context: Context) -> Matcher:
+    from heliograph.filter.sharded import ShardedMatcher
+
+    announce("matching.verify")
+    return ShardedMatcher(Plan(scheme, context))

@@ -82,6 +82,9 @@ class AutoMatcher:
             indexed = self._indexed
         return None if indexed is None else indexed.whole()
 
+    def planned(self) -> None:
+        """There is no plan."""
+
     def locate(self, subscription: Subscription) -> Located | None:
         with self._lock:
             indexed = self._indexed

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,15 @@ from heliograph.filter.matcher import Matches
 from heliograph.filter.options import check_options
 from heliograph.filter.tracing import trace
 from heliograph.model import Columns, Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.partition.plan import Context
+from heliograph.partition.scheme import Scheme
 from heliograph.publications import rebase
 from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from heliograph.partition.outline import Outline
 
 __all__ = ["ALGORITHMS", "Filter"]
 
@@ -41,22 +46,30 @@ class Filter:
     """Matches published document graphs against graph-pattern subscriptions.
 
     `taxonomy` is a table or items (child, parent); its cycles and bad rows are in `rejected`. `prefixes` adds to the
-    built-in ones. `algorithm` chooses the strategy; all of them give the same notifications.
+    built-in ones. `algorithm` chooses the strategy; `shards` divides the subscriptions among so many threads, by a
+    `partition`: "hash", "containment" or "merging", which takes options. All of them give the same notifications.
     """
 
     def __init__(
-        self, taxonomy: Any = None, *, prefixes: Mapping[str, str] | None = None, algorithm: str = DEFAULT
+        self,
+        taxonomy: Any = None,
+        *,
+        prefixes: Mapping[str, str] | None = None,
+        algorithm: str = DEFAULT,
+        shards: int | None = None,
+        partition: str | None = None,
+        merging: Mapping[str, Any] | None = None,
     ) -> None:
-        self._set_up(taxonomy, Subscriptions("filter", prefixes), algorithm, Vocabulary())
+        scheme = Scheme.of(shards, partition, merging)
+        self._set_up(_Setting(taxonomy, Subscriptions("filter", prefixes), algorithm, scheme, Vocabulary()))
 
-    def _set_up(self, taxonomy: Any, subscriptions: Subscriptions, algorithm: str, vocabulary: Vocabulary) -> None:
-        if algorithm not in ALGORITHMS:
-            raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
+    def _set_up(self, setting: _Setting) -> None:
+        taxonomy, subscriptions, algorithm, scheme, vocabulary = setting
         self.vocabulary = vocabulary
         self.algorithm = algorithm
         self._subscriptions = subscriptions
         self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
-        self._matcher = matcher_of(algorithm, vocabulary, self._taxonomy)
+        self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
 
@@ -144,13 +157,23 @@ class Filter:
         if located is None:
             return explanation
         given = rebase(batch.publications, self.vocabulary)
-        return replace(explanation, index=trace(located, wanted, given, only.world, self._taxonomy))
+        traced = trace(located, wanted, given, only.world, self._taxonomy)
+        return replace(explanation, index=(*located.notes, *traced))
 
     # --- state --------------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
         """The sums over all calls so far."""
         return self._total + Stats(subscriptions=len(self._subscriptions))
+
+    def plan(self) -> Outline | None:
+        """How the subscriptions are divided among shards; None if they are not."""
+        plan = self._matcher.planned()
+        if plan is None:
+            return None
+        from heliograph.partition.outline import outline_of
+
+        return outline_of(plan)
 
     def _count(self, stats: Stats) -> None:
         with self._counting:
@@ -169,9 +192,19 @@ class Filter:
         saved = saving.read(path)
         loaded = cls.__new__(cls)
         subscriptions = Subscriptions("filter", saved.prefixes)
-        loaded._set_up(saved.taxonomy, subscriptions, saved.algorithm, saved.vocabulary)
+        loaded._set_up(_Setting(saved.taxonomy, subscriptions, saved.algorithm, saved.scheme, saved.vocabulary))
         saved.fill(subscriptions, loaded._matcher)
         return loaded
+
+
+class _Setting(NamedTuple):
+    """What a filter is made with."""
+
+    taxonomy: Any
+    subscriptions: Subscriptions
+    algorithm: str
+    scheme: Scheme | None
+    vocabulary: Vocabulary
 
 
 class _Shown(NamedTuple):

@@ -18,6 +18,7 @@ import pyarrow as pa
 from heliograph.baselines.solve import World
 from heliograph.index.segment import Segment
 from heliograph.model import Slow
+from heliograph.partition.plan import Plan
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
 
@@ -78,10 +79,11 @@ class Pairwise(Protocol):
 
 
 class Located(NamedTuple):
-    """A subscription in an index: its segment, and which member of that it is."""
+    """A subscription in an index: its segment, which member of that it is, and what is to be said about that."""
 
     segment: Segment
     member: int
+    notes: tuple[str, ...] = ()
 
 
 class Matcher(Protocol):
@@ -97,6 +99,10 @@ class Matcher(Protocol):
 
     def whole(self) -> Segment | None:
         """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
+        ...
+
+    def planned(self) -> Plan | None:
+        """The plan that it runs, if it does."""
         ...
 
     def locate(self, subscription: Subscription) -> Located | None:

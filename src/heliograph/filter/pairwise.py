@@ -69,6 +69,9 @@ class PairwiseMatcher:
     def whole(self) -> None:
         """There is no index."""
 
+    def planned(self) -> None:
+        """There is no plan."""
+
     def locate(self, subscription: Subscription) -> None:
         """There is no index."""
 

@@ -72,7 +72,7 @@ class _Trace:
         world: World,
         taxonomy: Taxonomy,
     ) -> _Trace:
-        segment, member = located
+        segment, member = located.segment, located.member
         first = segment.index.structures[:, layout.FIRST_MEMBER]
         rows = slice(*segment.names.offsets[member : member + 2].tolist())
         own = zip(segment.names.numbers[rows].tolist(), edge_variables(subscription.query, taxonomy), strict=True)

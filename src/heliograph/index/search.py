@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.index.arrays import fixed
+from heliograph.index.arrays import fixed, ragged
 from heliograph.index.segment import Segment
 from heliograph.index.words import text_keys
 from heliograph.kernels.filter_layout import (
@@ -25,7 +25,7 @@ from heliograph.kernels.filter_layout import (
     Values,
     Words,
 )
-from heliograph.publications import Publications
+from heliograph.publications import Publications, Triples
 
 LOOKED_UP = 4096  # candidates that there is room for at first
 VERIFIED_EACH, VERIFIED = 2, 64  # matches for each candidate, and some more
@@ -54,7 +54,8 @@ class Hits:
     verify_ns: int
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Batch:
     """Publications made ready for any number of segments."""
 
     publications: Publications
@@ -62,14 +63,39 @@ class Batch(NamedTuple):
     values: Values
     closure: Closure
     terms: int  # ids run below this
+    _words: list[Words] = field(default_factory=list, repr=False)  # once they were asked for
 
     def words(self) -> Words:
         """The text keys of every term of the batch."""
+        if not self._words:
+            self._words.append(self._found_words())
+        return self._words[0]
+
+    def _found_words(self) -> Words:
         ids = np.unique(np.concatenate(self.publications.triples)) if len(self.edges.subject) else np.zeros(0, np.int32)
         term = self.publications.vocabulary.term
         keys = [text_keys(term(id).value) for id in ids.tolist()]
         offsets = np.concatenate(([0], np.cumsum([len(each) for each in keys], dtype=np.int64))).astype(np.int64)
         return Words(ids.astype(np.int32), offsets, np.array([key for each in keys for key in each], np.float64))
+
+    def some(self, first: int, last: int) -> Batch:
+        """The publications from `first` on, up to `last`."""
+        bounds = self.publications.offsets[first : last + 1]
+        rows = slice(int(bounds[0]), int(bounds[-1]))
+        triples = Triples(*(column[rows] for column in self.publications.triples))
+        return self._of(self.publications.ids[first:last], bounds - bounds[0], triples, [])
+
+    def chosen(self, rows: Int64s) -> Batch:
+        """These publications; their words are among those of all."""
+        at, offsets = ragged(self.publications.offsets, rows)
+        triples = Triples(*(column[at] for column in self.publications.triples))
+        ids = self.publications.ids
+        return self._of(tuple(ids[row] for row in rows.tolist()), offsets, triples, self._words)
+
+    def _of(self, ids: tuple[str, ...], offsets: Int64s, triples: Triples, words: list[Words]) -> Batch:
+        publications = Publications(self.publications.vocabulary, ids, offsets, triples)
+        edges = fixed(Edges(offsets, *triples))
+        return Batch(publications, edges, self.values, self.closure, self.terms, words)
 
 
 _NO_WORDS = Words(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.float64))

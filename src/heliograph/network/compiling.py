@@ -132,7 +132,9 @@ def _with_holes(edges: tuple[Edge, ...], count: int) -> tuple[tuple[Edge, ...], 
 
 
 def _is_connected(edges: tuple[Edge, ...]) -> bool:
-    """Whether all edges hang together by their ends."""
+    """Whether all edges hang together by their ends; a query of VALUES alone has none."""
+    if not edges:
+        return True
     reached, left = set(edges[0][::2]), list(edges[1:])
     while touching := [edge for edge in left if edge[0] in reached or edge[2] in reached]:
         reached.update(node for edge in touching for node in edge[::2])

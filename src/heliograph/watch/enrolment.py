@@ -71,6 +71,7 @@ class Enrolment:
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
         self.by_component: dict[int, dict[str, Entry]] = {}
+        self.listing: Entry | None = None  # for whom alone solutions are being listed
         self.ranking = Ranking()
         self._memory = memory
         self._greeting: dict[str, None] = {}
@@ -303,8 +304,9 @@ class Enrolment:
         component = self.network.component(entry.row)
         if component < 0:
             return np.empty((0, entry.slots), np.int32)
-        groups = self.network.groups
+        groups, self.listing = self.network.groups, entry
         self.machine.list_all(groups.group_of(component), groups.filled(component))
+        self.listing = None
         events = self.machine.take()
         self.machine.forget()
         return events.listed(events.events[:, W_REF] == component, entry.slots)

@@ -60,8 +60,13 @@ class Guard:
 
     def _trimmed(self, events: Events, span: slice) -> Listed:
         """What one component may tell."""
-        entries = self._enrolment.by_component[int(events.events[span.start, W_REF])].values()
+        component, only = int(events.events[span.start, W_REF]), self._enrolment.listing
+        entries: Collection[Entry] = self._enrolment.by_component[component].values()
         listed = Listed(events.events[span], events.listed(span, next(iter(entries)).slots))
+        if only is not None:
+            if component != self._enrolment.network.component(only.row):
+                return Listed(listed.events[:0], listed.terms[:0])
+            entries = (only,)
         most = max(entry.interest.options.limit for entry in entries)
         if len(listed.events) <= most or not all(isinstance(entry.deltas, Every) for entry in entries):
             return listed

@@ -1,4 +1,4 @@
-"""The indexed strategy: an update costs what it concerns.
+"""The indexed strategy: an update is followed once through what queries share; docs/watching.md names the limits.
 
 Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
 (`machine`), and what they tell is made into reports here. See `docs/watching.md`.
@@ -95,11 +95,17 @@ class Indexed:
         return afresh(self._interests[id], self.answers, held, witness=False)
 
     def _enter(self) -> None:
-        pending, self._pending = list(self._pending.values()), {}
-        if pending:
-            self._graph.cover(len(self._vocabulary))
+        pending, self._pending = self._pending, {}
+        if not pending:
+            return
+        self._graph.cover(len(self._vocabulary))
+        try:
             with collector_paused():
-                self._enrolment.enter(pending, self._returning)
+                self._enrolment.enter(list(pending.values()), self._returning)
+        except BaseException:  # Ctrl-C too: whoever was not reached is still to be entered
+            entered = self._enrolment.entries
+            self._pending = {id: each for id, each in pending.items() if id not in entered}
+            raise
 
     # --- updates ------------------------------------------------------------------------------------------------
 

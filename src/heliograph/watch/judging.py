@@ -10,7 +10,7 @@ import numpy as np
 
 from heliograph.index.domains import Domain, places_of
 from heliograph.index.interests import ROUNDED
-from heliograph.kernels.evolution_layout import Int64s
+from heliograph.kernels.evolution_layout import Floats, Int64s
 from heliograph.kernels.filter_layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
 from heliograph.network import Network
 from heliograph.vocabulary import Vocabulary
@@ -23,6 +23,7 @@ class Judge:
         self._network, self._vocabulary = network, vocabulary
         self._terms = 0  # up to which terms are known
         self._tests = 0
+        self._rounded: list[int] = []  # tests with ends that are
         self._doubtful: Int64s = np.empty(0, np.int64)
 
     def extend(self) -> None:
@@ -31,11 +32,21 @@ class Judge:
         if not tests or (tests == self._tests and terms == self._terms):
             return
         fresh = self._place(terms)
-        for test in range(tests):
-            new = test >= self._tests
-            self._judge(test, self._doubtful if new else fresh[self._is_doubtful(fresh)])
-            self._judge(test, self._ties(test, 0 if new else self._terms))
+        doubtful = fresh[self._is_doubtful(fresh)]
+        for test in range(self._tests) if len(doubtful) else ():
+            self._judge(test, doubtful)
+        for test in self._rounded:
+            self._judge(test, self._ties(test, self._terms))
+        for test in range(self._tests, tests):
+            self._meet(test)
         self._tests, self._terms = tests, terms
+
+    def _meet(self, test: int) -> None:
+        """Judges for a new test all terms that are in doubt there."""
+        self._judge(test, self._doubtful)
+        if len(self._ends(test)):
+            self._rounded.append(test)
+            self._judge(test, self._ties(test, 0))
 
     def _place(self, terms: int) -> Int64s:
         """Places terms up to a number; returns the new ones."""
@@ -59,14 +70,17 @@ class Judge:
 
     def _ties(self, test: int, first: int) -> Int64s:
         """The terms from `first` on that tie with a rounded end of a test."""
-        tests = self._network.tests
-        atoms = tests.atoms.array[tests.offsets.array[test] : tests.offsets.array[test + 1]]
-        rounded = atoms[(atoms[:, ATOM_FLAGS].astype(np.int64) & ROUNDED) != 0]
-        if not len(rounded):
-            return np.empty(0, np.int64)
+        rounded = self._ends(test)
         known = self._network.domains[first : len(self._vocabulary)]
         ends = np.isin(known[:, COORDINATE], rounded[:, [LOW, HIGH]])
         return first + np.flatnonzero(ends & np.isin(known[:, DOMAIN_CODE] % ROUNDED_CODE, rounded[:, DOMAIN]))
+
+    def _ends(self, test: int) -> Floats:
+        """The atoms of a test that have rounded ends."""
+        tests = self._network.tests
+        atoms = tests.atoms.array[tests.offsets.array[test] : tests.offsets.array[test + 1]]
+        rounded: Floats = atoms[(atoms[:, ATOM_FLAGS].astype(np.int64) & ROUNDED) != 0]
+        return rounded
 
     def _judge(self, test: int, terms: Int64s) -> None:
         for term in terms.tolist():

@@ -207,6 +207,7 @@ class Machine:
         """Meets all solutions of a group, its holes filled, which are listed or counted."""
         from heliograph.kernels.network_populate import list_all
 
+        self.prepare()  # whoever shares the pattern is touched
         slots = int(self.network.groups.rows.array[group, G_SLOTS])
         self._scratch.path[slots - len(filled) : slots] = filled
         while (reason := list_all(self.world(), group)) != DONE:
