@@ -10,6 +10,7 @@ import pytest
 from heliograph import Watch
 from heliograph.kernels.network_layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
 from heliograph.network import Network
+from heliograph.network.compiling import FEW
 from heliograph.watch import indexed
 from heliograph.watch.indexed import Indexed
 
@@ -141,13 +142,21 @@ def test_constants_of_one_vertex_are_followed_pair_by_pair() -> None:
     assert reached(watch) == 100
     for number in range(0, 100, 2):
         watch.unsubscribe(f"s{number}")
-    network_of(watch)
     assert reached(watch) == 50
 
 
 def test_listed_patterns_share_tests_of_their_variables() -> None:
     many = network_of(settled([f"SELECT * {{ ?x :p ?y . ?x :q ?z FILTER(?z > {n}) }}" for n in range(64)]))
     assert (len(many.groups), many.groups.alive) == (1, 64)
+
+
+def test_many_counts_of_one_structure_are_found_by_their_constants() -> None:
+    """The first ones have their constants in place; all that follow are one group more."""
+    text = "SELECT (COUNT(*) AS ?n) {{ ?x :p :c{n} . ?x :q ?y }} HAVING (COUNT(*) >= 2)"
+    few, many = (network_of(settled([text.format(n=n) for n in range(count)])) for count in (FEW, 1000))
+    assert len(few.groups) == FEW
+    assert len(many.groups) == FEW + 1
+    assert many.groups.alive == 1000
 
 
 def test_a_piece_apart_keeps_its_constants() -> None:
