@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -22,11 +22,12 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.measure import Counting, Measure, Points
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
 Make: TypeAlias = Callable[[Key], Measure]
+Measures: TypeAlias = Mapping[Key, Mapping[str, Any]]  # what each has `saved`
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
 
@@ -64,11 +65,11 @@ class Kept:
 class Meter:
     """The measures of one graph."""
 
-    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make) -> None:
+    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make, saved: Measures | None = None) -> None:
         self._graph, self._vocabulary, self._make = graph, vocabulary, make
         self._hidden = np.array([vocabulary.intern(each) for each in (RDF_TYPE, RDFS_SUBCLASS_OF)], np.int32)
         self._literal: Flags = np.zeros(0, np.bool_)
-        self._saved: Mapping[Key, Mapping[str, Any]] = {}
+        self._saved = dict(saved or {})  # for measures that were there, until somebody asks them again
         self.kept: dict[Key, Kept] = {}
         self.vertices: Vertices | None = None
         self._rangers = 0
@@ -84,12 +85,17 @@ class Meter:
         if key not in self.kept:
             page = self._all()
             measure = self._make(key)
-            measure.restore(self._log(key, page), self._saved.get(key, {}))
+            measure.restore(self._log(key, page), self._saved.pop(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
-                measure.follow(self._log(key, page.take(slice(0, 0))), existing)
+                cast(Counting, measure).follow(self._log(key, page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
+
+    def saved(self) -> Measures:
+        """What measures keep that cannot be worked out again from the edges, of those that keep any."""
+        known = {key: kept.measure.saved() for key, kept in self.kept.items()}
+        return self._saved | {key: arrays for key, arrays in known.items() if arrays}
 
     def leave(self, key: Key) -> None:
         kept = self.kept[key]
@@ -202,7 +208,10 @@ class Meter:
         said = []
         for key, kept in self.kept.items():
             log = self._log(key, numbered)
-            heard = kept.measure.follow(log, *_existing(steps, before, turnout, key))
+            if key.counts_vertices and turnout is not None:
+                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+            else:
+                heard = kept.measure.follow(log)
             told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
             said += [Saying(step, key, instance, value) for step, instance, value in told]
         return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
@@ -240,10 +249,8 @@ class Meter:
         return self._literal[ids]
 
 
-def _existing(steps: Int64s, before: int, turnout: Turnout | None, key: Key) -> tuple[Int64s, ...]:
-    """How many vertices there are at the end of each step, for metrics that look at that."""
-    if turnout is None or not key.counts_vertices:
-        return ()
+def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
+    """How many vertices there are at the end of each step."""
     delta = np.zeros(len(steps), np.int64)
     np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
-    return (before + np.cumsum(delta),)
+    return before + np.cumsum(delta)
