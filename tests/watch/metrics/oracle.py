@@ -42,7 +42,7 @@ def metric_value(key: Key, vertices: Sequence[Any], edges: Edges, count: int) ->
     if name in ("degree", "indegree", "outdegree"):
         went = sum(s == ends[0] for s, _, _ in edges)
         came = sum(o == ends[0] for _, _, o in edges)
-        return {"degree": went + came, "indegree": came, "outdegree": went}[name]
+        return float({"degree": went + came, "indegree": came, "outdegree": went}[name])
     if name in ("distance", "steiner", "steinerPoint"):
         return _path_value(key, ends, edges)
     graph = directed(edges)
@@ -171,7 +171,7 @@ class Recomputed:
         if any(points is None for points in asked) and before != after:
             return True
         every = [point for points in asked for point in points or ()]
-        return sum(point <= before for point in every) != sum(point <= after for point in every)
+        return any((point <= before) != (point <= after) for point in every)
 
     def value(self, instance: int) -> float:
         if self._key.is_selected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 from unittest import mock
@@ -39,7 +39,6 @@ FUNCTIONS = (
     "hg:betweenness({x})",
     "hg:density()",
     "hg:steiner({x}, :a, :e)",
-    
 )
 LIMITS = {
     **dict.fromkeys(("density", "clustering", "transitivity", "averageClustering"), ("0.3", "0.5", "1")),
@@ -110,7 +109,7 @@ class FromScratch:
         found = Plan.of(asked).solutions(world(Graph(self.edges)), metrics=self._value, vertices=self.vertices)
         return {tuple(solution.get(name) for name in asked.variables) for solution in found}
 
-    def _value(self, metric: Metric, bindings: dict[Variable, Term]) -> Term | None:
+    def _value(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:
         terms: dict[int, Term] = {}
 
         def intern(term: Term) -> int:

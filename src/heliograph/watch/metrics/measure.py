@@ -39,12 +39,8 @@ class Measure(Protocol):
 
     def unwatch_all(self, points: Points) -> None: ...
 
-    def follow(self, log: Log, existing: Int64s = ...) -> Said:
-        """Takes changes over, and tells what passed a cut.
-
-        `existing` is given to metrics that depend on it: how many vertices there are at the end of each step, those
-        that no edge of the projection touches too.
-        """
+    def follow(self, log: Log) -> Said:
+        """Takes changes over, and tells what passed a cut."""
         ...
 
     def value(self, instance: int) -> float:
@@ -61,4 +57,15 @@ class Measure(Protocol):
 
     def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
         """Takes over the edges of a saved graph, all of them as having come in one step, and what was saved."""
+        ...
+
+
+class Counting(Measure, Protocol):
+    """A metric that depends on how many vertices there are, those that no edge of the projection touches too."""
+
+    def follow(self, log: Log, existing: Int64s | None = None) -> Said:
+        """Takes changes over, and tells what passed a cut.
+
+        `existing` is how many vertices there are at the end of each step; without it, as many as before are untouched.
+        """
         ...

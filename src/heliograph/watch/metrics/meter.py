@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.measure import Counting, Measure, Points
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
@@ -87,7 +87,7 @@ class Meter:
             measure.restore(self._log(key, page), self._saved.get(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
-                measure.follow(self._log(key, page.take(slice(0, 0))), existing)
+                cast(Counting, measure).follow(self._log(key, page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
 
@@ -202,7 +202,10 @@ class Meter:
         said = []
         for key, kept in self.kept.items():
             log = self._log(key, numbered)
-            heard = kept.measure.follow(log, *_existing(steps, before, turnout, key))
+            if key.counts_vertices and turnout is not None:
+                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+            else:
+                heard = kept.measure.follow(log)
             told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
             said += [Saying(step, key, instance, value) for step, instance, value in told]
         return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
@@ -240,10 +243,8 @@ class Meter:
         return self._literal[ids]
 
 
-def _existing(steps: Int64s, before: int, turnout: Turnout | None, key: Key) -> tuple[Int64s, ...]:
-    """How many vertices there are at the end of each step, for metrics that look at that."""
-    if turnout is None or not key.counts_vertices:
-        return ()
+def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
+    """How many vertices there are at the end of each step."""
     delta = np.zeros(len(steps), np.int64)
     np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
-    return (before + np.cumsum(delta),)
+    return before + np.cumsum(delta)
