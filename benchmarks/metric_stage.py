@@ -19,7 +19,7 @@ from heliograph import Watch
 from heliograph.kernels.metric_layout import CAME, Log
 from heliograph.model import Notification, Notifications
 
-NOTHING_NEW = ("-", "nobody", "knows", "nobody")  # an update that changes nothing
+NOTHING_NEW = [("+", "v0", "knows", "v1"), ("-", "v0", "knows", "v1")]  # loads kernels, and changes nothing for long
 Samples = Sequence[float]
 Vertices = tuple[int, ...]
 

@@ -55,7 +55,7 @@ def measure_density(seed: int, size: Size = metric_density.FULL) -> Samples:
     measure.restore(given.before, {})
     arcs = given.graph
     pairs = nx.Graph(arcs)
-    asking = {
+    asking: dict[Vertices, Asked] = {
         (centre,): DENSITY._replace(limit=float(measure.value(centre)) * metric_density.NEAR)
         for (centre,) in choose(seed, size, 1)
     }

@@ -47,6 +47,11 @@ class Key(NamedTuple):
         return self.name == "density" and not self.options
 
     @property
+    def shows_interval(self) -> bool:
+        """Whether values are not the whole evidence that is always shown."""
+        return self.name in ("betweenness", "dense")
+
+    @property
     def absent(self) -> float:
         """The value of a vertex that is not there."""
         return float("inf") if self.name in _FAR else 0.0

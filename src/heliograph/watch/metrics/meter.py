@@ -50,6 +50,19 @@ class Saying(NamedTuple):
     value: float
 
 
+class Heard(NamedTuple):
+    """What one measure said, in order of steps."""
+
+    key: Key
+    step: Int64s
+    instance: Int32s
+    value: Floats
+
+    def one_by_one(self) -> Iterator[Saying]:
+        columns = (self.step.tolist(), self.instance.tolist(), self.value.tolist())
+        return (Saying(step, self.key, instance, value) for step, instance, value in zip(*columns, strict=True))
+
+
 @dataclass(slots=True)
 class Kept:
     """A measure, what was last said of its instances, and who listens."""
@@ -112,6 +125,18 @@ class Meter:
         self._rangers -= 1
         if not self._rangers:
             self.vertices = None
+
+    def every_vertex(self) -> list[int]:
+        """All vertices there are, found anew if nobody looks at who comes and goes."""
+        known = self.range()
+        self.cease()
+        vertices: list[int] = known.all.tolist()
+        return vertices
+
+    @property
+    def is_asked_everywhere(self) -> bool:
+        """Whether somebody asks for every vertex there is."""
+        return self.vertices is not None or any(kept.everywhere for kept in self.kept.values())
 
     def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], points: Points) -> int:
         """An asker wants to hear of an instance; its number."""
@@ -184,6 +209,14 @@ class Meter:
             yield from kept.at[saying.instance].between(before, saying.value)
         yield from kept.everywhere.between(before, saying.value)
 
+    def only_everywhere(self, key: Key) -> Sequence[Asker]:
+        """Those who listen to a measure at every vertex; nobody where somebody listens otherwise."""
+        return () if self.kept[key].at else tuple(self.kept[key].everywhere)
+
+    def note(self, heard: Heard) -> None:
+        """Takes values over."""
+        self.kept[heard.key].values.update(zip(heard.instance.tolist(), heard.value.tolist(), strict=True))
+
     # --- the journal --------------------------------------------------------------------------------------------
 
     def page(self, rows: Int32s, weights: Floats) -> Page:
@@ -192,23 +225,23 @@ class Meter:
         triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
         return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
 
-    def follow(self, page: Page) -> tuple[list[Saying], Turnout | None]:
-        """Lets all measures take changes over: what they say, in order of steps, and who came and went among the
-        vertices, if anybody looks at them."""
+    def follow(self, page: Page) -> tuple[list[Heard], Turnout | None]:
+        """Lets all measures take changes over: what they say, and who came and went among the vertices, if anybody
+        looks at them."""
         steps, places = np.unique(page.step, return_inverse=True)
         before = 0 if self.vertices is None else self.vertices.count
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
         numbered = page._replace(step=places.astype(np.int64))
-        said = []
+        told = []
         for key, kept in self.kept.items():
             log = self._log(key, numbered)
             if key.counts_vertices and turnout is not None:
-                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+                said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
             else:
-                heard = kept.measure.follow(log)
-            told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
-            said += [Saying(step, key, instance, value) for step, instance, value in told]
-        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
+                said = kept.measure.follow(log)
+            if len(said.step):
+                told.append(Heard(key, steps[said.step], said.instance, said.value))
+        return told, turnout
 
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from heliograph.terms import Position, spell
 from heliograph.watch.deltas import Told
@@ -12,6 +12,8 @@ from heliograph.watch.metrics.comparing import shown_value
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.modes import Match, Turn
+
+Shown: TypeAlias = "int | float | str"
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
@@ -34,8 +36,7 @@ class Values:
         values = None if row is None else self._values.get((step, row))
         if match.value is not None or row is None or values is None:
             return match
-        shown = [shown_value(value) for value in values]
-        return match._replace(value=shown[0] if len(shown) == 1 else shown, more=self._more(row, values) or None)
+        return match._replace(value=shown_values(values), more=self._more(row, values) or None)
 
     def _row(self, match: Match) -> Row | None:
         """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
@@ -50,6 +51,8 @@ class Values:
         if not self._judged.exists(row):
             return shown
         for call, instance, value in zip(self._judged.calls, self._judged.instances(row), values, strict=True):
+            if not self._witness and not call.key.shows_interval:
+                continue
             measure = self._meter.kept[call.key].measure
             for name, what in measure.evidence(instance, value).items():
                 if name != "edges":
@@ -61,3 +64,14 @@ class Values:
     def _spelled(self, edge: Iterable[int]) -> list[str]:
         term = self._judged.completion.vocabulary.term
         return [spell(term(id), place) for id, place in zip(edge, _PLACES, strict=True)]
+
+
+def shown_values(values: Sequence[float]) -> Shown | list[Shown]:
+    """The values of a solution's calls as evidence shows them."""
+    shown = [shown_value(value) for value in values]
+    return shown[0] if len(shown) == 1 else shown
+
+
+def are_plain(judged: Judged, verdicts: Iterable[Verdict]) -> bool:
+    """Whether values are all that is shown beside bindings, and no update has verdicts of two phases."""
+    return not any(call.key.shows_interval for call in judged.calls) and all(each.step & 1 for each in verdicts)
