@@ -163,7 +163,8 @@ class _Telling:
         measured, meter = self._enrolment.measured.values(), self._enrolment.meter
         if not measured:
             return
-        judging = Judging(meter, page, (entry.judged for entry in measured if entry.judged is not None))
+        judged = (entry.judged for entry in measured if entry.judged is not None)
+        judging = Judging(meter, page, judged, self._proof is not None)
         verdicts = judging.follow(self._coming)
         for entry in measured:
             assert entry.judged is not None
@@ -172,14 +173,14 @@ class _Telling:
 
     def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
         assert entry.deltas is not None
-        if isinstance(entry.deltas, Every) and self._proof is None and are_plain(judged, verdicts):
+        if isinstance(entry.deltas, Every) and self._proof is None and are_plain(verdicts):
             self._tell_quickly(entry, judged, verdicts)
             return
         turns = entry.deltas.follow(changes_of(verdicts, judged.columns), witness=True)
         if isinstance(entry.deltas, Tally):
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
             return
-        values = Values(judged, verdicts, self._enrolment.meter, self._proof is not None)
+        values = Values(judged, verdicts)
         self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
 
     def _tell_quickly(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:

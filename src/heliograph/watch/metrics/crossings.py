@@ -7,6 +7,7 @@ value alone, so a vertex turns where two of its sayings that follow one another 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -24,8 +25,9 @@ def crossings(judged: Judged, heard: Heard) -> list[Verdict]:
     gained, instances = holds[turned].tolist(), [(instance,) for instance in heard.instance[turned].tolist()]
     for comes, row in zip(gained, instances, strict=True):
         (judged.true.add if comes else judged.true.discard)(row)
-    values = ((value,) for value in heard.value[turned].tolist())
-    return list(map(Verdict, heard.step[turned].tolist(), gained, instances, values))
+    values = [(value,) for value in heard.value[turned].tolist()]
+    shown = map(partial(judged.shown, witness=False), instances, values)
+    return list(map(Verdict, heard.step[turned].tolist(), gained, instances, values, shown))
 
 
 def _turned(instance: Int32s, holds: Flags, judged: Judged) -> Sequence[int]:

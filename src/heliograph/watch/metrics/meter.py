@@ -17,16 +17,16 @@ from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
 from heliograph.kernels.metric_layout import CAME, Log
 from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind, sort_key
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Counting, Measure, Points
+from heliograph.watch.metrics.measure import Counting, Measure, Order, Points
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
-Make: TypeAlias = Callable[[Key], Measure]
+Make: TypeAlias = Callable[[Key, Order], Measure]
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
 
@@ -96,7 +96,7 @@ class Meter:
         """Somebody asks a measure; it begins with the graph as it is."""
         if key not in self.kept:
             page = self._all()
-            measure = self._make(key)
+            measure = self._make(key, self._order)
             measure.restore(self._log(key, page), self._saved.get(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
@@ -200,6 +200,18 @@ class Meter:
         measure.unwatch(instance, ())
         return value
 
+    def evidence(self, key: Key, vertices: tuple[int, ...], value: float) -> Mapping[str, Any]:
+        """What is shown beside a value for some vertices, whether anybody watches them or not."""
+        measure = self.kept[key].measure
+        if key.is_of_one_vertex:
+            return measure.evidence(vertices[0], value)
+        if not vertices:
+            return {}
+        instance = measure.watch(vertices, ())
+        shown = measure.evidence(instance, value)
+        measure.unwatch(instance, ())
+        return shown
+
     def hear(self, saying: Saying) -> Iterator[Asker]:
         """Takes a value over; whoever must judge again."""
         kept = self.kept[saying.key]
@@ -266,6 +278,10 @@ class Meter:
         weight = weights[numbers] if len(weights) else np.full(len(numbers), np.nan)
         change = np.full(len(numbers), CAME, np.uint8)
         return Page(np.zeros(len(numbers), np.int64), change, triples, weight, self._literals(triples[:, 2]))
+
+    def _order(self, id: int) -> Any:
+        """What terms are sorted by."""
+        return sort_key(self._vocabulary.term(id))
 
     def _literals(self, ids: Int32s) -> Flags:
         size = len(self._vocabulary)
