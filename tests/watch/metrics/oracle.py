@@ -104,7 +104,7 @@ def _density_value(key: Key, ends: list[Any], graph: nx.DiGraph, simple: nx.Grap
 class Recomputed:
     """A measure that works out everything anew at the end of every step."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: Key, order: Any = None) -> None:
         self._key = key
         self._edges: dict[tuple[int, int, int], float] = {}
         self._instances: list[tuple[int, ...]] = []

@@ -42,6 +42,11 @@ class Key(NamedTuple):
         return self.name in ("averageClustering", "betweenness") or (self.name, self.options) == ("cliques", (1,))
 
     @property
+    def has_interval(self) -> bool:
+        """Whether a value may be an estimate or a bound, and shows between what the exact one lies."""
+        return self.name in ("betweenness", "dense")
+
+    @property
     def is_selected(self) -> bool:
         """Whether it looks at the vertices that a query's solutions bind."""
         return self.name == "density" and not self.options

@@ -11,9 +11,10 @@ those too that did and have not gone back further than that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +32,13 @@ Row = tuple[int, ...]
 
 
 class Verdict(NamedTuple):
-    """A solution that begins or ceases to satisfy the filters, and what the metrics say of it."""
+    """A solution that begins or ceases to satisfy the filters, what the metrics say of it, and what they show."""
 
     step: int
     gained: bool
     row: Row
     values: tuple[float, ...]
+    shown: Mapping[str, Any]
 
 
 class Judged:
@@ -73,7 +75,7 @@ class Judged:
             self._meter.ask(call.key)
             if call.key.is_selected:
                 self._selections[place] = self._meter.listen((self, place), call.key, (), self._points)
-        if self._free:
+        if self.ranges:
             self._meter.range()
         if self.is_lazy:
             for place, call in enumerate(self.calls):
@@ -86,7 +88,7 @@ class Judged:
         if self.is_lazy:
             for place, call in enumerate(self.calls):
                 self._meter.ignore_everywhere((self, place), call.key, self._points)
-        if self._free:
+        if self.ranges:
             self._meter.cease()
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
@@ -104,9 +106,15 @@ class Judged:
         return bool(self._free) and not (self.is_lazy and not self.is_true_of_nothing)
 
     @property
+    def is_of_values(self) -> bool:
+        """Whether what is said of a vertex decides of it, whatever was said before."""
+        immediate = self.comparison is not None and not self.comparison.slack
+        return self.is_lazy and immediate and not self.ranges and bool(self._bases)
+
+    @cached_property
     def is_true_of_nothing(self) -> bool:
-        """Whether a vertex of which nothing is said would satisfy the filters."""
-        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=False)
+        """Whether a vertex of which nothing is said would satisfy the filters, or still would if it did before."""
+        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=True)
 
     # --- solutions ----------------------------------------------------------------------------------------------
 
@@ -223,12 +231,12 @@ class Judged:
     def _every_row(self) -> Iterable[Row]:
         if not self.is_lazy:
             return list(self._rows)
-        assert self._meter.vertices is not None
-        return [(vertex,) for vertex in self._meter.vertices.all.tolist()]
+        return [(vertex,) for vertex in self._meter.every_vertex()]
 
-    def standing(self) -> list[Verdict]:
+    def standing(self, witness: bool) -> list[Verdict]:
         """The solutions that satisfy the filters, as if they had just begun to."""
-        return [Verdict(1, True, row, self.values(row, now=True)) for row in sorted(self.true)]
+        found = ((row, self.values(row, now=True)) for row in sorted(self.true))
+        return [Verdict(1, True, row, values, self.shown(row, values, witness)) for row, values in found]
 
     def keys(self) -> tuple[tuple[Term | None, ...], ...]:
         """The same as terms."""
@@ -260,6 +268,19 @@ class Judged:
             return tuple(call.key.absent for call in self.calls)
         ask = self._meter.refresh if now else self._meter.value
         return tuple(ask(call.key, each) for call, each in zip(self.calls, self.instances(row), strict=True))
+
+    def shown(self, row: Row, values: tuple[float, ...], witness: bool) -> Mapping[str, Any]:
+        """What metrics show beside their values: intervals, and for a witness the edges of paths and trees as they are
+        now, whether the solution is there or not."""
+        shown: dict[str, Any] = {}
+        for call, value in zip(self.calls, values, strict=True):
+            if witness or call.key.has_interval:
+                for name, what in self._meter.evidence(call.key, call.of(row), value).items():
+                    if name == "edges":
+                        shown.setdefault(name, []).extend(what)
+                    else:
+                        shown.setdefault(name, what)
+        return shown
 
     def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:
         """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""

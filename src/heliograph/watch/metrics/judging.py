@@ -14,18 +14,20 @@ import numpy as np
 
 from heliograph.kernels.evolution_layout import Int64s
 from heliograph.watch.deltas import Changes
+from heliograph.watch.metrics.crossings import crossings
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
-from heliograph.watch.metrics.meter import Meter, Page, Saying
+from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
 from heliograph.watch.metrics.vertices import Turnout
 
 _END = 1 << 40  # after every step
+_FEW = 16  # sayings that are sooner judged one by one
 
 
 class Judging:
     """Follows one block."""
 
-    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged]) -> None:
-        self._meter, self._page, self._judged = meter, page, list(judged)
+    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged], witness: bool) -> None:
+        self._meter, self._page, self._judged, self._witness = meter, page, list(judged), witness
         self._done = 0  # rows of the page
         self._verdicts: dict[Judged, list[Verdict]] = {}
 
@@ -43,9 +45,10 @@ class Judging:
         return self._verdicts
 
     def _asked(self, coming: Mapping[Judged, Mapping[int, object]]) -> list[int]:
-        """The steps at which more may happen than that a value passes a threshold."""
+        """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
+        paths are shown as they are then."""
         steps = {step for by_step in coming.values() for step in by_step}
-        if any(judged.ranges or judged.needs_every_step for judged in self._judged):
+        if self._witness or any(judged.ranges or judged.needs_every_step for judged in self._judged):
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
@@ -55,11 +58,23 @@ class Judging:
         last = int(np.searchsorted(self._page.step, step, side="right"))
         part = self._page.take(slice(self._done, last))
         self._done = last
-        said, turnout = self._meter.follow(part)
+        heard, turnout = self._meter.follow(part)
+        said = in_order([each for each in heard if not self._judge_at_once(each, step)])
         earlier = (saying for saying in said if saying.step < step)
         for each, some in groupby(earlier, key=lambda saying: saying.step):
             self._settle(each, self._hear(some), now=False)
         return [saying for saying in said if saying.step == step], turnout
+
+    def _judge_at_once(self, heard: Heard, step: int) -> bool:
+        """Judges all that a measure said before a step, if whoever listens looks at values alone."""
+        askers = self._meter.only_everywhere(heard.key) if len(heard.step) > _FEW else ()
+        if not askers or heard.step[-1] >= step or not all(judged.is_of_values for judged, _ in askers):
+            return False
+        self._meter.note(heard)
+        for judged, _ in askers:
+            if verdicts := crossings(judged, heard):
+                self._verdicts.setdefault(judged, []).extend(verdicts)
+        return True
 
     def _hear(self, said: Iterable[Saying]) -> dict[tuple[Judged, Row], None]:
         """The solutions that must be judged again."""
@@ -91,7 +106,14 @@ class Judging:
             values = judged.values(row, now)
             verdict = judged.judge(row, values)
             if verdict is not None:
-                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values))
+                shown = judged.shown(row, values, self._witness)
+                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
+
+
+def in_order(heard: Sequence[Heard]) -> list[Saying]:
+    """Everything that was said, in order of steps."""
+    said = [saying for each in heard for saying in each.one_by_one()]
+    return sorted(said, key=lambda saying: saying.step) if len(heard) > 1 else said
 
 
 def _by_step(changes: Changes) -> dict[int, tuple[list[Row], list[Row]]]:

@@ -17,16 +17,16 @@ from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
 from heliograph.kernels.metric_layout import CAME, Log
 from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind, sort_key
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Counting, Measure, Points
+from heliograph.watch.metrics.measure import Counting, Measure, Order, Points
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
-Make: TypeAlias = Callable[[Key], Measure]
+Make: TypeAlias = Callable[[Key, Order], Measure]
 Measures: TypeAlias = Mapping[Key, Mapping[str, Any]]  # what each has `saved`
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
@@ -49,6 +49,19 @@ class Saying(NamedTuple):
     key: Key
     instance: int
     value: float
+
+
+class Heard(NamedTuple):
+    """What one measure said, in order of steps."""
+
+    key: Key
+    step: Int64s
+    instance: Int32s
+    value: Floats
+
+    def one_by_one(self) -> Iterator[Saying]:
+        columns = (self.step.tolist(), self.instance.tolist(), self.value.tolist())
+        return (Saying(step, self.key, instance, value) for step, instance, value in zip(*columns, strict=True))
 
 
 @dataclass(slots=True)
@@ -84,7 +97,7 @@ class Meter:
         """Somebody asks a measure; it begins with the graph as it is."""
         if key not in self.kept:
             page = self._all()
-            measure = self._make(key)
+            measure = self._make(key, self._order)
             measure.restore(self._log(key, page), self._saved.pop(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
@@ -118,6 +131,18 @@ class Meter:
         self._rangers -= 1
         if not self._rangers:
             self.vertices = None
+
+    def every_vertex(self) -> list[int]:
+        """All vertices there are, found anew if nobody looks at who comes and goes."""
+        known = self.range()
+        self.cease()
+        vertices: list[int] = known.all.tolist()
+        return vertices
+
+    @property
+    def is_asked_everywhere(self) -> bool:
+        """Whether somebody asks for every vertex there is."""
+        return self.vertices is not None or any(kept.everywhere for kept in self.kept.values())
 
     def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], points: Points) -> int:
         """An asker wants to hear of an instance; its number."""
@@ -181,6 +206,18 @@ class Meter:
         measure.unwatch(instance, ())
         return value
 
+    def evidence(self, key: Key, vertices: tuple[int, ...], value: float) -> Mapping[str, Any]:
+        """What is shown beside a value for some vertices, whether anybody watches them or not."""
+        measure = self.kept[key].measure
+        if key.is_of_one_vertex:
+            return measure.evidence(vertices[0], value)
+        if not vertices:
+            return {}
+        instance = measure.watch(vertices, ())
+        shown = measure.evidence(instance, value)
+        measure.unwatch(instance, ())
+        return shown
+
     def hear(self, saying: Saying) -> Iterator[Asker]:
         """Takes a value over; whoever must judge again."""
         kept = self.kept[saying.key]
@@ -190,6 +227,14 @@ class Meter:
             yield from kept.at[saying.instance].between(before, saying.value)
         yield from kept.everywhere.between(before, saying.value)
 
+    def only_everywhere(self, key: Key) -> Sequence[Asker]:
+        """Those who listen to a measure at every vertex; nobody where somebody listens otherwise."""
+        return () if self.kept[key].at else tuple(self.kept[key].everywhere)
+
+    def note(self, heard: Heard) -> None:
+        """Takes values over."""
+        self.kept[heard.key].values.update(zip(heard.instance.tolist(), heard.value.tolist(), strict=True))
+
     # --- the journal --------------------------------------------------------------------------------------------
 
     def page(self, rows: Int32s, weights: Floats) -> Page:
@@ -198,23 +243,23 @@ class Meter:
         triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
         return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
 
-    def follow(self, page: Page) -> tuple[list[Saying], Turnout | None]:
-        """Lets all measures take changes over: what they say, in order of steps, and who came and went among the
-        vertices, if anybody looks at them."""
+    def follow(self, page: Page) -> tuple[list[Heard], Turnout | None]:
+        """Lets all measures take changes over: what they say, and who came and went among the vertices, if anybody
+        looks at them."""
         steps, places = np.unique(page.step, return_inverse=True)
         before = 0 if self.vertices is None else self.vertices.count
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
         numbered = page._replace(step=places.astype(np.int64))
-        said = []
+        told = []
         for key, kept in self.kept.items():
             log = self._log(key, numbered)
             if key.counts_vertices and turnout is not None:
-                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+                said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
             else:
-                heard = kept.measure.follow(log)
-            told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
-            said += [Saying(step, key, instance, value) for step, instance, value in told]
-        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
+                said = kept.measure.follow(log)
+            if len(said.step):
+                told.append(Heard(key, steps[said.step], said.instance, said.value))
+        return told, turnout
 
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
@@ -239,6 +284,10 @@ class Meter:
         weight = weights[numbers] if len(weights) else np.full(len(numbers), np.nan)
         change = np.full(len(numbers), CAME, np.uint8)
         return Page(np.zeros(len(numbers), np.int64), change, triples, weight, self._literals(triples[:, 2]))
+
+    def _order(self, id: int) -> Any:
+        """What terms are sorted by."""
+        return sort_key(self._vocabulary.term(id))
 
     def _literals(self, ids: Int32s) -> Flags:
         size = len(self._vocabulary)
