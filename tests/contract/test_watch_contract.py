@@ -32,7 +32,7 @@ class WatchScene(Scene):
         return (id, "SELECT ?x { ?x :knows :Cid }")
 
     def refused(self, id: str) -> Any:
-        return (id, "SELECT ?x { ?x :knows :Bob FILTER(hg:degree(?x) > 2) }")
+        return (id, "SELECT (COUNT(*) AS ?n) { ?x :knows :Bob }")
 
     def publication(self, number: int) -> Any:
         return ("+", f"Ann{number}", "knows", "Bob")

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "metrics").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|text|console)\n(.*?)^```$", re.M | re.S)
 
 

@@ -172,6 +172,38 @@ def test_long_work_pays(warm_ns: int, cold_ns: int, chosen: type[Strategy], monk
     assert strategy_after(ACTS["publish"]) is chosen
 
 
+@pytest.mark.parametrize(
+    ("query", "size", "chosen"),
+    [
+        ("SELECT * { FILTER(hg:betweenness(?x) > 0.1) }", 100, Plain),
+        ("SELECT * { FILTER(hg:betweenness(?x) > 0.1) }", 300, Over),
+        ("SELECT * { FILTER(hg:degree(?x) > 1) }", 300, Plain),
+        ("ASK { FILTER(hg:betweenness(:a) > 0.1) }", 300, Plain),
+        ("SELECT * { FILTER(hg:distance(?x, ?y) < 1) }", 300, Over),
+        ("SELECT * { ?x :q ?y }", 300, Plain),
+    ],
+)
+def test_metrics_that_would_take_long_pay_at_once(query: str, size: int, chosen: type[Strategy]) -> None:
+    def act(watch: Watch) -> None:
+        watch.load_graph(many(size))
+        watch.subscribe([("s", query), ("t", query)])
+        watch._strategy._choose()  # type: ignore[attr-defined]
+
+    with mock.patch.object(strategies, "is_warm", return_value=False):
+        assert strategy_after(act) is chosen
+
+
+def test_metrics_that_nobody_asks_any_more_are_not_waited_for() -> None:
+    watch = Watch()
+    watch.load_graph(many(1_000))
+    watch.subscribe([("s", "SELECT * { FILTER(hg:steiner(?x, ?y, :a, hg:via(:p)) < 2) }"), ("t", "ASK { :a :p :b }")])
+    assert isinstance(watch._strategy, Auto)
+    assert watch._strategy._plain is not None
+    assert watch._strategy._plain.foreseen_ns > 10**12
+    watch.unsubscribe(["s"])
+    assert watch._strategy._plain.foreseen_ns == 0
+
+
 def test_time_is_counted_wherever_it_is_spent() -> None:
     watch = Watch()
     assert isinstance(watch._strategy, Auto)

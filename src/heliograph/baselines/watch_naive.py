@@ -82,9 +82,16 @@ class Reevaluation:
             vertices=measuring.vertices,
         )
 
-    def measured(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:
-        """What an `hg:` function says, if somebody measures it."""
-        return None if self._measuring is None else self._measuring.term(metric, bindings, frozenset())
+    @property
+    def vertices(self) -> Collection[Term]:
+        """What variables of metrics range over, if somebody measures."""
+        return () if self._measuring is None else self._measuring.vertices
+
+    def measured(self, query: Query, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:
+        """What an `hg:` function of a query says, if somebody measures it."""
+        if self._measuring is None:
+            return None
+        return self._measuring.term(metric, bindings, self._measuring.selected(query))
 
     def answer(self, query: Query) -> Iterator[Solution]:
         """The solutions of a query that is asked but once."""

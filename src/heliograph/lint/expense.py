@@ -2,7 +2,7 @@
 
 The filter's index looks a subscription up by the constants of one plain edge; edges are then joined through their
 variables. So it is expensive to have no edge with a constant, parts that share no variable, and many variables that
-range over the same values.
+range over the same values. A query that asks `hg:` functions is for a watch alone, which looks none up that way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIBLINGS = 3  # variables at the end of like edges, from which on their ways mu
 
 def expenses(query: Query, taxonomy: Taxonomy) -> Iterator[str]:
     """Why a query is expensive, and what to do about it."""
-    if not any(is_way_in(pattern, taxonomy) for pattern in query.patterns):
+    if not query.metrics and not any(is_way_in(pattern, taxonomy) for pattern in query.patterns):
         yield (
             "expensive: no edge of it has a constant to look it up by, so it is tried on every publication; "
             "add an edge that names its property (is-a forms and rdfs:member are not looked up)"

@@ -170,6 +170,7 @@ class Cursor:
 _HINTS = {
     "AND": "write && for and",
     "OR": "write || for or",
+    "INF": 'infinity is written "INF"^^xsd:double',
     ",": "write no commas between variables, and one between arguments",
     "<": "close an IRI with >, and percent-encode the spaces inside",
 }

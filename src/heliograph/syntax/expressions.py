@@ -29,6 +29,7 @@ from heliograph.syntax.query import (
     walk,
 )
 from heliograph.syntax.regex import FLAGS
+from heliograph.syntax.signatures import SIGNATURES, bare_metric
 from heliograph.syntax.tokens import NODES
 from heliograph.terms import HG, Term, Variable, literal
 from heliograph.values import XSD_BOOLEAN, XSD_INTEGER, XSD_STRING
@@ -218,7 +219,7 @@ def _function(cursor: Cursor, clause: Clause) -> Expression:
         cursor.at += 1
         raise cursor.unexpected("an operator")
     if not name.value.startswith(HG):
-        raise cursor.refused(refusals.cast(cursor.word))
+        raise _meant_metric(cursor, clause) or cursor.refused(refusals.cast(cursor.word))
     if cursor.verb != "watch" or clause != Clause.FILTER:
         place = f"in {clause}" if cursor.verb == "watch" else "of a filter interest"
         fix = "metrics stand in a FILTER of a watch interest"
@@ -231,7 +232,7 @@ def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
     if kind in refusals.AGGREGATES:
         return _count(cursor, clause)
     if kind not in _ARITY:
-        raise _unknown(cursor, kind)
+        raise _unknown(cursor, kind, clause)
     cursor.at += 1
     if kind == "BOUND":
         return _bound(cursor)
@@ -245,13 +246,23 @@ def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
     return Call("ISIRI" if kind == "ISURI" else kind, tuple(arguments))
 
 
-def _unknown(cursor: Cursor, kind: str) -> SparqlError:
+def _meant_metric(cursor: Cursor, clause: Clause) -> SparqlError | None:
+    """The error of a metric that is called without its prefix, where it may stand."""
+    name = bare_metric(cursor.word)
+    if name is None or cursor.verb != "watch" or clause != Clause.FILTER:
+        return None
+    return cursor.error("HG-425", f"no function {cursor.word}", fix=f"did you mean {SIGNATURES[name]}?")
+
+
+def _unknown(cursor: Cursor, kind: str, clause: Clause) -> SparqlError:
     if kind == "NOT" and cursor.ahead() == "EXISTS":
         return cursor.refused(refusals.REFUSED["NOT EXISTS"])
     refusal = refusals.REFUSED.get(kind) or refusals.function(kind)
     if refusal is not None:
         return cursor.refused(refusal)
     if cursor.ahead() == "(":
+        if (meant := _meant_metric(cursor, clause)) is not None:
+            return meant
         close = refusals.near(cursor.word)
         fix = f"did you mean {close}?" if close else f"the functions are {refusals.SUPPORTED}"
         return cursor.error("HG-425", f"no function {cursor.word}", fix=fix)

@@ -55,7 +55,7 @@ def _arguments(cursor: Cursor, name: str, opened: int) -> tuple[Expression, ...]
 def _argument(cursor: Cursor, name: str, before: list[Expression]) -> Expression:
     """The next argument, by the function and by what stands before it."""
     place = len(before)
-    if cursor.kind in NODES and cursor.ahead() == "(":
+    if cursor.ahead() == "(" and (cursor.kind in NODES or cursor.kind[:1].isalpha()):
         return _via(cursor, name)
     if name == "cliques" or (name == "density" and place == 1):
         return _whole_number(cursor, name)
@@ -70,6 +70,8 @@ def _argument(cursor: Cursor, name: str, before: list[Expression]) -> Expression
 
 def _whole_number(cursor: Cursor, name: str) -> Term:
     at = cursor.at
+    if cursor.at_signed_number():
+        raise _wrong(cursor, name, at, f"{cursor.word}{cursor.words[at + 1]} as argument of hg:{name}")
     node = cursor.fixed(Role.OPERAND)
     if not isinstance(node, Term) or node.datatype != XSD_INTEGER or not _in_range(name, int(node.value)):
         raise _wrong(cursor, name, at, f"{cursor.words[at]} as argument of hg:{name}")
@@ -91,7 +93,7 @@ def _distance_option(cursor: Cursor, before: list[Expression]) -> Node:
 
 def _via(cursor: Cursor, name: str) -> Metric:
     at = cursor.at
-    if name != "steiner" or cursor.fixed(Role.CALLED) != iri(HG + "via"):
+    if name != "steiner" or cursor.kind not in NODES or cursor.fixed(Role.CALLED) != iri(HG + "via"):
         raise _wrong(cursor, name, at, f"{cursor.words[at]}(…) as argument of hg:{name}")
     bracket = cursor.at
     cursor.expect("(", "( and a property")

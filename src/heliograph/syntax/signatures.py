@@ -14,13 +14,18 @@ SIGNATURES = {
     "distance": 'hg:distance(?a, ?b[, "undirected"][, "weight"][, :property…])',
     "cliques": "hg:cliques(k) with k from 1 to 5",
     "betweenness": "hg:betweenness(?x)",
-    "density": "hg:density() or hg:density(?x, hops)",
+    "density": "hg:density() or hg:density(?x, hops) with hops 0, 1, 2, …",
     "dense": "hg:dense(?x)",
     "steiner": "hg:steiner(?a, ?b, …[, hg:via(:property)…])",
     "steinerPoint": "hg:steinerPoint(?x, ?a, ?b, …)",
     "via": "hg:via(:property) among the arguments of hg:steiner",
 }
 _BY_LOWER = {name.lower(): name for name in SIGNATURES}
+
+
+def bare_metric(word: str) -> str | None:
+    """The function that a name without `hg:`, or with another prefix, most likely means."""
+    return _BY_LOWER.get(word.rpartition(":")[2].lower())
 
 
 def near_metric(name: str) -> str | None:

@@ -18,6 +18,7 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Board, Interest, Watched, joined
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.evolving import EvolvingGraph
+from heliograph.watch.metrics.effort import Effort
 from heliograph.watch.metrics.plainly import Plainly
 from heliograph.watch.reports import issue
 from heliograph.watch.run import Run
@@ -35,6 +36,7 @@ class Plain:
         self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
         self._board = Board(self.answers, self._metrics)
+        self._effort = Effort()
 
     def _weighted(self) -> dict[tuple[Term, Term, Term], float | None]:
         return {triple: edge.weight for triple, edge in self._graph.edges.items()}
@@ -44,10 +46,12 @@ class Plain:
     def add(self, interests: Iterable[Interest]) -> None:
         for subscription, options in interests:
             self._board.add(subscription, options)
+            self._effort.add(subscription.query)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         for subscription in subscriptions:
             self._board.remove(subscription)
+            self._effort.remove(subscription.query)
 
     @property
     def interests(self) -> Sequence[Interest]:
@@ -57,6 +61,11 @@ class Plain:
         return self._board[id]
 
     # --- updates ------------------------------------------------------------------------------------------------
+
+    @property
+    def foreseen_ns(self) -> int:
+        """About how long the metrics that are asked will take of the next update."""
+        return self._effort.foreseen_ns(len(self._graph.edges))
 
     def load(self, updates: Encoded) -> None:
         self._graph.load(updates.updates(self._vocabulary))

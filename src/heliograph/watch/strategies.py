@@ -26,8 +26,8 @@ from heliograph.watch.window import Extent
 
 ALGORITHMS = ("auto", "plain", "indexed")
 
-# How long the plain way may take in an engine's life before the kernels are loaded, which takes about a second, or
-# compiled, which takes about a minute.
+# How long the plain way may take in an engine's life, the metrics of the next update included, before the kernels are
+# loaded, which takes about a second, or compiled, which takes about a minute.
 WARM_NS, COLD_NS = 300_000_000, 8_000_000_000
 
 # With more than so many of them, kernels that need no compiling are loaded at once.
@@ -81,7 +81,7 @@ def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> Strat
 
 
 class Auto:
-    """Plain, until that has taken as long as loading the kernels does."""
+    """Plain, until that has taken, or is about to take, as long as loading the kernels does."""
 
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
         self._ground = vocabulary, taxonomy, extent
@@ -147,17 +147,17 @@ class Auto:
 
     def _choose(self, much: bool = False) -> Strategy:
         """Goes over to the kernels if they pay; `much` says that there is plainly much to do."""
-        if self._plain is not None and self._pays(much):
+        if self._plain is not None and self._pays(self._spent_ns + self._plain.foreseen_ns, much):
             held = indexed(*self._ground)
             held.add(self._plain.interests)
             held.restore(self._plain.snapshot())
             self._held, self._plain = held, None
         return self._held
 
-    def _pays(self, much: bool) -> bool:
-        if self._spent_ns < WARM_NS and not much:
+    def _pays(self, plain_ns: int, much: bool) -> bool:
+        if plain_ns < WARM_NS and not much:
             return False
-        return self._spent_ns >= COLD_NS or self._is_warm
+        return plain_ns >= COLD_NS or self._is_warm
 
     def _spend(self, began: int) -> int:
         now = time.perf_counter_ns()
