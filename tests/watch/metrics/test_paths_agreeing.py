@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,9 +47,8 @@ def check_twin(measure: Measure, instance: int, name: str, arguments: list[Term]
     assert shown == edges_of(naive_evidence(name, arguments, graph_of(edges)))
 
 
-@settings(max_examples=40, deadline=None)
-@given(decimal_steps, st.permutations(range(9)))
-def test_twins_agree_after_every_step(scene: Any, chosen: list[int]) -> None:
+def check_twins(scene: Any, chosen: list[int]) -> None:
+    """Distances and trees between some vertices, after every step."""
     a, b, c, x = chosen[:4]
     trees, points = Steiner(rank), SteinerPoint(rank)
     distances = [Distance(undirected=each[0], weighted=each[1], order=rank) for each in WAYS]
@@ -64,6 +64,19 @@ def test_twins_agree_after_every_step(scene: Any, chosen: list[int]) -> None:
         check_twin(points, point, "steinerPoint", [NAMES[x], *ends], edges)
         for way, distance, pair in zip(WAYS, distances, pairs, strict=True):
             check_twin(distance, pair, "distance", [*ends[:2], *words(*way)], edges)
+
+
+@settings(max_examples=12, deadline=None)
+@given(decimal_steps, st.permutations(range(9)))
+def test_twins_agree_after_every_step(scene: Any, chosen: list[int]) -> None:
+    check_twins(scene, chosen)
+
+
+@pytest.mark.long
+@settings(max_examples=300, deadline=None)
+@given(decimal_steps, st.permutations(range(9)))
+def test_twins_agree_in_many_streams(scene: Any, chosen: list[int]) -> None:
+    check_twins(scene, chosen)
 
 
 @settings(max_examples=40, deadline=None)

@@ -236,26 +236,26 @@ class Groups:
         from heliograph.kernels.metric_paths_trace import begin_trace, end_trace
 
         self.cover(1 + max(start, end))
+        arrays = self.graph.arrays, self._reach, self._scratch
         try:
-            found = begin_trace(self.graph.arrays, self._reach, self._scratch, start, end)
-            return self._backwards(start, end)[::-1] if found else None
+            return self._backwards(arrays, start, end)[::-1] if begin_trace(*arrays, start, end) else None
         finally:
-            end_trace(self._scratch)
+            end_trace(arrays[-1])
 
-    def _backwards(self, start: int, end: int) -> list[Edge]:
+    def _backwards(self, arrays: tuple[Any, ...], start: int, end: int) -> list[Edge]:
         """The edges of the path that is shown, from its end."""
         path: list[Edge] = []
         while end != start:
-            path.append(self._last_edge(end))
+            path.append(self._last_edge(arrays, end))
             end = _other_end(path[-1], end)
         return path
 
-    def _last_edge(self, vertex: int) -> Edge:
+    def _last_edge(self, arrays: tuple[Any, ...], vertex: int) -> Edge:
         """The edge by which the path that is shown comes to a vertex on it."""
         from heliograph.kernels.metric_paths_trace import step_back
 
         edges = np.empty(_TIED, np.int32)
-        while (count := int(step_back(self.graph.arrays, self._reach, self._scratch, vertex, edges))) > len(edges):
+        while (count := int(step_back(*arrays, vertex, edges))) > len(edges):
             edges = np.empty(count, np.int32)
         tied = [self._triple(edge) for edge in edges[:count].tolist()]
         return tied[0] if count == 1 else min(tied, key=lambda edge: self._choice(edge, vertex))
