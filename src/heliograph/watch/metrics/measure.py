@@ -8,7 +8,7 @@ watched; whoever is not watched costs nothing beyond what the others need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from heliograph.kernels.evolution_layout import Int64s
 from heliograph.kernels.metric_layout import Log, Said
 
 Points: TypeAlias = "Sequence[float] | None"  # values to be told of when they are passed; None: every change
+Order: TypeAlias = "Callable[[int], Any]"  # what term ids are sorted by
 
 
 class Measure(Protocol):
