@@ -18,7 +18,6 @@ from typing import Any, Self
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
-from heliograph.syntax.query import constants
 from heliograph.tables.items import as_table
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -66,7 +65,7 @@ class Watch:
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
-        self._measuring: set[str] = set()  # the ids of those who ask metrics
+        self._metrics: dict[str, frozenset[str]] = {}  # the functions that each subscription asks, if any
         self._total = Stats()
 
     @property
@@ -92,16 +91,14 @@ class Watch:
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._strategy.remove(removed)
-            self._measuring.difference_update(each.id for each in removed)
+            for each in removed:
+                self._metrics.pop(each.id, None)
             self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:
-        """Takes subscriptions. Terms that are asked for metrics get their ids here, whatever the algorithm: ids decide
-        between equally good paths."""
-        measuring = [each for each in taken if each.query.metrics]
-        self._measuring.update(each.id for each in measuring)
-        self.vocabulary.intern_many([term for each in measuring for term in constants(each.query)])
+        asked = ((each.id, frozenset(metric.name for metric in each.query.metrics)) for each in taken)
+        self._metrics.update((id, names) for id, names in asked if names)
         self._strategy.add([Interest(each, self._options(each)) for each in taken])
 
     def _options(self, subscription: Subscription) -> Options:
@@ -183,7 +180,8 @@ class Watch:
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            metrics = saving.pack_metrics(self.vocabulary, snapshot.memory) if self._measuring else None
+            asked = frozenset().union(*self._metrics.values())
+            metrics = saving.pack_metrics(asked, self.vocabulary, snapshot.memory) if asked else None
             saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
@@ -204,8 +202,8 @@ class Watch:
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
             taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
             engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
-            if saved.version == saving.MEASURED:
-                engine._adopt(saving.read_vocabulary(saved, path), algorithm)
+            if (vocabulary := saving.read_vocabulary(saved, path)) is not None:
+                engine._adopt(vocabulary, algorithm)
             engine._restore(saved)
         return engine
 
@@ -218,9 +216,7 @@ class Watch:
         self._sequence = Sequence.restored(saved.meta["sequence"])
         self._add(self._subscriptions.restore(saved.tables, accept=self._check))
         edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
-        memory = saving.restore_memory(saved.meta["board"])
-        if saved.version == saving.MEASURED:
-            memory = saving.restore_metrics(memory, saved, self.vocabulary)
+        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self.vocabulary)
         self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
 
 

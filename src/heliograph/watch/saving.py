@@ -4,14 +4,13 @@ The law: an engine that is saved and loaded in mid-stream gives the notification
 is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
 a top-k set, and the initial matches that are still to be reported.
 
-Metrics depend on more: the ids of terms decide between equally good paths and trees, and which paths are sampled. So an
-engine that measures is saved with all of its vocabulary, those terms too that have left the graph and may come again,
-and with what measures keep beside the edges.
+An engine that measures is saved with what measures keep beside the edges. Which paths betweenness samples depends on
+the ids of terms: where it is asked all of the vocabulary is saved, with terms that left the graph and may come again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -36,6 +35,7 @@ from heliograph.watch.window import Extent
 KIND, VERSION, MEASURED = "watch", 1, 2
 READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
 _TERMS, _MEASURES = "vocabulary.", "measures."
+_BY_ID = frozenset({"betweenness"})  # functions whose values may depend on the ids of terms
 
 Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
 
@@ -143,23 +143,29 @@ def _key(cells: list[str | None]) -> Key:
 # --- metrics ----------------------------------------------------------------------------------------------------
 
 
-def pack_metrics(vocabulary: Vocabulary, memory: Memory) -> Packed:
-    """What is saved beside the rest of an engine that measures."""
-    terms = vocabulary.pack()
-    arrays = {_TERMS + name: array for name, array in terms.arrays.items()}
+def pack_metrics(asked: Collection[str], vocabulary: Vocabulary, memory: Memory) -> Packed:
+    """What is saved beside the rest of an engine that is `asked` these functions."""
+    meta: dict[str, Any] = {"satisfied": _rows(memory.satisfied), "measures": [[*key] for key in memory.measures]}
+    arrays: Arrays = {}
     for number, kept in enumerate(memory.measures.values()):
         arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
-    measures = [[*key] for key in memory.measures]
-    return Packed(arrays, {"vocabulary": terms.meta, "satisfied": _rows(memory.satisfied), "measures": measures})
+    if _BY_ID.isdisjoint(asked) and not memory.measures:  # whose keys hold ids
+        return Packed(arrays, meta)
+    terms = vocabulary.pack()
+    named = {_TERMS + name: array for name, array in terms.arrays.items()}
+    return Packed(arrays | named, {**meta, "vocabulary": terms.meta})
 
 
-def read_vocabulary(saved: Saved, path: str | Path) -> Vocabulary:
-    """The terms of an engine that measured, under their ids."""
-    return Vocabulary.unpack(Packed(_within(saved.arrays, _TERMS), saved.meta["metrics"]["vocabulary"]), str(path))
+def read_vocabulary(saved: Saved, path: str | Path) -> Vocabulary | None:
+    """The terms that were saved under their ids, if they were."""
+    meta = saved.meta["metrics"].get("vocabulary") if saved.version == MEASURED else None
+    return None if meta is None else Vocabulary.unpack(Packed(_within(saved.arrays, _TERMS), meta), str(path))
 
 
 def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
     """Memory with what an engine that measured kept of metrics."""
+    if saved.version != MEASURED:
+        return memory
     meta = saved.meta["metrics"]
     keys = [_measure_key(*key, terms=len(vocabulary)) for key in meta["measures"]]
     measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
