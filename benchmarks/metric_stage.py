@@ -64,6 +64,10 @@ class Stage:
         accepted(self._engine.subscribe(list(queries.items())))
         return self._noted(self._engine.publish(NOTHING_NEW))
 
+    def _unsubscribe(self, ids: Iterable[str]) -> None:
+        accepted(self._engine.unsubscribe(list(ids)))
+        self._true -= {(id, None) for id in ids}
+
     def publish(self, given: Stream) -> Samples:
         """Updates a second in each sample."""
         return [len(part.step) / self._publish(part) for part in given.parts]
@@ -92,6 +96,7 @@ class Stage:
         """
         texts = {f"{id} {number}": asked.value_about(vertices) for number, vertices in enumerate(expected)}
         told = {each.subscription_id: _value(each) for each in self._subscribe(texts)}
+        self._unsubscribe(texts)
         for (late, text), (vertices, value) in zip(texts.items(), expected.items(), strict=True):
             if not (told[late] == value or abs(told[late] - value) <= tolerance):
                 raise WrongAnswer(f"{text} is told {told[late]}, and it is {value}")

@@ -137,7 +137,7 @@ def test_what_subscribers_are_told_is_held_to_the_answer() -> None:
 
 
 def test_what_is_told_twice_is_no_measurement() -> None:
-    asked = Asked("hg:degree({})", ">=", 1)
+    asked = Asked("hg:degree({})", ">=", 10)
     stage = Stage(stream(3, SMALL).before, {"all": asked.everywhere})
     stage._true.clear()
     with pytest.raises(WrongAnswer, match="told to be - twice"):
