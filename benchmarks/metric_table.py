@@ -94,4 +94,8 @@ _TREES = [
     _least("Steiner trees, watched", _WATCHED, _RATE, 5_000, metric_watching.measure_trees),
 ]
 
-METRICS = [*_LOCAL, *_LARGE, *_BETWEENNESS, *_TREES]
+_COMPOSED = [
+    _beside("composed", "?x :p ?y, two metrics, 20,000 vertices", _RATE, measure=metric_watching.measure_composed),
+]
+
+METRICS = [*_LOCAL, *_LARGE, *_BETWEENNESS, *_TREES, *_COMPOSED]

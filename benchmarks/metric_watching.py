@@ -23,7 +23,8 @@ DEGREE, CLUSTERING = Asked("hg:degree({})", ">=", 10), Asked("hg:clustering({})"
 DISTANCE, STEINER = Asked("hg:distance({}, {})", "<=", 4), Asked("hg:steiner({}, {}, {}, {})", "<=", 10)
 CLIQUES, DENSITY = Asked("hg:cliques(4)", ">=", 0), Asked("hg:density({}, 2)", ">=", 0)
 DENSE, BETWEENNESS = Asked("hg:dense({})", ">=", 0), Asked("hg:betweenness({})", ">=", 0.01)
-EXACT, SAMPLED = Size(4_000, 50), Size(10_000, 500)
+PATTERN = "SELECT * WHERE { ?x :p ?y . FILTER(hg:degree(?x) >= 30 && hg:clustering(?y) > 0.1) }"
+COMPOSED, EXACT, SAMPLED = Size(20_000, 2_000), Size(4_000, 50), Size(10_000, 500)
 PIVOTS = 100  # sources that networkx starts from where values are sampled
 FEW = 500  # vertices that networkx can start from
 CHECKED = 20  # of those who ask
@@ -94,6 +95,17 @@ def measure_local(seed: int, size: metric_local.Size = metric_local.FULL) -> Sam
     some = _some(arcs)
     stage.check("degree", DEGREE, {(vertex,): arcs.degree(vertex) for vertex in some})
     stage.check("clustering", CLUSTERING, {(vertex,): nx.clustering(pairs, vertex) for vertex in some})
+    return rates
+
+
+def measure_composed(seed: int, size: Size = COMPOSED) -> Samples:
+    """Updates a second of a pattern with a filter on two metrics; each update brings or takes a solution of it."""
+    given = stream(seed, size)
+    arcs = given.graph
+    coefficients = nx.clustering(nx.Graph(arcs))
+    stage = Stage(given.before, {"composed": PATTERN})
+    rates = stage.publish(given)
+    stage.check_solutions("composed", ((x, y) for x, y in arcs.edges if arcs.degree(x) >= 30 and coefficients[y] > 0.1))
     return rates
 
 
