@@ -22,6 +22,7 @@ from heliograph.model import Notification, Notifications
 NOTHING_NEW = [("+", "v0", "knows", "v1"), ("-", "v0", "knows", "v1")]  # loads kernels, and changes nothing for long
 Samples = Sequence[float]
 Vertices = tuple[int, ...]
+Bound = tuple[str, ...]  # names of vertices
 
 
 class Asked(NamedTuple):
@@ -55,7 +56,7 @@ class Stage:
 
     def __init__(self, before: Log, queries: Mapping[str, str]) -> None:
         self._engine = Watch(algorithm=ALGORITHM, initial=True)
-        self._true: set[tuple[str, str | None]] = set()  # subscriptions, with the vertex of which they are true
+        self._true: set[tuple[str, Bound]] = set()  # subscriptions, and what they are true of
         accepted(self._engine.load_graph(as_updates(before)))
         self._subscribe(queries)
 
@@ -63,6 +64,10 @@ class Stage:
         """What is told at first."""
         accepted(self._engine.subscribe(list(queries.items())))
         return self._noted(self._engine.publish(NOTHING_NEW))
+
+    def _unsubscribe(self, ids: Iterable[str]) -> None:
+        accepted(self._engine.unsubscribe(list(ids)))
+        self._true -= {(id, ()) for id in ids}
 
     def publish(self, given: Stream) -> Samples:
         """Updates a second in each sample."""
@@ -77,7 +82,7 @@ class Stage:
     def _noted(self, found: Notifications) -> Notifications:
         accepted(found)
         for each in found:
-            key = each.subscription_id, _vertex(each)
+            key = each.subscription_id, _bound(each)
             if (key in self._true) == (each.change == "+"):
                 raise WrongAnswer(f"{key} is told to be {each.change} twice")
             (self._true.add if each.change == "+" else self._true.remove)(key)
@@ -92,6 +97,7 @@ class Stage:
         """
         texts = {f"{id} {number}": asked.value_about(vertices) for number, vertices in enumerate(expected)}
         told = {each.subscription_id: _value(each) for each in self._subscribe(texts)}
+        self._unsubscribe(texts)
         for (late, text), (vertices, value) in zip(texts.items(), expected.items(), strict=True):
             if not (told[late] == value or abs(told[late] - value) <= tolerance):
                 raise WrongAnswer(f"{text} is told {told[late]}, and it is {value}")
@@ -99,7 +105,13 @@ class Stage:
                 raise WrongAnswer(f"{id} is told {self._says(id, vertices)} of {vertices} where the value is {value}")
 
     def _says(self, id: str, vertices: Vertices) -> bool:
-        return (id, None) in self._true or (id, "v" + "".join(map(str, vertices))) in self._true
+        return not self._true.isdisjoint({(id, ()), (id, _names(vertices))})
+
+    def check_solutions(self, id: str, expected: Iterable[Vertices]) -> None:
+        """Raises unless these are the solutions of which a subscription was told."""
+        told = {bound for each, bound in self._true if each == id}
+        if told != (known := {_names(vertices) for vertices in expected}):
+            raise WrongAnswer(f"{id} is told {len(told)} solutions, and there are {len(known)}")
 
 
 def as_updates(log: Log) -> pa.Table:
@@ -107,20 +119,21 @@ def as_updates(log: Log) -> pa.Table:
     return pa.table(
         {
             "op": pa.array(["+" if change == CAME else "-" for change in log.change.tolist()], pa.string()),
-            "subject": _names(log.subject.tolist()),
+            "subject": pa.array(_names(log.subject.tolist()), pa.string()),
             "property": pa.array(["p"] * len(log.step), pa.string()),
-            "object": _names(log.object.tolist()),
+            "object": pa.array(_names(log.object.tolist()), pa.string()),
         }
     )
 
 
-def _names(vertices: Iterable[int]) -> pa.Array[pa.StringScalar]:
-    return pa.array([f"v{vertex}" for vertex in vertices], pa.string())
+def _names(vertices: Iterable[int]) -> Bound:
+    return tuple(f"v{vertex}" for vertex in vertices)
 
 
-def _vertex(told: Notification) -> str | None:
-    vertex: str | None = told.proof["bindings"].get("x") if "bindings" in told.proof else None
-    return vertex
+def _bound(told: Notification) -> Bound:
+    """What is bound, by the names of variables."""
+    bindings: Mapping[str, str] = told.proof.get("bindings", {})
+    return tuple(bindings[name] for name in sorted(bindings))
 
 
 def _value(told: Notification) -> float:

@@ -58,7 +58,7 @@ _LARGE = [
 _BETWEENNESS = [
     _least(
         "betweenness",
-        "exact, 4,000 vertices; NetworKit: 10.8",
+        "exact, 4,000 vertices",
         _RATE,
         20,
         metric_betweenness.measure_exact,
@@ -67,14 +67,14 @@ _BETWEENNESS = [
     _least("betweenness, watched", _WATCHED, _RATE, 20, metric_watching.measure_exact_betweenness),
     _least(
         "betweenness, sampled",
-        "10,000, ε = 0.05, δ = 0.1; NetworKit: 81",
+        "10,000 vertices, ε = 0.05, δ = 0.1",
         _RATE,
         160,
         metric_betweenness.measure_sampled,
     ),
     _least(
         "betweenness, batched",
-        "the same, 500 a step; NetworKit: 608",
+        "the same, 500 a step",
         _RATE,
         1_200,
         metric_betweenness.measure_batched,
@@ -94,4 +94,8 @@ _TREES = [
     _least("Steiner trees, watched", _WATCHED, _RATE, 5_000, metric_watching.measure_trees),
 ]
 
-METRICS = [*_LOCAL, *_LARGE, *_BETWEENNESS, *_TREES]
+_COMPOSED = [
+    _beside("composed", "?x :p ?y, two metrics, 20,000 vertices", _RATE, measure=metric_watching.measure_composed),
+]
+
+METRICS = [*_LOCAL, *_LARGE, *_BETWEENNESS, *_TREES, *_COMPOSED]

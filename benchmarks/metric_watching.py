@@ -13,7 +13,7 @@ from typing import Any
 import networkx as nx
 
 from benchmarks import metric_density, metric_local, metric_paths
-from benchmarks.metric_betweenness import EPSILON
+from benchmarks.metric_betweenness import EPSILON, begun
 from benchmarks.metric_paths import nx_distance, nx_tree
 from benchmarks.metric_stage import Asked, Stage, Vertices
 from benchmarks.metric_streams import Size, Stream, choose, stream
@@ -23,8 +23,10 @@ DEGREE, CLUSTERING = Asked("hg:degree({})", ">=", 10), Asked("hg:clustering({})"
 DISTANCE, STEINER = Asked("hg:distance({}, {})", "<=", 4), Asked("hg:steiner({}, {}, {}, {})", "<=", 10)
 CLIQUES, DENSITY = Asked("hg:cliques(4)", ">=", 0), Asked("hg:density({}, 2)", ">=", 0)
 DENSE, BETWEENNESS = Asked("hg:dense({})", ">=", 0), Asked("hg:betweenness({})", ">=", 0.01)
-EXACT, SAMPLED = Size(4_000, 50), Size(10_000, 500)
+PATTERN = "SELECT * WHERE { ?x :p ?y . FILTER(hg:degree(?x) >= 30 && hg:clustering(?y) > 0.1) }"
+COMPOSED, EXACT, SAMPLED = Size(20_000, 2_000), Size(4_000, 50), Size(10_000, 500)
 PIVOTS = 100  # sources that networkx starts from where values are sampled
+FEW = 500  # vertices that networkx can start from
 CHECKED = 20  # of those who ask
 Samples = Sequence[float]
 Again = Callable[[Vertices], float]  # a value from scratch
@@ -96,10 +98,31 @@ def measure_local(seed: int, size: metric_local.Size = metric_local.FULL) -> Sam
     return rates
 
 
+def measure_composed(seed: int, size: Size = COMPOSED) -> Samples:
+    """Updates a second of a pattern with a filter on two metrics; each update brings or takes a solution of it."""
+    given = stream(seed, size)
+    arcs = given.graph
+    coefficients = nx.clustering(nx.Graph(arcs))
+    stage = Stage(given.before, {"composed": PATTERN})
+    rates = stage.publish(given)
+    stage.check_solutions("composed", ((x, y) for x, y in arcs.edges if arcs.degree(x) >= 30 and coefficients[y] > 0.1))
+    return rates
+
+
 def measure_exact_betweenness(seed: int, size: Size = EXACT) -> Samples:
     """Updates a second."""
     given = stream(seed, size)
-    return _betweenness(given, nx.betweenness_centrality(given.graph), 1e-9)
+    return _betweenness(given, _exact_values(given), 1e-9)
+
+
+def _exact_values(given: Stream) -> Mapping[int, float]:
+    """By networkx, which takes minutes for thousands of vertices; for those by a measure from scratch."""
+    graph = given.graph
+    if len(graph) <= FEW:
+        values: dict[int, float] = nx.betweenness_centrality(graph)
+        return values
+    fresh = begun(given.after, len(graph))
+    return {vertex: fresh.value(vertex) for vertex in graph}
 
 
 def measure_sampled_betweenness(seed: int, size: Size = SAMPLED) -> Samples:

@@ -45,6 +45,7 @@ class Completion:
         self, query: Query, slots: Sequence[Variable], vocabulary: Vocabulary, filters: Sequence[Expression]
     ) -> None:
         self.variables = by_name(query)
+        self.is_of_no_pattern = not query.patterns
         self.vocabulary = vocabulary
         self._slots = [slots.index(variable) for variable in self.variables if variable in slots]
         self._bound = [column for column, variable in enumerate(self.variables) if variable in slots]

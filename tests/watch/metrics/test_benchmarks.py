@@ -19,8 +19,8 @@ from benchmarks.tables import TABLES
 
 from heliograph.kernels.metric_layout import CAME, WENT
 
-SMALL = Size(vertices=300, changes=120, instances=10, cap=30)
-LOCAL = metric_local.Size(vertices=300, additions=800, samples=2)
+SMALL = Size(vertices=150, changes=60, instances=5, cap=30)
+LOCAL = metric_local.Size(vertices=150, additions=400, samples=2)
 FEW = metric_betweenness.Size(exact=60, sampled=120, links=3, cap=12, exact_updates=30, updates=60, batch=20, samples=1)
 ROWS = TABLES["metrics"]
 MEASURES = {
@@ -82,8 +82,8 @@ def test_sizes_are_those_of_the_issue() -> None:
 def test_a_third_of_the_updates_are_deletions_and_no_degree_is_above_the_cap() -> None:
     given = stream(3, SMALL)
     changes = np.concatenate([part.change for part in given.parts])
-    assert (len(changes), int(np.count_nonzero(changes == WENT))) == (360, 120)
-    assert len(given.after) == len(given.before.step) + 240 - 120
+    assert (len(changes), int(np.count_nonzero(changes == WENT))) == (180, 60)
+    assert len(given.after) == len(given.before.step) + 120 - 60
     assert np.bincount(given.after.ravel()).max() <= SMALL.cap
     assert stream(3, SMALL._replace(instances=3)) is given  # however many ask
 
@@ -130,6 +130,9 @@ def test_what_subscribers_are_told_is_held_to_the_answer() -> None:
     assert min(degrees.values()) < 10 <= max(degrees.values())
     stage.check("all", asked, {(vertex,): degree for vertex, degree in degrees.items()})
     stage.check("one", asked, {(4,): degrees[4]})
+    stage.check_solutions("all", ((vertex,) for vertex, degree in degrees.items() if degree >= 10))
+    with pytest.raises(WrongAnswer, match="and there are 0"):
+        stage.check_solutions("all", ())
     with pytest.raises(WrongAnswer, match="and it is"):
         stage.check("more", asked, {(4,): degrees[4] + 1})
     with pytest.raises(WrongAnswer, match="where the value is"):
@@ -137,7 +140,7 @@ def test_what_subscribers_are_told_is_held_to_the_answer() -> None:
 
 
 def test_what_is_told_twice_is_no_measurement() -> None:
-    asked = Asked("hg:degree({})", ">=", 1)
+    asked = Asked("hg:degree({})", ">=", 10)
     stage = Stage(stream(3, SMALL).before, {"all": asked.everywhere})
     stage._true.clear()
     with pytest.raises(WrongAnswer, match="told to be - twice"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -64,6 +64,13 @@ def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Compa
         return None
     slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
     return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
+
+
+def comparisons(filters: Sequence[Expression], hysteresis: float) -> list[tuple[Metric, Comparison]] | None:
+    """What filters say of metrics, if each only compares one with a number. A hysteresis is of a single one."""
+    found = [comparison(each, hysteresis if len(filters) == 1 else 0.0) for each in filters]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
 
 
 def threshold_of(query: Query, hysteresis: float) -> Comparison | None:

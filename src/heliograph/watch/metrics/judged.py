@@ -24,7 +24,8 @@ from heliograph.syntax.query import Expression, Metric, walk
 from heliograph.terms import Term
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Call, call_of
-from heliograph.watch.metrics.comparing import comparison, metric_term
+from heliograph.watch.metrics.comparing import comparisons, metric_term
+from heliograph.watch.metrics.listeners import Attention
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.solutions import Completion
 
@@ -54,13 +55,13 @@ class Judged:
         self.calls: tuple[Call, ...] = tuple(
             call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
         )
-        only = comparison(filters[0], hysteresis) if len(filters) == 1 else None
-        self.comparison = None if only is None else only[1]
-        self._points = None if self.comparison is None else self.comparison.points
+        compared = comparisons(filters, hysteresis) or ()
+        self._tests = [(self.metrics.index(metric), test) for metric, test in compared]
+        self.comparison = self._tests[0][1] if len(self._tests) == 1 else None
+        self._attention = [self._attending(place) for place in range(len(self.calls))]
         self._free = completion.free
-        self.is_lazy = len(completion.variables) == 1 == len(self._free) and all(
-            call.key.is_of_one_vertex and call.vertices == (-1,) for call in self.calls
-        )
+        self.is_lazy = completion.is_of_no_pattern and len(completion.variables) == 1 == len(self._free)
+        self.is_lazy &= all(call.key.is_of_one_vertex and call.vertices == (-1,) for call in self.calls)
         self._bases: dict[Row, None] = {}
         self._rows: dict[Row, tuple[int, ...]] = {}  # with the instance of each call
         self._at: dict[tuple[int, int], dict[Row, None]] = {}  # by call and instance
@@ -70,16 +71,22 @@ class Judged:
         self.true: set[Row] = set()
         self._ask()
 
+    def _attending(self, place: int) -> Attention:
+        """What a call must tell: every change where there are others, or filters are more than comparisons."""
+        points = {point for each, test in self._tests if each == place for point in test.points}
+        heeded = tuple(sorted(points)) if self._tests else None
+        return Attention(heeded if len(self.calls) == 1 else None, heeded)
+
     def _ask(self) -> None:
         for place, call in enumerate(self.calls):
             self._meter.ask(call.key)
             if call.key.is_selected:
-                self._selections[place] = self._meter.listen((self, place), call.key, (), self._points)
+                self._selections[place] = self._meter.listen((self, place), call.key, (), self._attention[place])
         if self.ranges:
             self._meter.range()
         if self.is_lazy:
             for place, call in enumerate(self.calls):
-                self._meter.listen_everywhere((self, place), call.key, self._points)
+                self._meter.listen_everywhere((self, place), call.key, self._attention[place])
 
     def leave(self) -> None:
         """Nobody asks any more."""
@@ -87,12 +94,12 @@ class Judged:
             self._drop(row)
         if self.is_lazy:
             for place, call in enumerate(self.calls):
-                self._meter.ignore_everywhere((self, place), call.key, self._points)
+                self._meter.ignore_everywhere((self, place), call.key, self._attention[place])
         if self.ranges:
             self._meter.cease()
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
-                self._meter.ignore((self, place), call.key, self._selections[place], self._points)
+                self._meter.ignore((self, place), call.key, self._selections[place], self._attention[place])
             self._meter.leave(call.key)
 
     @property
@@ -194,7 +201,7 @@ class Judged:
         if call.key.is_selected:
             return self._selections[place]
         if (place, vertices) not in self._numbers:
-            instance = self._meter.listen((self, place), call.key, vertices, self._points)
+            instance = self._meter.listen((self, place), call.key, vertices, self._attention[place])
             self._numbers[place, vertices] = instance
         return self._numbers[place, vertices]
 
@@ -205,7 +212,7 @@ class Judged:
             del self._at[place, instance][row]
             if not self._at[place, instance] and not call.key.is_selected:
                 del self._at[place, instance], self._numbers[place, call.of(row)]
-                self._meter.ignore((self, place), call.key, instance, self._points)
+                self._meter.ignore((self, place), call.key, instance, self._attention[place])
 
     def concerned(self, place: int, instance: int) -> Iterable[Row]:
         """The solutions that depend on an instance of a call."""
@@ -293,8 +300,8 @@ class Judged:
         return holds
 
     def _satisfies(self, row: Row, values: tuple[float, ...], held: bool) -> bool:
-        if self.comparison is not None:
-            return self.comparison.holds(values[0], held)
+        if self._tests:
+            return all(test.holds(values[place], held) for place, test in self._tests)
         known = {
             node: metric_term(call.key, value)
             for node, call, value in zip(self.metrics, self.calls, values, strict=True)

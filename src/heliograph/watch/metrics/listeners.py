@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Hashable, Iterable, Iterator
 from math import inf, nextafter
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from heliograph.semantics.expressions import METRIC_TOLERANCE
 
@@ -20,6 +20,16 @@ def points_at(limits: Iterable[float]) -> tuple[float, ...]:
     return tuple(
         sorted(p for each in limits for p in (each - METRIC_TOLERANCE, nextafter(each + METRIC_TOLERANCE, inf)))
     )
+
+
+class Attention(NamedTuple):
+    """What somebody is to be told of, and which of that makes them judge again: values passed, or None for all.
+
+    Whoever looks at several metrics must know of every change what the value is when another one passes its limit.
+    """
+
+    told: tuple[float, ...] | None
+    heeded: tuple[float, ...] | None
 
 
 class Listeners(Generic[Who]):

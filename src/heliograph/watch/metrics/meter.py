@@ -21,8 +21,8 @@ from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind, sort_key
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Counting, Measure, Order, Points
+from heliograph.watch.metrics.listeners import Attention, Listeners
+from heliograph.watch.metrics.measure import Counting, Measure, Order
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
@@ -144,31 +144,31 @@ class Meter:
         """Whether somebody asks for every vertex there is."""
         return self.vertices is not None or any(kept.everywhere for kept in self.kept.values())
 
-    def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], points: Points) -> int:
+    def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], attention: Attention) -> int:
         """An asker wants to hear of an instance; its number."""
         kept = self.kept[key]
-        instance = kept.measure.watch(vertices, points)
-        kept.at.setdefault(instance, Listeners()).add(asker, None if points is None else tuple(points))
+        instance = kept.measure.watch(vertices, attention.told)
+        kept.at.setdefault(instance, Listeners()).add(asker, attention.heeded)
         kept.values[instance] = kept.measure.value(instance)
         return instance
 
-    def ignore(self, asker: Asker, key: Key, instance: int, points: Points) -> None:
+    def ignore(self, asker: Asker, key: Key, instance: int, attention: Attention) -> None:
         kept = self.kept[key]
-        kept.measure.unwatch(instance, points)
-        kept.at[instance].remove(asker, None if points is None else tuple(points))
+        kept.measure.unwatch(instance, attention.told)
+        kept.at[instance].remove(asker, attention.heeded)
         if not kept.at[instance]:
             del kept.at[instance]
             if not kept.everywhere:
                 del kept.values[instance]
 
-    def listen_everywhere(self, asker: Asker, key: Key, points: Points) -> None:
-        self.kept[key].measure.watch_all(points)
-        self.kept[key].everywhere.add(asker, None if points is None else tuple(points))
+    def listen_everywhere(self, asker: Asker, key: Key, attention: Attention) -> None:
+        self.kept[key].measure.watch_all(attention.told)
+        self.kept[key].everywhere.add(asker, attention.heeded)
 
-    def ignore_everywhere(self, asker: Asker, key: Key, points: Points) -> None:
+    def ignore_everywhere(self, asker: Asker, key: Key, attention: Attention) -> None:
         kept = self.kept[key]
-        kept.measure.unwatch_all(points)
-        kept.everywhere.remove(asker, None if points is None else tuple(points))
+        kept.measure.unwatch_all(attention.told)
+        kept.everywhere.remove(asker, attention.heeded)
 
     def vertices_in(self, rows: Iterable[tuple[int, ...]]) -> list[int]:
         """The vertices that solutions bind, each as often as they do; no literals."""
