@@ -41,6 +41,7 @@ Reach = dict[Term, Cost]  # that of the best path to each vertex that one leads 
 Pair = tuple[Term, Term]
 
 DENSE_FACTOR = 2.0
+_PARTS = 1e12  # betweenness is told in this many parts: what lies beyond depends on the order of summing
 _CLASS_PROPERTIES = frozenset({RDF_TYPE, RDFS_SUBCLASS_OF})
 
 
@@ -173,7 +174,7 @@ def _betweenness(world: World) -> float:
     vertex, links = world.terms[0], _links(world)
     total = sum(_dependencies(links, source).get(vertex, 0.0) for source in links if source != vertex)
     n = len(_vertices(world.graph))
-    return total / ((n - 1) * (n - 2)) if n > 2 else 0.0
+    return round(total / ((n - 1) * (n - 2)) * _PARTS) / _PARTS if n > 2 else 0.0
 
 
 def _dependencies(links: Links, source: Term) -> dict[Term, float]:
@@ -376,7 +377,8 @@ def _pruned(pairs: list[Pair], terminals: Collection[Term]) -> list[Pair]:
 
 def _tree_edges(world: World, terminals: Collection[Term]) -> list[Triple]:
     edges = list(world.edges(_via(world)))
-    return [_shown(world, edges, pair, weighted=True, both=True) for pair in _tree(world, terminals)]
+    pairs = sorted(_tree(world, terminals), key=lambda pair: (world.order(pair[0]), world.order(pair[1])))
+    return [_shown(world, edges, pair, weighted=True, both=True) for pair in pairs]
 
 
 def _steiner_point(world: World) -> bool:

@@ -1,10 +1,8 @@
-"""One shortest path, found from both ends; and of all shortest ones that which depends on nothing but the graph.
+"""How long a shortest path is, found from both ends.
 
 Both sides settle vertices in order of cost. The law: when the least costs not yet settled sum up to no less than the
-best path found, that is the shortest; and every shortest path then has a vertex with a right cost on both sides.
-
-Of the shortest paths those with the fewest edges count; of those, from the end backwards, the vertex with the smallest
-number comes before each; of parallel edges of equal weight the one with the smallest predicate, then subject, is shown.
+best path found, that is the shortest; and every shortest path then has a vertex with a right cost on both sides. Of
+paths that weigh the same those with fewer edges are shorter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The shortest path that is shown, as edges. Its choice is told in metric_paths_search."""
+"""All shortest paths between two vertices, step by step from their end.
+
+Which is shown is told in watch.metrics.distance. The caller begins, asks by which edges the paths come to one vertex
+after the other, and ends.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from numba import int64
 
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.evolution_access import edge_at, first_run, neighbour, next_run, run_length
-from heliograph.kernels.evolution_layout import PREDICATE, SUBJECT
 from heliograph.kernels.evolution_types import GRAPH, NEW_INT32S
 from heliograph.kernels.metric_paths_balls import leads
 from heliograph.kernels.metric_paths_costs import both_costs, compare, is_weighted, step_cost, weight_at
@@ -18,18 +21,19 @@ from heliograph.kernels.metric_paths_search import clean, meet_sides, set_side_c
 from heliograph.kernels.metric_paths_world import REACH, SCRATCH, heaps_of, hops_of, places_of, seen_of, sizes_of
 
 
-@kernel((GRAPH, REACH, SCRATCH, int64, int64, NEW_INT32S))
-def trace(graph: Any, reach: Any, scratch: Any, start: Any, end: Any, edges: Any) -> Any:
-    """The edges of the path that is shown, from its end; their number, or -1 if there is none."""
-    best, count = meet_sides(graph, reach, scratch, start, end), np.int64(-1)
-    if best[2] != NOWHERE:
-        _mark(graph, reach, scratch, best)
-        count, vertex = np.int64(0), np.int64(end)
-        while vertex != start:
-            vertex, edges[count] = _step_back(graph, reach, scratch, vertex)
-            count += 1
+@kernel((GRAPH, REACH, SCRATCH, int64, int64))
+def begin_trace(graph: Any, reach: Any, scratch: Any, start: Any, end: Any) -> Any:
+    """Finds all vertices on shortest paths; whether there are any paths."""
+    best = meet_sides(graph, reach, scratch, start, end)
+    if best[2] == NOWHERE:
+        return False
+    _mark(graph, reach, scratch, best)
+    return True
+
+
+@kernel((SCRATCH,))
+def end_trace(scratch: Any) -> None:
     clean(scratch)
-    return count
 
 
 @kernel()
@@ -79,27 +83,19 @@ def _reach(scratch: Any, vertex: Any, cost: Any) -> None:
     places_of(scratch)[vertex, 0] = MARKED
 
 
-@kernel()
-def _step_back(graph: Any, reach: Any, scratch: Any, vertex: Any) -> Any:
-    """The vertex before another on the path, and the edge between them."""
-    best, chosen, weighted, run = np.int64(-1), np.int64(-1), is_weighted(reach), first_run(graph, vertex)
+@kernel((GRAPH, REACH, SCRATCH, int64, NEW_INT32S))
+def step_back(graph: Any, reach: Any, scratch: Any, vertex: Any, edges: Any) -> Any:
+    """The edges by which shortest paths come to a vertex; their number, though there may be no room for all."""
+    count, weighted, run = np.int64(0), is_weighted(reach), first_run(graph, vertex)
     while run >= 0:
         if leads(reach, graph, run, 1):
             for i in range(run_length(graph, run)):
                 tail = neighbour(graph, run, i)
-                if hops_of(scratch)[tail, 0] != NOWHERE and (best < 0 or tail <= best):
+                if hops_of(scratch)[tail, 0] != NOWHERE:
                     offered = step_cost(side_cost(scratch, 0, tail), weight_at(weighted, graph, run, i))
                     if compare(offered, side_cost(scratch, 0, vertex)) == 0:
-                        edge = edge_at(graph, run, i)
-                        if tail != best or _is_shown_before(graph, edge, chosen):
-                            chosen = edge
-                        best = tail
+                        if count < len(edges):
+                            edges[count] = edge_at(graph, run, i)
+                        count += 1
         run = next_run(graph, run)
-    return best, chosen
-
-
-@kernel(inline=True)
-def _is_shown_before(graph: Any, edge: Any, other: Any) -> Any:
-    if graph.edges[edge, PREDICATE] != graph.edges[other, PREDICATE]:
-        return graph.edges[edge, PREDICATE] < graph.edges[other, PREDICATE]
-    return graph.edges[edge, SUBJECT] < graph.edges[other, SUBJECT]
+    return count

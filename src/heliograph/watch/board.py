@@ -239,10 +239,11 @@ def afresh(interest: Interest, answers: Reevaluation, held: Iterable[Key], witne
     return Watched(interest.subscription, interest.options, mode, plan)
 
 
-def standing(interest: Interest, solutions: Iterable[Solution]) -> Watched:
-    """A subscription as it stands with these solutions."""
+def standing(interest: Interest, solutions: Iterable[Solution], held: Iterable[Key]) -> Watched:
+    """A subscription as it stands with these solutions, where `held` is what stood."""
     query = interest.subscription.query
     mode = mode_of(query, interest.options)
+    mode.standing = dict.fromkeys(held, Match())
     mode.observe(solutions, witness=True)
     return Watched(interest.subscription, interest.options, mode, Plan.of(query))
 

@@ -6,7 +6,7 @@ hysteresis, a place in a top-k set) what `Memory` says besides. Whoever is enter
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -35,7 +35,7 @@ from heliograph.network import Compiled, Limits, Network
 from heliograph.syntax.query import Expression, Form
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.board import Interest, Report, Watched, afresh
+from heliograph.watch.board import Interest, Report, Watched, afresh, standing
 from heliograph.watch.deltas import Grouped, Tally
 from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_turn, truth_match
 from heliograph.watch.judging import Judge
@@ -47,7 +47,7 @@ from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
 from heliograph.watch.metrics.meter import Meter, Page
 from heliograph.watch.metrics.valuing import Values
-from heliograph.watch.modes import Counted, Key, Match, Solution, Turn, current, order
+from heliograph.watch.modes import Counted, Key, Match, Turn, current, order
 from heliograph.watch.populating import populate
 from heliograph.watch.ranking import Ranking
 from heliograph.watch.snapshots import Memory
@@ -284,10 +284,12 @@ class Enrolment:
             total = total * int(self.network.groups.values.array[component]) % _WRAP
         return total if total < _WRAP // 2 else total - _WRAP
 
-    def satisfying(self, entry: Entry) -> Iterator[Solution]:
-        """The solutions of a query that satisfy what it asks of metrics."""
+    def standing(self, entry: Entry) -> Watched:
+        """A query that asks metrics, with the solutions that satisfy what it asks."""
         assert entry.judged is not None
-        return map(entry.judged.completion.solution, sorted(entry.judged.true))
+        assert entry.deltas is not None
+        satisfying = map(entry.judged.completion.solution, sorted(entry.judged.true))
+        return standing(entry.interest, satisfying, entry.deltas.standing)
 
     def is_true(self, entry: Entry) -> bool:
         return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)
@@ -329,7 +331,9 @@ class Enrolment:
         if entry.kind == Q_TRUTH:
             return Turn((), (self._true(entry, answers, witness),) if self.is_true(entry) else ())
         if isinstance(entry.deltas, Grouped) and entry.deltas.standing:
-            return Turn((), current(afresh(entry.interest, answers, entry.deltas.standing, witness).mode))
+            measured, held = entry.judged is not None, entry.deltas.standing
+            known = self.standing(entry) if measured else afresh(entry.interest, answers, held, witness)
+            return Turn((), current(known.mode))
         fresh = listing(Entry(entry.interest, entry.kind, entry.row, entry.slots), entry.completion)  # type: ignore[arg-type]
         if entry.judged is not None:
             return self._measured(entry, fresh, witness)
@@ -338,9 +342,9 @@ class Enrolment:
     def _measured(self, entry: Entry, fresh: Entry, witness: bool) -> Turn:
         assert entry.judged is not None
         assert fresh.deltas is not None
-        verdicts = entry.judged.standing()
+        verdicts = entry.judged.standing(witness)
         told = list(fresh.deltas.follow(changes_of(verdicts, entry.judged.columns), witness=True))
-        return Values(entry.judged, verdicts, self.meter, witness).valued(told[0]).turn if told else Turn()
+        return Values(entry.judged, verdicts).valued(told[0]).turn if told else Turn()
 
     def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
         match = truth_match(entry)

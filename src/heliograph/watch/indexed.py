@@ -23,7 +23,7 @@ from heliograph.subscriptions import Subscription
 from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.board import Interest, Watched, afresh, standing
+from heliograph.watch.board import Interest, Watched, afresh
 from heliograph.watch.encoding import ADD, Encoded
 from heliograph.watch.enrolment import Enrolment
 from heliograph.watch.metrics.metered import Metered
@@ -90,7 +90,7 @@ class Indexed:
         measured = self._enrolment.measured.get(id)
         if measured is not None:
             self._enrolment.settle()
-            return standing(self._interests[id], self._enrolment.satisfying(measured))
+            return self._enrolment.standing(measured)
         held = self._enrolment.memory().held.get(id, ())
         return afresh(self._interests[id], self.answers, held, witness=False)
 

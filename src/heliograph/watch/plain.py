@@ -33,7 +33,7 @@ class Plain:
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
         self._vocabulary = vocabulary
         self._graph = EvolvingGraph(extent)
-        self._metrics = Plainly(self._weighted, taxonomy, vocabulary.intern)
+        self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
         self._board = Board(self.answers, self._metrics)
         self._effort = Effort()

@@ -162,7 +162,8 @@ class _Telling:
         measured, meter = self._enrolment.measured.values(), self._enrolment.meter
         if not measured:
             return
-        judging = Judging(meter, page, (entry.judged for entry in measured if entry.judged is not None))
+        judged = (entry.judged for entry in measured if entry.judged is not None)
+        judging = Judging(meter, page, judged, self._proof is not None)
         verdicts = judging.follow(self._coming)
         for entry in measured:
             assert entry.judged is not None
@@ -175,7 +176,7 @@ class _Telling:
         if isinstance(entry.deltas, Tally):
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
             return
-        values = Values(judged, verdicts, self._enrolment.meter, self._proof is not None)
+        values = Values(judged, verdicts)
         self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
 
     # --- turns --------------------------------------------------------------------------------------------------

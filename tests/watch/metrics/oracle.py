@@ -42,7 +42,7 @@ def metric_value(key: Key, vertices: Sequence[Any], edges: Edges, count: int) ->
     if name in ("degree", "indegree", "outdegree"):
         went = sum(s == ends[0] for s, _, _ in edges)
         came = sum(o == ends[0] for _, _, o in edges)
-        return {"degree": went + came, "indegree": came, "outdegree": went}[name]
+        return float({"degree": went + came, "indegree": came, "outdegree": went}[name])
     if name in ("distance", "steiner", "steinerPoint"):
         return _path_value(key, ends, edges)
     graph = directed(edges)
@@ -88,7 +88,8 @@ def _cliques(simple: nx.Graph, size: int, count: int) -> int:
 def _betweenness(graph: nx.DiGraph, vertex: Any, count: int) -> float:
     if vertex not in graph or count < 3:
         return 0.0
-    return float(nx.betweenness_centrality(graph, normalized=False)[vertex]) / ((count - 1) * (count - 2))
+    exact = float(nx.betweenness_centrality(graph, normalized=False)[vertex]) / ((count - 1) * (count - 2))
+    return round(exact, 12)  # as far as it is told
 
 
 def _density_value(key: Key, ends: list[Any], graph: nx.DiGraph, simple: nx.Graph) -> float:
@@ -104,7 +105,7 @@ def _density_value(key: Key, ends: list[Any], graph: nx.DiGraph, simple: nx.Grap
 class Recomputed:
     """A measure that works out everything anew at the end of every step."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: Key, order: Any = None) -> None:
         self._key = key
         self._edges: dict[tuple[int, int, int], float] = {}
         self._instances: list[tuple[int, ...]] = []
@@ -171,7 +172,7 @@ class Recomputed:
         if any(points is None for points in asked) and before != after:
             return True
         every = [point for points in asked for point in points or ()]
-        return sum(point <= before for point in every) != sum(point <= after for point in every)
+        return any((point <= before) != (point <= after) for point in every)
 
     def value(self, instance: int) -> float:
         if self._key.is_selected:

@@ -129,8 +129,8 @@ def test_isolated_vertices_count() -> None:
     measure, path = Betweenness(), {(0, 0, 1), (1, 0, 2)}
     measure.watch_all([0.2])
     step: Step = [(CAME, edge) for edge in sorted(path)]
-    assert told(measure.follow(log_of([step]), np.array([0]))) == [(0, 1, 0.5)]
-    found = told(measure.follow(log_of([]), np.array([0, 1, 1, 3, 0, 3])))
+    assert told(measure.follow(log_of([step]), np.array([3]))) == [(0, 1, 0.5)]
+    found = told(measure.follow(log_of([]), np.array([3, 4, 4, 6, 3, 6])))
     assert found == [(1, 1, pytest.approx(1 / 6)), (4, 1, 0.5), (5, 1, pytest.approx(0.05))]
     check_values(measure, path, 3, isolated=3)
     assert told(measure.follow(log_of([[(CAME, (1, 1, 2))]]))) == []
@@ -265,7 +265,15 @@ def test_a_measure_begins_over_a_graph() -> None:
     assert exact.evidence(3, 0.5) == {}
 
 
-def test_isolated_vertices_are_restored() -> None:
+def test_isolated_vertices_are_counted_over_a_restored_graph() -> None:
     measure, path = Betweenness(), {(0, 0, 1), (1, 0, 2)}
-    measure.restore(log_of([[(CAME, edge) for edge in sorted(path)]]), {}, isolated=4)
+    measure.restore(log_of([[(CAME, edge) for edge in sorted(path)]]), {})
+    measure.follow(log_of([]), np.array([7]))
     check_values(measure, path, 3, isolated=4)
+
+
+def test_a_vertex_that_loses_its_last_edge_may_stay() -> None:
+    measure, path = Betweenness(), {(0, 0, 1), (1, 0, 2)}
+    steps: list[Step] = [[(CAME, edge) for edge in sorted(path)], [(CAME, (2, 0, 3))], [(WENT, (2, 0, 3))]]
+    measure.follow(log_of(steps), np.array([3, 4, 4]))
+    check_values(measure, path, 4, isolated=1)

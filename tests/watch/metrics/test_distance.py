@@ -41,7 +41,7 @@ def sayings(measure: Distance, rows: Sequence[Row]) -> list[tuple[int, int, floa
 
 
 def watching(kind: dict[str, bool], asked: Asked) -> tuple[Distance, dict[int, tuple[int, int]]]:
-    measure = Distance(**kind)
+    measure = Distance(undirected=kind["undirected"], weighted=kind["weighted"])
     return measure, {measure.watch((a, b), points): (a, b) for a, b, points in asked}
 
 
@@ -109,7 +109,7 @@ def test_history_does_not_matter(kind: dict[str, bool], asked: Asked, scene: Any
     apply_rows(edges, rows)
     left: list[Row] = [(0, CAME, *edge, weight) for edge, weight in edges.items()]
     random.shuffle(left)
-    fresh = Distance(**kind)
+    fresh = Distance(undirected=kind["undirected"], weighted=kind["weighted"])
     fresh.restore(log_of(left), fresh.saved())
     for instance, ends in instances.items():
         other = fresh.watch(ends, (2.5,))

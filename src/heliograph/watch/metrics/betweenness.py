@@ -11,13 +11,13 @@ decimals: the sums of a graph differ in less by the order in which it came, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.kernels.evolution_layout import Int32s
+from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.kernels.metric_betweenness_layout import ARCS, NAMES, STATES, UNREACHED, Board
 from heliograph.kernels.metric_layout import CAME, WENT, Log, Said
 from heliograph.kernels.simple_graph_layout import BACKWARD, FORWARD, VERTICES, A, B, Simple
@@ -47,7 +47,7 @@ class Betweenness:
         self._ceiling = self._limit  # lower than the limit where exact values failed
         self._exact: ExactBetweenness | None = ExactBetweenness(self._limit)
         self._sampling: Sampling | None = None
-        self._isolated = 0
+        self._isolated = 0  # vertices that no edge of the projection touches
 
     # --- who asks ---------------------------------------------------------------------------------------------------
 
@@ -99,30 +99,31 @@ class Betweenness:
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
-    def follow(self, log: Log, isolated: npt.NDArray[Any] | None = None) -> Said:
+    def follow(self, log: Log, existing: Int64s | None = None) -> Said:
         """Takes changes over, and tells what passed a cut.
 
-        `isolated` tells, for every step, how many vertices there are at its end that no edge of the projection touches;
-        without it there are as many as before.
+        `existing` says how many vertices there are at the end of each step, those that no edge of the projection
+        touches too; without it there are as many of these as before.
         """
         log = fixed_log(log)
         self._cover(log)
-        said = [self._take(log, step, isolated) for step in self._steps(log, isolated)]
+        said = [self._take(log, step, existing) for step in self._steps(log, existing)]
         return Said(*(np.concatenate(parts) for parts in zip(*said, strict=True))) if said else Said.nothing()
 
-    def _steps(self, log: Log, isolated: npt.NDArray[Any] | None) -> Iterator[int]:
+    def _steps(self, log: Log, existing: Int64s | None) -> list[int]:
         """The steps at whose ends values may be others."""
         steps = np.unique(log.step)
-        if isolated is not None:
-            steps = np.union1d(steps, np.flatnonzero(np.diff(isolated, prepend=self._isolated)))
-        return iter(steps.tolist())
+        if existing is not None:
+            steps = np.union1d(steps, np.flatnonzero(np.diff(existing, prepend=self._vertices + self._isolated)))
+        numbers: list[int] = steps.tolist()
+        return numbers
 
-    def _take(self, log: Log, step: int, isolated: npt.NDArray[Any] | None) -> Said:
+    def _take(self, log: Log, step: int, existing: Int64s | None) -> Said:
         first, last = np.searchsorted(log.step, [step, step + 1])
-        if isolated is not None:
-            self._isolated = int(isolated[step])
         if first < last:
             self._change(log, int(first), int(last))
+        if existing is not None:
+            self._isolated = int(existing[step]) - self._vertices
         instances, values = self._tell(self._cutting)
         return Said(np.full(len(instances), step, np.int32), instances, values)
 
@@ -224,9 +225,8 @@ class Betweenness:
         """Whether values are estimates, and from how many samples; samples themselves follow from the seed."""
         return {"sampling": np.array([self.samples, self._ceiling], np.int64)} if self.sampled else {}
 
-    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]], isolated: int = 0) -> None:
+    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
         self._forget()
-        self._isolated = isolated
         log = fixed_log(log)
         self._cover(log)
         self._graph.take_over(log)

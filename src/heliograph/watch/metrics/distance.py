@@ -3,6 +3,10 @@
 What is kept is told in kernels.metric_paths_layout: a ball around each end, no larger than half of what somebody asks
 for, that follows every change. An edge whose ends no ball holds costs one look-up; where nobody asks for values beyond
 a bound, nothing beyond half of it is known.
+
+Of the shortest paths those with the fewest edges count; of those, from the end backwards, the first vertex in the order
+of terms comes before each; of parallel edges of equal weight the one with the first predicate, then subject, is shown.
+So what is shown depends on nothing but the graph.
 """
 
 from __future__ import annotations
@@ -45,9 +49,10 @@ from heliograph.kernels.metric_paths_layout import (
 from heliograph.kernels.simple_graph_layout import Asked
 from heliograph.kernels.simple_graph_room import fixed_log
 from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.measure import Order, Points
 
 Edge = tuple[int, int, int]
+_TIED = 8  # edges by which shortest paths come to a vertex, to begin with
 _SAID = 64  # rows of what is said, to begin with
 
 
@@ -58,8 +63,8 @@ def _ignore(step: int, group: int) -> None:
 class Groups:
     """Groups of terminals over one projection: the owner of the arrays, who makes room and calls kernels."""
 
-    def __init__(self, *, undirected: bool, weighted: bool) -> None:
-        self.graph = FlatGraph()
+    def __init__(self, *, undirected: bool, weighted: bool, order: Order) -> None:
+        self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self._weighted, self._undirected, self._largest = weighted, undirected, 2
         self.reach = room.empty_reach(undirected=undirected)
@@ -228,12 +233,35 @@ class Groups:
 
     def path(self, start: int, end: int) -> list[Edge] | None:
         """The shortest path that is shown, from its start; None if there is none."""
-        from heliograph.kernels.metric_paths_trace import trace
+        from heliograph.kernels.metric_paths_trace import begin_trace, end_trace
 
         self.cover(1 + max(start, end))
-        edges = np.empty(len(self.reach.first), np.int32)
-        count = int(trace(self.graph.arrays, self._reach, self._scratch, start, end, edges))
-        return None if count < 0 else [self._triple(edge) for edge in edges[:count][::-1].tolist()]
+        try:
+            found = begin_trace(self.graph.arrays, self._reach, self._scratch, start, end)
+            return self._backwards(start, end)[::-1] if found else None
+        finally:
+            end_trace(self._scratch)
+
+    def _backwards(self, start: int, end: int) -> list[Edge]:
+        """The edges of the path that is shown, from its end."""
+        path: list[Edge] = []
+        while end != start:
+            path.append(self._last_edge(end))
+            end = _other_end(path[-1], end)
+        return path
+
+    def _last_edge(self, vertex: int) -> Edge:
+        """The edge by which the path that is shown comes to a vertex on it."""
+        from heliograph.kernels.metric_paths_trace import step_back
+
+        edges = np.empty(_TIED, np.int32)
+        while (count := int(step_back(self.graph.arrays, self._reach, self._scratch, vertex, edges))) > len(edges):
+            edges = np.empty(count, np.int32)
+        tied = [self._triple(edge) for edge in edges[:count].tolist()]
+        return tied[0] if count == 1 else min(tied, key=lambda edge: self._choice(edge, vertex))
+
+    def _choice(self, edge: Edge, vertex: int) -> tuple[Any, ...]:
+        return self.order(_other_end(edge, vertex)), self.order(edge[1]), self.order(edge[0])
 
     def weight(self, edge: Edge) -> float:
         """The weight of an edge that is there."""
@@ -288,6 +316,10 @@ class Groups:
         while self.reach.counters[BALLS_BROKEN]:
             self.reach = room.with_entries(self.reach)
             mend(self.graph.arrays, self._reach)
+
+
+def _other_end(edge: Edge, vertex: int) -> int:
+    return edge[0] if edge[2] == vertex else edge[2]
 
 
 class _Numbers:
@@ -363,8 +395,8 @@ class Instances:
 class Distance:
     """The measure: instances are pairs of vertices."""
 
-    def __init__(self, *, undirected: bool = False, weighted: bool = False) -> None:
-        self.groups = Groups(undirected=undirected, weighted=weighted)
+    def __init__(self, *, undirected: bool = False, weighted: bool = False, order: Order = int) -> None:
+        self.groups = Groups(undirected=undirected, weighted=weighted, order=order)
         self._instances = Instances(self.groups)
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
@@ -386,7 +418,7 @@ class Distance:
         return self.groups.value(instance)
 
     def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
-        """A shortest path as it is now, from its start; which one is told in kernels.metric_paths_search."""
+        """A shortest path as it is now, from its start."""
         start, end = self._instances.terminals(instance)
         path = self.groups.path(start, end)
         return {} if path is None else {"edges": path}

@@ -11,9 +11,9 @@ those too that did and have not gone back further than that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +31,13 @@ Row = tuple[int, ...]
 
 
 class Verdict(NamedTuple):
-    """A solution that begins or ceases to satisfy the filters, and what the metrics say of it."""
+    """A solution that begins or ceases to satisfy the filters, what the metrics say of it, and what they show."""
 
     step: int
     gained: bool
     row: Row
     values: tuple[float, ...]
+    shown: Mapping[str, Any]
 
 
 class Judged:
@@ -95,8 +96,9 @@ class Judged:
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether values between those that are said must be looked up at once."""
-        return self.is_lazy and self.comparison is None
+        """Whether values between those that are said must be looked up at once, or whether they are estimates. Metrics
+        that may be cost far more than it does to stop at every step."""
+        return (self.is_lazy and self.comparison is None) or any(call.key.is_estimated for call in self.calls)
 
     @property
     def ranges(self) -> bool:
@@ -105,8 +107,8 @@ class Judged:
 
     @property
     def is_true_of_nothing(self) -> bool:
-        """Whether a vertex of which nothing is said would satisfy the filters."""
-        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=False)
+        """Whether a vertex of which nothing is said would satisfy the filters, or still would if it did before."""
+        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=True)
 
     # --- solutions ----------------------------------------------------------------------------------------------
 
@@ -226,9 +228,10 @@ class Judged:
         assert self._meter.vertices is not None
         return [(vertex,) for vertex in self._meter.vertices.all.tolist()]
 
-    def standing(self) -> list[Verdict]:
+    def standing(self, witness: bool) -> list[Verdict]:
         """The solutions that satisfy the filters, as if they had just begun to."""
-        return [Verdict(1, True, row, self.values(row, now=True)) for row in sorted(self.true)]
+        found = ((row, self.values(row, now=True)) for row in sorted(self.true))
+        return [Verdict(1, True, row, values, self.shown(row, values, witness)) for row, values in found]
 
     def keys(self) -> tuple[tuple[Term | None, ...], ...]:
         """The same as terms."""
@@ -260,6 +263,19 @@ class Judged:
             return tuple(call.key.absent for call in self.calls)
         ask = self._meter.refresh if now else self._meter.value
         return tuple(ask(call.key, each) for call, each in zip(self.calls, self.instances(row), strict=True))
+
+    def shown(self, row: Row, values: tuple[float, ...], witness: bool) -> Mapping[str, Any]:
+        """What metrics show beside their values: intervals, and for a witness the edges of paths and trees as they are
+        now, whether the solution is there or not."""
+        shown: dict[str, Any] = {}
+        for call, value in zip(self.calls, values, strict=True):
+            if witness or call.key.has_interval:
+                for name, what in self._meter.evidence(call.key, call.of(row), value).items():
+                    if name != "edges":
+                        shown.setdefault(name, what)
+                    elif what:
+                        shown.setdefault(name, []).extend(what)
+        return shown
 
     def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:
         """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""

@@ -24,8 +24,8 @@ _END = 1 << 40  # after every step
 class Judging:
     """Follows one block."""
 
-    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged]) -> None:
-        self._meter, self._page, self._judged = meter, page, list(judged)
+    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged], witness: bool) -> None:
+        self._meter, self._page, self._judged, self._witness = meter, page, list(judged), witness
         self._done = 0  # rows of the page
         self._verdicts: dict[Judged, list[Verdict]] = {}
 
@@ -43,9 +43,10 @@ class Judging:
         return self._verdicts
 
     def _asked(self, coming: Mapping[Judged, Mapping[int, object]]) -> list[int]:
-        """The steps at which more may happen than that a value passes a threshold."""
+        """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
+        paths are shown as they are then."""
         steps = {step for by_step in coming.values() for step in by_step}
-        if any(judged.ranges or judged.needs_every_step for judged in self._judged):
+        if self._witness or any(judged.ranges or judged.needs_every_step for judged in self._judged):
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
@@ -91,7 +92,8 @@ class Judging:
             values = judged.values(row, now)
             verdict = judged.judge(row, values)
             if verdict is not None:
-                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values))
+                shown = judged.shown(row, values, self._witness)
+                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
 
 
 def _by_step(changes: Changes) -> dict[int, tuple[list[Row], list[Row]]]:

@@ -8,7 +8,7 @@ watched; whoever is not watched costs nothing beyond what the others need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from heliograph.kernels.evolution_layout import Int64s
 from heliograph.kernels.metric_layout import Log, Said
 
 Points: TypeAlias = "Sequence[float] | None"  # values to be told of when they are passed; None: every change
+Order: TypeAlias = "Callable[[int], Any]"  # what term ids are sorted by
 
 
 class Measure(Protocol):
@@ -39,12 +40,8 @@ class Measure(Protocol):
 
     def unwatch_all(self, points: Points) -> None: ...
 
-    def follow(self, log: Log, existing: Int64s = ...) -> Said:
-        """Takes changes over, and tells what passed a cut.
-
-        `existing` is given to metrics that depend on it: how many vertices there are at the end of each step, those
-        that no edge of the projection touches too.
-        """
+    def follow(self, log: Log) -> Said:
+        """Takes changes over, and tells what passed a cut."""
         ...
 
     def value(self, instance: int) -> float:
@@ -61,4 +58,15 @@ class Measure(Protocol):
 
     def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
         """Takes over the edges of a saved graph, all of them as having come in one step, and what was saved."""
+        ...
+
+
+class Counting(Measure, Protocol):
+    """A metric that depends on how many vertices there are, those that no edge of the projection touches too."""
+
+    def follow(self, log: Log, existing: Int64s | None = None) -> Said:
+        """Takes changes over, and tells what passed a cut.
+
+        `existing` is how many vertices there are at the end of each step; without it, as many as before are untouched.
+        """
         ...

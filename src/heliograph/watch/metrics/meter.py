@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
 from heliograph.kernels.metric_layout import CAME, Log
 from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind, sort_key
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.measure import Counting, Measure, Order, Points
 from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
-Make: TypeAlias = Callable[[Key], Measure]
+Make: TypeAlias = Callable[[Key, Order], Measure]
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
 
@@ -83,11 +83,11 @@ class Meter:
         """Somebody asks a measure; it begins with the graph as it is."""
         if key not in self.kept:
             page = self._all()
-            measure = self._make(key)
-            measure.restore(self._log(key, page), self._saved.get(key, {}))
+            measure = self._make(key, self._order)
+            measure.restore(self._log(key.properties, page), self._saved.get(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
-                measure.follow(self._log(key, page.take(slice(0, 0))), existing)
+                cast(Counting, measure).follow(self._log((), page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
 
@@ -175,6 +175,18 @@ class Meter:
         measure.unwatch(instance, ())
         return value
 
+    def evidence(self, key: Key, vertices: tuple[int, ...], value: float) -> Mapping[str, Any]:
+        """What is shown beside a value for some vertices, whether anybody watches them or not."""
+        measure = self.kept[key].measure
+        if key.is_of_one_vertex:
+            return measure.evidence(vertices[0], value)
+        if not vertices:
+            return {}
+        instance = measure.watch(vertices, ())
+        shown = measure.evidence(instance, value)
+        measure.unwatch(instance, ())
+        return shown
+
     def hear(self, saying: Saying) -> Iterator[Asker]:
         """Takes a value over; whoever must judge again."""
         kept = self.kept[saying.key]
@@ -200,9 +212,13 @@ class Meter:
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
         numbered = page._replace(step=places.astype(np.int64))
         said = []
+        logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
         for key, kept in self.kept.items():
-            log = self._log(key, numbered)
-            heard = kept.measure.follow(log, *_existing(steps, before, turnout, key))
+            log = logs[key.properties]
+            if key.counts_vertices and turnout is not None:
+                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+            else:
+                heard = kept.measure.follow(log)
             told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
             said += [Saying(step, key, instance, value) for step, instance, value in told]
         return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
@@ -210,10 +226,11 @@ class Meter:
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
 
-    def _log(self, key: Key, page: Page) -> Log:
+    def _log(self, properties: tuple[int, ...], page: Page) -> Log:
+        """What metrics see of these properties, or of those that they see if none are named."""
         subject, predicate, object = page.triples.T
-        if key.properties:
-            seen = ~page.literal & np.isin(predicate, np.array(key.properties, np.int32))
+        if properties:
+            seen = ~page.literal & np.isin(predicate, np.array(properties, np.int32))
         else:
             seen = ~page.literal & (predicate != self._hidden[0]) & (predicate != self._hidden[1])
         columns = (page.step.astype(np.int32), page.change, subject, predicate, object, page.weight)
@@ -231,6 +248,10 @@ class Meter:
         change = np.full(len(numbers), CAME, np.uint8)
         return Page(np.zeros(len(numbers), np.int64), change, triples, weight, self._literals(triples[:, 2]))
 
+    def _order(self, id: int) -> Any:
+        """What terms are sorted by."""
+        return sort_key(self._vocabulary.term(id))
+
     def _literals(self, ids: Int32s) -> Flags:
         size = len(self._vocabulary)
         if size > len(self._literal):
@@ -240,10 +261,8 @@ class Meter:
         return self._literal[ids]
 
 
-def _existing(steps: Int64s, before: int, turnout: Turnout | None, key: Key) -> tuple[Int64s, ...]:
-    """How many vertices there are at the end of each step, for metrics that look at that."""
-    if turnout is None or not key.counts_vertices:
-        return ()
+def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
+    """How many vertices there are at the end of each step."""
     delta = np.zeros(len(steps), np.int64)
     np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
-    return (before + np.cumsum(delta),)
+    return before + np.cumsum(delta)

@@ -19,13 +19,10 @@ Called = tuple[str, tuple[Term | Metric, ...]]
 
 
 class Plainly:
-    """The `hg:` functions over a graph, which is read when one of them is asked.
+    """The `hg:` functions over a graph, which is read when one of them is asked."""
 
-    Among equally good paths and trees `order` chooses as measures do.
-    """
-
-    def __init__(self, read: Callable[[], Weighted], taxonomy: Taxonomy | None, order: Callable[[Term], int]) -> None:
-        self._read, self._taxonomy, self._order = read, taxonomy, order
+    def __init__(self, read: Callable[[], Weighted], taxonomy: Taxonomy | None) -> None:
+        self._read, self._taxonomy = read, taxonomy
         self.forget()
 
     def forget(self) -> None:
@@ -63,7 +60,7 @@ class Plainly:
         if called is None:
             return None
         if (called, selected) not in self._values:
-            self._values[called, selected] = naive_value(*called, self._graph, selected, self._order)
+            self._values[called, selected] = naive_value(*called, self._graph, selected)
         return self._values[called, selected]
 
     def term(self, metric: Metric, bindings: Solution, selected: frozenset[Term]) -> Term | None:
@@ -90,11 +87,12 @@ class Plainly:
 
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
         shown: dict[str, Any] = {}
-        for called in filter(None, (_called(metric, known) for metric in metrics)):
-            for name, what in naive_evidence(*called, self._graph, self._order).items():
+        asked = (metric for metric in metrics if witness or Key(metric.name).has_interval)
+        for called in filter(None, (_called(metric, known) for metric in asked)):
+            for name, what in naive_evidence(*called, self._graph).items():
                 if name != "edges":
                     shown.setdefault(name, what)
-                elif witness:
+                elif what:
                     shown.setdefault(name, []).extend(_spelled(edge) for edge in what)
         return shown
 

@@ -18,32 +18,32 @@ import numpy.typing as npt
 from heliograph.kernels.metric_layout import Log, Said
 from heliograph.watch.metrics.cutting import Cutting
 from heliograph.watch.metrics.distance import Groups, Instances
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.measure import Order, Points
 from heliograph.watch.metrics.steiner_tree import Edge, inner_vertices, shown_tree
 
 _Terminals = tuple[int, ...]
 
 
-def terminals_of(vertices: Sequence[int]) -> _Terminals:
-    """Terminals as a group takes them: each once, ascending; a single one is a pair with itself."""
-    different = tuple(sorted(set(vertices)))
+def terminals_of(vertices: Sequence[int], order: Order = int) -> _Terminals:
+    """Terminals as a group takes them: each once, in order; a single one is a pair with itself."""
+    different = tuple(sorted(set(vertices), key=order))
     return different if len(different) > 1 else different * 2
 
 
 def _tree(groups: Groups, group: int, terminals: _Terminals) -> list[Edge] | None:
     paths = groups.tree(group)
-    return None if paths is None else shown_tree(paths, terminals, groups.weight)
+    return None if paths is None else shown_tree(paths, terminals, groups.weight, groups.order)
 
 
 class Steiner:
     """The measure: instances are sets of terminals."""
 
-    def __init__(self) -> None:
-        self.groups = Groups(undirected=True, weighted=True)
+    def __init__(self, order: Order = int) -> None:
+        self.groups = Groups(undirected=True, weighted=True, order=order)
         self._instances = Instances(self.groups)
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
-        return self._instances.watch(terminals_of(vertices), points)
+        return self._instances.watch(terminals_of(vertices, self.groups.order), points)
 
     def unwatch(self, instance: int, points: Points) -> None:
         self._instances.unwatch(instance, points)
@@ -93,8 +93,8 @@ class _Grove:
 class SteinerPoint:
     """The measure: instances are a vertex and a set of terminals; 1 if it is an inner vertex of their tree."""
 
-    def __init__(self) -> None:
-        self.groups = Groups(undirected=True, weighted=True)
+    def __init__(self, order: Order = int) -> None:
+        self.groups = Groups(undirected=True, weighted=True, order=order)
         self._cutting = Cutting()
         self._groves: dict[int, _Grove] = {}
         self._group_of: dict[_Terminals, int] = {}
@@ -102,7 +102,7 @@ class SteinerPoint:
         self._said: list[tuple[int, int, float]] = []
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
-        vertex, terminals = vertices[0], terminals_of(vertices[1:])
+        vertex, terminals = vertices[0], terminals_of(vertices[1:], self.groups.order)
         if terminals not in self._group_of:
             self._enter(terminals)
         group = self._group_of[terminals]

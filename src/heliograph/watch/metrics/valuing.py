@@ -10,18 +10,17 @@ from heliograph.watch.deltas import Told
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.comparing import shown_value
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
-from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.modes import Match, Turn
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
 
 class Values:
-    """The values behind some verdicts of one query. With a `witness` the meter must stand where the verdicts do."""
+    """The values behind some verdicts of one query."""
 
-    def __init__(self, judged: Judged, verdicts: Iterable[Verdict], meter: Meter, witness: bool) -> None:
-        self._judged, self._meter, self._witness = judged, meter, witness
-        self._values = {(each.step, each.row): each.values for each in verdicts}
+    def __init__(self, judged: Judged, verdicts: Iterable[Verdict]) -> None:
+        self._judged = judged
+        self._verdicts = {(each.step, each.row): each for each in verdicts}
 
     def valued(self, told: Told) -> Told:
         """What is told, with values."""
@@ -31,11 +30,11 @@ class Values:
 
     def _valued(self, step: int, match: Match) -> Match:
         row = self._row(match)
-        values = None if row is None else self._values.get((step, row))
-        if match.value is not None or row is None or values is None:
+        verdict = None if row is None else self._verdicts.get((step, row))
+        if match.value is not None or verdict is None:
             return match
-        shown = [shown_value(value) for value in values]
-        return match._replace(value=shown[0] if len(shown) == 1 else shown, more=self._more(row, values) or None)
+        values = [shown_value(value) for value in verdict.values]
+        return match._replace(value=values[0] if len(values) == 1 else values, more=self._spelled(verdict.shown))
 
     def _row(self, match: Match) -> Row | None:
         """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
@@ -45,19 +44,11 @@ class Values:
         intern = self._judged.completion.vocabulary.intern
         return tuple(intern(match.witness[each]) if each in match.witness else NO_TERM for each in variables)
 
-    def _more(self, row: Row, values: tuple[float, ...]) -> Mapping[str, Any]:
-        shown: dict[str, Any] = {}
-        if not self._judged.exists(row):
-            return shown
-        for call, instance, value in zip(self._judged.calls, self._judged.instances(row), values, strict=True):
-            measure = self._meter.kept[call.key].measure
-            for name, what in measure.evidence(instance, value).items():
-                if name != "edges":
-                    shown.setdefault(name, what)
-                elif self._witness:
-                    shown.setdefault(name, []).extend(self._spelled(edge) for edge in what)
-        return shown
+    def _spelled(self, shown: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """What metrics show, its edges as texts."""
+        edges = {"edges": [self._edge(each) for each in shown["edges"]]} if "edges" in shown else {}
+        return {**shown, **edges} or None
 
-    def _spelled(self, edge: Iterable[int]) -> list[str]:
+    def _edge(self, edge: Iterable[int]) -> list[str]:
         term = self._judged.completion.vocabulary.term
         return [spell(term(id), place) for id, place in zip(edge, _PLACES, strict=True)]
