@@ -17,7 +17,6 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.check import Row
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.watch_workloads import seconds
 from heliograph.kernels.metric_layout import CAME, WENT, Log
@@ -186,11 +185,3 @@ def _check(measure: Betweenness, given: Stream, tolerance: float) -> None:
     off = max(abs(measure.value(vertex) - value) for vertex, value in expected.items())
     if off > tolerance:
         raise WrongAnswer(f"a value is off by {off}, more than {tolerance}")
-
-
-ROWS = [
-    Row("betweenness", "exact, 4,000 vertices", "updates/s", 20, measure_exact, at_least=True, repeats=1),
-    Row("betweenness, networkx", "the same, against a rerun", "×", None, measure_exact_ratio, repeats=1),
-    Row("betweenness, sampled", "10,000, ε = 0.05, δ = 0.1", "updates/s", 160, measure_sampled, True, 1),
-    Row("betweenness, batched", "the same, 500 a step", "updates/s", 1_200, measure_batched, True, 1),
-]

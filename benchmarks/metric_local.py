@@ -1,9 +1,8 @@
 """Degrees, clustering coefficients and cliques kept up to date, beside plain Python sets and recomputation by networkx.
 
 The paper-shaped stream: additions over vertices with power-law degrees, a third of all updates deletions. Cliques are
-counted in a graph of Barabási and Albert's, 5 edges a vertex and no more than 500 at one; four fifths of its edges are
-there beforehand. Answers are compared before a time counts. Times are the processor's, of rivals in turns; logs stand
-ready in arrays, for the rivals in lists.
+counted over the streams of `metric_streams`. Answers are compared before a time counts. Times are the processor's, of
+rivals in turns; logs stand ready in arrays, for the rivals in lists.
 """
 
 from __future__ import annotations
@@ -17,13 +16,15 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.filter_workloads import WrongAnswer
+from benchmarks.metric_streams import NOTHING, Stream, stream
+from benchmarks.metric_streams import Size as GraphSize
 from benchmarks.watch_workloads import seconds
 from heliograph.kernels.metric_layout import CAME, WENT, Log, Said
 from heliograph.watch.metrics.cliques import Cliques
 from heliograph.watch.metrics.clustering import Clustering
 from heliograph.watch.metrics.degree import Degree
-from heliograph.workloads.watch_graph import Flags, Ints, Random, draw_edges
-from heliograph.workloads.watch_graph import Size as GraphSize
+from heliograph.workloads import watch_graph
+from heliograph.workloads.watch_graph import Flags, Ints, draw_edges
 from heliograph.workloads.watch_stream import draw_stream
 
 DEGREE, COEFFICIENT = [10.0], [0.1]  # the thresholds, at every vertex
@@ -34,13 +35,12 @@ class Size(NamedTuple):
 
     vertices: int = 1_200_000
     additions: int = 1_000_000
-    attached: int = 100_000  # vertices of the graph whose cliques are counted
-    links: int = 5  # edges with which each of them comes
-    cap: int = 500
     samples: int = 3
 
 
 FULL = Size()
+ATTACHED = GraphSize(100_000, 20_000)
+CLIQUE = 4
 Samples = Sequence[float]
 
 
@@ -70,55 +70,21 @@ def as_log(subject: Ints, object: Ints, came: Flags) -> Log:
 def paper_log(seed: int, size: Size) -> Log:
     """Additions, and half as many deletions, each anywhere behind the addition of its edge."""
     rng = np.random.default_rng(seed)
-    edges = draw_edges(rng, GraphSize(size.vertices, size.additions))
+    edges = draw_edges(rng, watch_graph.Size(size.vertices, size.additions))
     stream = draw_stream(rng, size.additions, size.additions // 2, 0)
     return as_log(edges.source[stream.edge], edges.target[stream.edge], stream.added)
 
 
-def attach(rng: Random, size: Size) -> Ints:
-    """The edges of a graph in which each vertex comes with links to others, drawn by their degrees up to the cap."""
-    ends, degrees = list(range(size.links)), np.zeros(size.attached, np.int64)
-    edges: list[tuple[int, int]] = []
-    for vertex in range(size.links, size.attached):
-        chosen: set[int] = set()
-        while len(chosen) < size.links:
-            other = ends[rng.integers(len(ends))]
-            if degrees[other] < size.cap:
-                chosen.add(other)
-        edges += [(vertex, other) for other in sorted(chosen)]
-        ends += [*chosen, *[vertex] * size.links]
-        degrees[list(chosen)] += 1
-        degrees[vertex] = size.links
-    return np.array(edges)
+def paper_stream(seed: int, size: Size) -> Stream:
+    """The same as one sample from an empty graph."""
+    log = paper_log(seed, size)
+    return Stream(NOTHING, [log], np.array(sorted(_left(log)), np.int32))
 
 
-class Attached(NamedTuple):
-    """Edges that are there beforehand, changes a third of which are deletions, and the edges that are there then."""
-
-    before: Log
-    changes: Log
-    after: Ints
-
-
-def make_attached(seed: int, size: Size) -> Attached:
-    rng = np.random.default_rng(seed)
-    edges = rng.permutation(attach(rng, size))
-    loaded = 4 * len(edges) // 5
-    added = len(edges) - loaded
-    gone = rng.permutation(loaded)[: added // 2]
-    rows, came = np.r_[loaded : len(edges), gone], np.r_[np.ones(added, bool), np.zeros(len(gone), bool)]
-    order = rng.permutation(len(rows))
-    changed = edges[rows[order]]
-    before = as_log(edges[:loaded, 0], edges[:loaded, 1], np.ones(loaded, bool))
-    after = np.delete(edges, gone, axis=0)
-    return Attached(_in_one_step(before), as_log(changed[:, 0], changed[:, 1], came[order]), after)
-
-
-attached = lru_cache(maxsize=1)(make_attached)
-
-
-def _in_one_step(log: Log) -> Log:
-    return log._replace(step=np.zeros(len(log.step), np.int32))
+def _left(log: Log) -> set[tuple[int, int]]:
+    """The edges at the end."""
+    came, went = ({(s, o) for s, o, change in _columns(log) if change == kind} for kind in (CAME, WENT))
+    return came - went
 
 
 # --- degrees and coefficients -----------------------------------------------------------------------------------
@@ -147,10 +113,7 @@ def measure_rerun(seed: int, size: Size = FULL) -> float:
 
     Its coefficients take longer still: they look at all pairs of neighbours of a hub.
     """
-    log = paper_log(seed, size)
-    left = {(s, o) for s, o, change in _columns(log) if change == CAME}
-    left -= {(s, o) for s, o, change in _columns(log) if change == WENT}
-    graph = nx.Graph(sorted(left))
+    graph = nx.Graph(sorted(_left(paper_log(seed, size))))
     return seconds(lambda: nx.triangles(graph)) / statistics.median(turn.ours for turn in turns(seed, size))
 
 
@@ -242,47 +205,37 @@ class PlainSets:
 # --- cliques ----------------------------------------------------------------------------------------------------
 
 
-def measure_cliques(seed: int, size: Size = FULL, clique: int = 4) -> Samples:
-    """Updates a second of the number of cliques."""
-    _counted(clique, make_attached(seed, Size(attached=20)))  # loads the kernels
-    stage = attached(seed, size)
-    counts, rates = set(), []
-    for _ in range(size.samples):
-        cliques, took = _counted(clique, stage)
-        counts.add(cliques)
-        rates.append(len(stage.changes.step) / took)
-    fresh = Cliques(clique)
-    fresh.restore(_in_one_step(as_log(stage.after[:, 0], stage.after[:, 1], np.ones(len(stage.after), bool))), {})
-    if counts != {fresh.value(0)}:
-        raise WrongAnswer(f"{counts} cliques, and {fresh.value(0)} from scratch")
-    return rates
+def measure_cliques(seed: int, size: GraphSize = ATTACHED) -> Samples:
+    """Updates a second of the number of cliques, every change of it told."""
+    return cliques(seed, size)[0]
 
 
-def measure_cliques_rerun(seed: int, size: Size = FULL) -> float:
-    """How many times as long networkx takes to list all cliques of up to 4 again, once, as an update takes us."""
-    graph, rate = nx.Graph(attached(seed, size).after.tolist()), statistics.median(measure_cliques(seed, size))
-    found: list[int] = []
-    took = seconds(lambda: found.append(four_cliques(graph)))
-    counted, _ = _counted(4, attached(seed, size))
-    if found != [counted]:
-        raise WrongAnswer(f"{counted} cliques, and {found} by networkx")
-    return took * rate
+def measure_cliques_rerun(seed: int, size: GraphSize = ATTACHED) -> Samples:
+    """How many times as long it takes to list all cliques of up to 4 again after each update."""
+    rates, again = cliques(seed, size)
+    return [rate * again for rate in rates]
+
+
+@lru_cache(maxsize=1)
+def cliques(seed: int, size: GraphSize) -> tuple[Samples, float]:
+    """Updates a second, and the seconds of a rerun."""
+    given, measure = stream(seed, size), Cliques(CLIQUE)
+    measure.restore(given.before, {})
+    instance = measure.watch([], None)
+    measure.follow(NOTHING)  # loads the kernels
+    rates = [len(part.step) / seconds(lambda part=part: measure.follow(part)) for part in given.parts]  # type: ignore[misc]
+    graph, found = nx.Graph(given.after.tolist()), list[int]()
+    again = seconds(lambda: found.append(four_cliques(graph)))
+    if found != [measure.value(instance)]:
+        raise WrongAnswer(f"{measure.value(instance)} cliques, and {found} by networkx")
+    return rates, again
 
 
 def four_cliques(graph: nx.Graph) -> int:
     """As networkx lists them, up to the first larger one."""
     count = 0
     for clique in nx.enumerate_all_cliques(graph):
-        if len(clique) > 4:
+        if len(clique) > CLIQUE:
             break
-        count += len(clique) == 4
+        count += len(clique) == CLIQUE
     return count
-
-
-def _counted(clique: int, stage: Attached) -> tuple[float, float]:
-    """The number of cliques after the changes, every change of it asked for, and the seconds that these took."""
-    measure = Cliques(clique)
-    measure.restore(stage.before, {})
-    measure.watch([], None)
-    took = seconds(lambda: measure.follow(stage.changes))
-    return measure.value(0), took

@@ -19,6 +19,7 @@ from benchmarks import (
     routing,
 )
 from benchmarks.check import Row
+from benchmarks.metric_table import METRICS
 from benchmarks.partition_table import PARTITION
 from benchmarks.watch_table import WATCH
 
@@ -307,6 +308,7 @@ ROUTE = [
 TABLES: dict[str, list[Row]] = {
     "foundation": FOUNDATION,
     "filter": FILTER,
+    "metrics": METRICS,
     "partition": PARTITION,
     "route": ROUTE,
     "watch": WATCH,

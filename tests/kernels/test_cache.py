@@ -57,7 +57,7 @@ def package(tmp_path: Path) -> Path:
     copy = tmp_path / "site" / "heliograph"
     shutil.copytree(Path(heliograph.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for module in (copy / "kernels").glob("*.py"):
-        if module.stem not in ("__init__", "cache", "hashing", "layout", "lexicon_layout", "words"):
+        if module.stem not in ("__init__", "cache", "hashing", "layout", "lexicon_layout", "linking", "words"):
             module.unlink()
     return copy
 

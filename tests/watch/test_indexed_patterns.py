@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 from typing import Any
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Watch
+from heliograph.network import compiling
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.oracle import Action, check_stream
 from tests.watch.streams import row, steps
@@ -85,6 +87,33 @@ def test_patterns_that_come_to_a_graph() -> None:
         actions += [(kind, f"{form} {id}", text, mode) for kind, id, text, mode in asked(form)[::3]]
         actions += [("publish", step) for step in drawn(random, 12)]
         actions += [("unsubscribe", f"{form} {id}") for _, id, _, _ in asked(form)[::6]]
+    check_stream(actions, Watch(algorithm="indexed"), NaiveGraph())
+
+
+@pytest.mark.parametrize("form", ["count", "few"])
+def test_counts_that_are_found_by_a_constant(form: str) -> None:
+    with mock.patch.object(compiling, "FEW", 0):
+        actions = [*asked(form), *(("publish", step) for step in drawn(Random(form), 40))]
+        check_stream(actions, Watch(algorithm="indexed"), NaiveGraph())
+
+
+CONSTANTS = (
+    "?x :p :{0} . ?x :q :{1} . ?x :p ?y",
+    ":{0} :p ?x . ?x :q :{1} . ?y :p :{2} . ?y :q ?x",
+    "?x :p :{0} . ?x ?r :{1} . ?x :q ?y . ?y :p :{2}",
+)
+
+
+@pytest.mark.parametrize("body", CONSTANTS)
+def test_patterns_with_several_constants(body: str) -> None:
+    """All that differ in them are one structure, of which each follows its own combinations; some come and go."""
+    random, actions = Random(body), list[Action]()
+    for number in range(24):
+        text = FORMS[("each", "groups")[number % 2]].format(body.format(*random.choices("abc", k=3)))
+        actions += [("subscribe", str(number), text, "each")]
+        actions += [("publish", step) for step in drawn(random, 3)]
+        if number % 3 == 2:
+            actions += [("unsubscribe", str(number - random.randint(0, 2)))]
     check_stream(actions, Watch(algorithm="indexed"), NaiveGraph())
 
 

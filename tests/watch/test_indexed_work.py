@@ -8,8 +8,9 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.kernels.network_layout import H_VERTEX
+from heliograph.kernels.network_layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
 from heliograph.network import Network
+from heliograph.network.compiling import FEW
 from heliograph.watch import indexed
 from heliograph.watch.indexed import Indexed
 
@@ -125,9 +126,37 @@ def test_patterns_that_are_listed_are_joined_once_whatever_their_constants(text:
     assert many.groups.alive == 1000
 
 
+def reached(watch: Watch) -> int:
+    """How many holes and fillings a join comes past that binds the first hole of a group, then the second beside it."""
+    groups = network_of(watch).groups
+    first, fillings = int(groups.rows.array[0, G_FIRST_HOLE]), groups.fillings
+    (chains,) = [number for beside, number in groups._groups[0].chains.items() if beside == ((0,), 1)]
+    terms = {term for hole, term, _ in groups.constant_slots.items() if hole == FILLED + first}
+    beside = [fillings.find(chains, [term]) for term in terms]
+    return sum(int(fillings.holes.array[hole, O_COUNT]) for hole in beside)
+
+
+def test_constants_of_one_vertex_are_followed_pair_by_pair() -> None:
+    """Not in all combinations: a hundred patterns with two constants each have a hundred pairs."""
+    watch = settled([f"SELECT * {{ ?x :p :c{n} . ?x :r :d{n} . ?x :q ?y }}" for n in range(100)])
+    assert reached(watch) == 100
+    for number in range(0, 100, 2):
+        watch.unsubscribe(f"s{number}")
+    assert reached(watch) == 50
+
+
 def test_listed_patterns_share_tests_of_their_variables() -> None:
     many = network_of(settled([f"SELECT * {{ ?x :p ?y . ?x :q ?z FILTER(?z > {n}) }}" for n in range(64)]))
     assert (len(many.groups), many.groups.alive) == (1, 64)
+
+
+def test_many_counts_of_one_structure_are_found_by_their_constants() -> None:
+    """The first ones have their constants in place; all that follow are one group more."""
+    text = "SELECT (COUNT(*) AS ?n) {{ ?x :p :c{n} . ?x :q ?y }} HAVING (COUNT(*) >= 2)"
+    few, many = (network_of(settled([text.format(n=n) for n in range(count)])) for count in (FEW, 1000))
+    assert len(few.groups) == FEW
+    assert len(many.groups) == FEW + 1
+    assert many.groups.alive == 1000
 
 
 def test_a_piece_apart_keeps_its_constants() -> None:

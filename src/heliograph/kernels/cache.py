@@ -66,21 +66,24 @@ def kernel(
     """Declares a kernel: `njit(cache=True, nogil=True)`, compiled at its first call or by `warm`.
 
     A signature is a tuple of argument types without a result: under just that key a call looks into the cache.
-    Without any signature it is a part of other kernels, which Python cannot call: it is compiled with them, and the
-    code that would take a dozen arrays out of Python objects, half of the time to compile, is left out. So is the
-    counting of references, an atomic operation for every array that is taken out of a tuple: a part only works on
-    arrays that its caller keeps, unless it `allocates` some itself. `inline` ones are copied into their callers, which
-    saves handing over large tuples on the hottest paths and takes longer to compile.
+    Without any signature it is a part of other kernels, which Python cannot call: it is compiled with them (how,
+    `linking` says), and the code that would take a dozen arrays out of Python objects is left out. So is the counting
+    of references, an atomic operation for every array that is taken out of a tuple: a part only works on arrays that
+    its caller keeps, unless it `allocates` some itself. `inline` ones are copied into their callers, which saves
+    handing over large tuples on the hottest paths and takes longer to compile.
     """
     from numba import njit
 
+    from heliograph.kernels.linking import KernelCompiler, PartCompiler
+
     if not signatures:
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates, "forceinline": inline}
+        options["pipeline_class"] = PartCompiler
         return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options))
 
     def declare(function: _FUNCTION) -> _FUNCTION:
         with _numba_cache():
-            dispatcher = njit(cache=True, nogil=True)(function)
+            dispatcher = njit(cache=True, nogil=True, pipeline_class=KernelCompiler)(function)
         _KERNELS[f"{function.__module__}.{function.__qualname__}"] = Declared(dispatcher, signatures)
         return cast(_FUNCTION, dispatcher)
 

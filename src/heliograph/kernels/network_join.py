@@ -5,7 +5,8 @@ the changed edge stands for: earlier ones must be another edge. A solution is fo
 slot hears something at its vertex, so where trees hang from the core only such vertices are met as complete them.
 
 Steps are core edges in a fixed order. Where a later step could bind the same slot, the one with fewer neighbours is
-walked through and the other one is looked up.
+walked through and the other one is looked up. Where a hole is bound, what fills it beside the holes that are filled
+already may be fewer still.
 """
 
 from __future__ import annotations
@@ -44,20 +45,25 @@ from heliograph.kernels.network_layout import (
     G_EDGES,
     G_FIRST_EDGE,
     G_FIRST_PART,
+    G_HOLES,
     G_PARTS,
     G_SLOTS,
     G_STARTS,
+    NONE,
     O_COUNT,
     O_FIRST,
     P_SLOT,
+    T_CHAINS,
     T_EDGE,
+    T_GIVEN,
     T_HOLE,
     T_KNOWN,
     T_OTHER,
 )
 from heliograph.kernels.network_solutions import Start, settle
-from heliograph.kernels.network_values import part_mask
+from heliograph.kernels.network_values import find_pair, pair_key, part_mask
 from heliograph.kernels.network_world import (
+    constant_slots,
     constants,
     core_edges,
     counters,
@@ -84,6 +90,7 @@ from heliograph.kernels.network_world import (
 )
 
 _0 = np.uint64(0)
+NOTHING = -2  # in place of a hole: no row has what fills the others
 
 
 @kernel(inline=True)
@@ -164,10 +171,26 @@ def _found(world: Any, start: Start, edge: Any) -> Any:
 
 
 @kernel()
-def _open_run(world: Any, step: Any, cursor: Any) -> None:
+def _hole_of(world: Any, group: Any, step: Any) -> Any:
+    """The hole that a step binds, or -1; where others are filled already, what stands beside those in some row."""
+    given, found = steps(world)[step, T_GIVEN], np.int64(steps(world)[step, T_CHAINS])
+    if found < 0:
+        return np.int64(steps(world)[step, T_HOLE])
+    first, hole = groups(world)[group, G_SLOTS] - groups(world)[group, G_HOLES], 0
+    while given >> hole:
+        if given >> hole & 1:
+            found = find_pair(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+            if found < 0:
+                return np.int64(NOTHING)
+        hole += 1
+    return found
+
+
+@kernel()
+def _open_run(world: Any, group: Any, step: Any, cursor: Any) -> None:
     """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole."""
     edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
-    other, hole = steps(world)[step, T_OTHER], steps(world)[step, T_HOLE]
+    other, hole = steps(world)[step, T_OTHER], _hole_of(world, group, step)
     run = _run_of(world, edge, known)
     if other >= 0 and run >= 0:
         another = np.int64(steps(world)[other, T_EDGE])
@@ -179,18 +202,20 @@ def _open_run(world: Any, step: Any, cursor: Any) -> None:
             run = candidate
             cursor[CURSOR_OTHER] = another
     cursor[CURSOR_RUN] = run
-    if hole >= 0 and run_length(world, run) > holes(world)[hole, O_COUNT]:
+    if hole == NOTHING:
+        cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, NONE
+    elif hole >= 0 and run_length(world, run) > holes(world)[hole, O_COUNT]:
         cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, holes(world)[hole, O_FIRST]
 
 
 @kernel()
-def _open(world: Any, step: Any, depth: Any) -> None:
+def _open(world: Any, group: Any, step: Any, depth: Any) -> None:
     """Begins a step."""
     cursor = cursors(world)[depth]
     edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
     cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
     if known == 3 or known == 6:
-        _open_run(world, step, cursor)
+        _open_run(world, group, step, cursor)
     elif known == 1 or known == 5:
         cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_SUBJECT]))
     elif known == 4:
@@ -309,7 +334,7 @@ def _join(world: Any, start: Start, which: Any) -> Any:
     again = depth >= 0
     if not again:
         depth = np.int64(0)
-        _open(world, first, depth)
+        _open(world, start.group, first, depth)
     while depth >= 0:
         if not again and not _next(world, start, first + depth, depth):
             depth -= 1
@@ -320,7 +345,7 @@ def _join(world: Any, start: Start, which: Any) -> Any:
                 return False
         else:
             depth += 1
-            _open(world, first + depth, depth)
+            _open(world, start.group, first + depth, depth)
     return True
 
 

@@ -66,9 +66,10 @@ GROUP_COLUMNS = 13  # of groups; G_STARTS: its row of `starts` for slot 0, then 
 # nothing but holes; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1
 E_SUBJECT, E_PREDICATE, E_OBJECT = range(3)  # of core edges: a term id, or ~slot
 EDGE_COLUMNS = 3
-T_EDGE, T_KNOWN, T_OTHER, T_HOLE = range(4)  # of steps: the core edge, which parts are known (1 subject, 2 predicate, 4
-# object), a later step that could bind the same slot instead, or -1, and the hole that it binds, or -1
-STEP_COLUMNS = 4
+T_EDGE, T_KNOWN, T_OTHER, T_HOLE, T_GIVEN, T_CHAINS = range(6)  # of steps: the core edge, which parts are known (1
+# subject, 2 predicate, 4 object), a later step that could bind the same slot instead, or -1, the hole that it binds, or
+# -1, which holes are filled before it, as bits, and the number under which its chains begin, or -1
+STEP_COLUMNS = 6
 B_STEPS, B_COUNT = range(2)  # of starts
 START_COLUMNS = 2
 C_GROUP, C_CONSTANT, C_FIRST, C_NEXT = range(4)  # of constant rows; C_NEXT: the next of the group
@@ -112,7 +113,8 @@ class Network(NamedTuple):
     constants: Int32s
     constant_slots: Int64s  # open addressing over (group, constant): rows (1 + (group << 32 | constant), row); and over
     # (FILLED + hole, term): its filling. Several fillings are found one by one: (group, first) leads to a number from
-    # PREFIX on, that with the second to another, and with the last one to the row.
+    # PREFIX on, that with the second to another, and with the last one to the row. So are chains, from T_CHAINS on by
+    # what fills T_GIVEN: the last one leads to a hole of its own, which is filled by what stands beside those in a row.
     holes: Int32s
     fillings: Int32s
     components: Int32s

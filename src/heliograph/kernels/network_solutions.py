@@ -25,10 +25,10 @@ from heliograph.kernels.network_layout import (
     K_FRESH,
     K_NEXT,
     K_POSTINGS,
-    MASK,
     NEEDED,
     ONLY_FRESH,
     PHASE,
+    ROWS,
     UPDATE,
     V_ROW,
     VALUES,
@@ -80,47 +80,56 @@ class Start(NamedTuple):
 def settle(world: Any, start: Start) -> Any:
     """Takes note of a solution; False if it was to be listed and there was no room."""
     kind = groups(world)[start.group, G_KIND]
-    if kind == MASK:
-        _settle_mask(world, start)
-    elif kind == COUNT:
-        _settle_count(world, start)
-    else:
+    if kind == ROWS:
         return _list(world, start)
+    _settle(world, start, _change(world, start) if kind == COUNT else start.sign)
     return True
 
 
-# --- masks ------------------------------------------------------------------------------------------------------
+# --- masks and counts -------------------------------------------------------------------------------------------
 
 
 @kernel()
-def _settle_mask(world: Any, start: Start) -> None:
+def _change(world: Any, start: Start) -> Any:
+    """By how much a solution of the core changes a count: what its parts hear multiplied. Of the changed part that is
+    what it changed by; of a changed edge the sign tells."""
+    total, size = _1, 1.0
+    for part in range(groups(world)[start.group, G_PARTS]):
+        total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
+    note_size(world, size)
+    return np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
+
+
+@kernel()
+def _settle(world: Any, start: Start, change: Any) -> None:
+    """Finds those whom a solution of the core concerns: all, or the driving constants that it leads to."""
     group = start.group
     key = np.int64(groups(world)[group, G_DRIVER_KEY])
     if start.constant >= 0:
-        _settle_constant(world, start, start.constant)
+        _settle_constant(world, start, start.constant, change)
     elif key < 0:
-        _settle_constant(world, start, np.int64(groups(world)[group, G_FIRST_CONSTANT]))
+        _settle_constant(world, start, np.int64(groups(world)[group, G_FIRST_CONSTANT]), change)
     else:
         vertex = np.int64(path(world)[groups(world)[group, G_DRIVER_SLOT]])
         run = find_run(world, vertex, key)
         if run_length(world, run) <= groups(world)[group, G_CONSTANTS]:
-            _settle_neighbours(world, start, run)
+            _settle_neighbours(world, start, run, change)
         else:
-            _settle_constants(world, start, vertex, key)
+            _settle_constants(world, start, vertex, key, change)
 
 
 @kernel()
-def _settle_neighbours(world: Any, start: Start, run: Any) -> None:
+def _settle_neighbours(world: Any, start: Start, run: Any, change: Any) -> None:
     """Components of the driving constants among the neighbours of the driver's vertex."""
     for place in range(run_length(world, run)):
         key = pair_key(start.group, neighbour(world, run, place))
         constant = find_pair(constant_slots(world), key)
         if constant >= 0:
-            _settle_constant(world, start, constant)
+            _settle_constant(world, start, constant, change)
 
 
 @kernel()
-def _settle_constants(world: Any, start: Start, vertex: Any, key: Any) -> None:
+def _settle_constants(world: Any, start: Start, vertex: Any, key: Any, change: Any) -> None:
     """The same, where there are fewer constants than neighbours."""
     constant = np.int64(groups(world)[start.group, G_FIRST_CONSTANT])
     while constant >= 0:
@@ -128,21 +137,23 @@ def _settle_constants(world: Any, start: Start, vertex: Any, key: Any) -> None:
         s, o = (other, vertex) if key & 1 else (vertex, other)
         edge = find_edge(world, s, key >> 1, o)
         if edge >= 0 and is_present(world, edge):
-            _settle_constant(world, start, constant)
+            _settle_constant(world, start, constant, change)
         constant = np.int64(constants(world)[constant, C_NEXT])
 
 
 @kernel()
-def _settle_constant(world: Any, start: Start, constant: Any) -> None:
-    """Every component of a constant all of whose tags are heard holds in one place more, or less."""
+def _settle_constant(world: Any, start: Start, constant: Any, change: Any) -> None:
+    """Every component of a constant all of whose tags are heard holds in one place more, or less; a count changes."""
     if constant < 0:
         return
-    fresh = report_state(world)[ONLY_FRESH]
+    fresh, counted = report_state(world)[ONLY_FRESH], groups(world)[start.group, G_KIND] == COUNT
     component = np.int64(constants(world)[constant, C_FIRST])
     while component >= 0:
-        asked = not fresh or components(world)[component, K_FRESH]
-        if asked and _is_heard(world, start.group, components(world)[component, K_BITS]):
-            hold_more(world, component, start.sign)
+        if not fresh or components(world)[component, K_FRESH]:
+            if counted:
+                count_more(world, component, change)
+            elif _is_heard(world, start.group, components(world)[component, K_BITS]):
+                hold_more(world, component, change)
         component = np.int64(components(world)[component, K_NEXT])
 
 
@@ -153,27 +164,6 @@ def _is_heard(world: Any, group: Any, bits: Any) -> Any:
         if bit != _NO_BIT and not (masks(world)[part] >> np.uint64(bit)) & _1:
             return False
     return True
-
-
-# --- counts -----------------------------------------------------------------------------------------------------------
-
-
-@kernel()
-def _first_component(world: Any, group: Any) -> Any:
-    return np.int64(constants(world)[groups(world)[group, G_FIRST_CONSTANT], C_FIRST])
-
-
-@kernel()
-def _settle_count(world: Any, start: Start) -> None:
-    """The count of the changed part is what it changed by; of a changed edge the sign tells."""
-    total, size = _1, 1.0
-    for part in range(groups(world)[start.group, G_PARTS]):
-        total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
-    note_size(world, size)
-    change = np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
-    component = _first_component(world, start.group)
-    if component >= 0:
-        count_more(world, component, change)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ where they are: what is known of one piece would not say which constants another
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from heliograph.network.questions import Edge, Question, Test, Want
 from heliograph.network.shapes import Rules, Shape, components_of, shape_of
 from heliograph.syntax.query import Expression, Query
 from heliograph.terms import Variable
+
+FEW = 64  # counts of one structure that have no driver
 
 
 class Listed(NamedTuple):
@@ -53,10 +56,17 @@ class Compiled(NamedTuple):
     wants: tuple[Want, ...]
 
 
-def compiled(query: Query, question: Question, kind: int, class_keys: frozenset[int]) -> Compiled:
-    """A query made ready to be entered; `class_keys` lead to classes."""
+class Customs(NamedTuple):
+    """What queries are folded by: the keys that lead to classes, and how many counts of each structure there were."""
+
+    class_keys: frozenset[int]
+    counted: Counter[tuple[Edge, ...]]
+
+
+def compiled(query: Query, question: Question, kind: int, customs: Customs) -> Compiled:
+    """A query made ready to be entered."""
     if kind != Q_ROWS and not _lists(query, question):
-        found = _folded(question, kind, class_keys)
+        found = _folded(question, kind, customs)
         if found is not None:
             return found
     return _listing(question)
@@ -70,7 +80,7 @@ def _lists(query: Query, question: Question) -> bool:
 # --- truth and counts -------------------------------------------------------------------------------------------
 
 
-def _folded(question: Question, kind: int, class_keys: frozenset[int]) -> Compiled | None:
+def _folded(question: Question, kind: int, customs: Customs) -> Compiled | None:
     concrete, abstract = [], []
     constants: list[int] = []
     for s, p, o in question.edges:
@@ -79,11 +89,20 @@ def _folded(question: Question, kind: int, class_keys: frozenset[int]) -> Compil
             continue
         abstract.append((s if s < 0 else len(constants), p, o if o < 0 else len(constants)))
         constants += [node for node in (s, o) if node >= 0]
-    shapes = _shapes(tuple(abstract), frozenset(question.tests), kind == Q_TRUTH, class_keys)
+    edges = tuple(abstract)
+    driven = kind == Q_TRUTH or _is_crowded(edges, customs.counted)
+    shapes = _shapes(edges, frozenset(question.tests), driven, customs.class_keys)
     if shapes is None:
         return None
     known = (tuple(concrete), shapes, tuple(constants), question.tests)
     return Compiled(kind, question.never, *known, None, (), (), question.wants)
+
+
+def _is_crowded(edges: tuple[Edge, ...], counted: Counter[tuple[Edge, ...]]) -> bool:
+    """Whether there are many counts of one structure. A few of them are better off with their constants in place,
+    where little is heard; many share what is heard everywhere, and are found by their driving constants."""
+    counted[edges] += 1
+    return counted[edges] > FEW
 
 
 @lru_cache(maxsize=4096)

@@ -1,10 +1,16 @@
-"""What fills the holes of listed patterns: found by all terms of a pattern together, and by one hole and one term.
+"""What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
+beside what fills other holes.
 
 A pattern's terms are looked up one by one in the table of constants (`network_layout.Network.constant_slots`): the
 group and the first term lead to a number, that and the second to another, and the last one to the row that stands for
 them all. Numbers on the way are counted by those who pass, as are the fillings of a hole.
 
-The law: a term is a filling of a hole for as long as some row of its group has it there.
+Where a join binds one hole after others, it asks what fills it beside them. That is a hole of its own, found by the
+terms of the others: thousands of patterns with two constants each are then followed pair by pair, not in all
+combinations.
+
+The law: a term is a filling of a hole for as long as some row of its group has it there, and beside others for as long
+as some row has it there and them.
 """
 
 from __future__ import annotations
@@ -74,6 +80,29 @@ class Fillings:
             if not self._users[pair]:
                 del self._users[pair]
                 self._slots.remove(*pair)
+
+    # --- beside others ------------------------------------------------------------------------------------------
+
+    def begin_chains(self) -> int:
+        """The number under which the terms of some holes lead to what fills another one beside them."""
+        self._prefixes += 1
+        return PREFIX + self._prefixes - 1
+
+    def use_beside(self, chains: int, given: Sequence[int], term: int) -> None:
+        """One more row has a term beside others."""
+        hole = self.find(chains, given)
+        if hole < 0:
+            hole = self.add_holes(1)
+            self.put(chains, given, hole)
+        self.use(hole, term)
+
+    def disuse_beside(self, chains: int, given: Sequence[int], term: int) -> None:
+        """One row less."""
+        hole = self.find(chains, given)
+        self.disuse(hole, term)
+        if not self.holes.array[hole, O_COUNT]:
+            self.remove(chains, given)
+            self.dead += 1
 
     # --- by hole ------------------------------------------------------------------------------------------------
 

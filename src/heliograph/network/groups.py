@@ -50,6 +50,7 @@ from heliograph.network.sites import ANY_KEY, ANYWHERE, IN_KEY, JOIN_LEVEL, OUT_
 from heliograph.network.tables import Pairs, Rows
 
 NO_BIT = 255  # of a part without tags
+_MOST_GIVEN = 0x7FFFFFFF  # bits of 31 holes: a pattern with more constants is followed without chains
 
 
 class Core(NamedTuple):
@@ -63,10 +64,22 @@ class Core(NamedTuple):
     holes: int = 0  # the last of the slots
 
 
+class _Beside(NamedTuple):
+    """A hole that is bound after others."""
+
+    given: tuple[int, ...]
+    hole: int
+
+    def split(self, terms: tuple[int, ...]) -> tuple[list[int], int]:
+        """Of what fills all holes, what fills the others and what fills this one."""
+        return [terms[hole] for hole in self.given], terms[self.hole]
+
+
 class _Group(NamedTuple):
     """What must be undone when a group goes."""
 
     core: Core
+    chains: dict[_Beside, int]  # where they begin
     sites: list[int]  # of edges without holes
     users: list[tuple[int, int]]  # messages and their users
 
@@ -151,7 +164,8 @@ class Groups:
         fills = [(PART_FILLS, first_hole + hole, FLAT, shown + hole) for hole in range(core.holes)]
         first_part = self._nodes.parts.extend([*((kind, ref, FLAT, slot) for slot, kind, ref in core.parts), *fills])
         first_edge = self.edges.extend(core.edges)
-        starts = self._add_starts(core, first_edge, first_hole)
+        chains: dict[_Beside, int] = {}
+        starts = self._add_starts(core, first_edge, first_hole, chains)
         parts, holes = (first_part, len(core.parts) + core.holes), (core.holes, first_hole)
         self.rows.append(
             (core.kind, core.slots, *parts, first_edge, len(core.edges), starts, *core.driver, 0, NONE, *holes)
@@ -166,22 +180,37 @@ class Groups:
             for place, edge in enumerate(core.edges)
             if _hole_of(core, edge) is None
         ]
-        self._numbers[core], self._groups[group] = group, _Group(core, sites, users)
+        self._numbers[core], self._groups[group] = group, _Group(core, chains, sites, users)
         return group
 
-    def _add_starts(self, core: Core, first_edge: int, first_hole: int) -> int:
+    def _add_starts(self, core: Core, first_edge: int, first_hole: int, chains: dict[_Beside, int]) -> int:
         first_start = self.starts.used
         choosy = {slot for slot, _, _ in core.parts}
         for order in orders_of(core.edges, Slots(core.slots, core.holes, frozenset(choosy)), core.kind == ROWS):
             first = self.steps.used
             self.steps.extend(
                 [
-                    (first_edge + edge, known, _at(first, other), _at(first_hole, hole))
-                    for edge, known, other, hole in order
+                    (
+                        first_edge + edge,
+                        known,
+                        _at(first, other),
+                        _at(first_hole, hole),
+                        *self._beside(given, hole, chains),
+                    )
+                    for edge, known, other, hole, given in order
                 ]
             )
             self.starts.append((first, len(order)))
         return first_start
+
+    def _beside(self, given: int, hole: int, chains: dict[_Beside, int]) -> tuple[int, int]:
+        """Which holes are filled before one, as bits, and where the chains of what fills it then begin."""
+        if hole < 0 or not given or given > _MOST_GIVEN:
+            return 0, NONE
+        beside = _Beside(tuple(each for each in range(given.bit_length()) if given >> each & 1), hole)
+        if beside not in chains:
+            chains[beside] = self.fillings.begin_chains()
+        return given, chains[beside]
 
     def _constant(self, group: int, constants: tuple[int, ...]) -> int:
         """The row of a driving constant in a group, or of what fills its holes."""
@@ -219,6 +248,8 @@ class Groups:
                     for place, edge in enumerate(core.edges)
                     if _hole_of(core, edge) == hole
                 ]
+        for beside, chains in self._groups[group].chains.items():
+            self.fillings.use_beside(chains, *beside.split(terms))
 
     def _unfill(self, group: int, row: int) -> None:
         first, terms = int(self.rows.array[group, G_FIRST_HOLE]), self._filled.pop(row)
@@ -227,6 +258,8 @@ class Groups:
             if self.fillings.disuse(first + hole, term):
                 for site in self._hole_sites.pop((first + hole, term)):
                     self._sites.remove(site)
+        for beside, chains in self._groups[group].chains.items():
+            self.fillings.disuse_beside(chains, *beside.split(terms))
 
     def _add_component(self, group: int, member: _Member) -> int:
         following = int(self.constants.array[member.constant, C_FIRST])
@@ -288,7 +321,7 @@ class Groups:
             self._unfill(group, row)
 
     def _remove_group(self, group: int) -> None:
-        core, sites, users = self._groups.pop(group)
+        core, _, sites, users = self._groups.pop(group)
         del self._numbers[core]
         for site in sites:
             self._sites.remove(site)

@@ -23,13 +23,14 @@ _WALKED = (3, 6)  # what is known where a run is walked through
 
 
 class Step(NamedTuple):
-    """A core edge, which of its parts are known when it is reached, a later step that could bind the same slot, and the
-    hole that it binds, if it walks through neighbours."""
+    """A core edge, which of its parts are known when it is reached, a later step that could bind the same slot, the
+    hole that it binds, if it walks through neighbours, and the holes that are filled then, as bits."""
 
     edge: int
     known: int
     other: int = NONE
     hole: int = NONE
+    given: int = 0
 
 
 class Slots(NamedTuple):
@@ -101,7 +102,7 @@ class _Join:
             known = _known(self._edges[edge], bound)
             hole = fresh[0] - self._first_hole if known in _WALKED else NONE
             others = self._others(edge, fresh, bound) if left else []
-            steps.append((Step(edge, known, hole=max(hole, NONE)), others))
+            steps.append((Step(edge, known, hole=max(hole, NONE), given=self._filled(bound)), others))
             bound.update(fresh)
             for other in {other for slot in fresh for other in self._touching[slot]} & left:
                 heappush(heap, self._choice(other, bound))
@@ -118,6 +119,9 @@ class _Join:
         apart = len(fresh) == len(slots) and known != _ALL
         plain = not any(slot in self._choosy for slot in fresh)
         return _Choice(known != _ALL, apart, known not in (*_WALKED, _ALL), plain, 3 - known.bit_count(), edge)
+
+    def _filled(self, bound: Collection[int]) -> int:
+        return sum(1 << slot - self._first_hole for slot in bound if slot >= self._first_hole)
 
     def _others(self, edge: int, fresh: list[int], bound: Collection[int]) -> list[int]:
         """Edges that could bind the same slot, where a run is walked through."""

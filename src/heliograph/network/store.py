@@ -7,6 +7,7 @@ What nobody asks any more leaves every chain at once; its rows stay behind as ga
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from heliograph.evolution.derived import Relation
 from heliograph.kernels import network_layout as layout
 from heliograph.kernels.network_layout import COUNT, G_EDGES, G_PARTS, G_SLOTS, MASK, NONE, Q_COUNT, Q_MISSING, Q_ROWS
-from heliograph.network.compiling import Compiled, compiled
+from heliograph.network.compiling import Compiled, Customs, compiled
 from heliograph.network.groups import Groups
 from heliograph.network.judging import Tests
 from heliograph.network.messages import Messages
@@ -58,13 +59,13 @@ class Network:
         self._weaver = Weaver(self.messages, self.nodes, self.groups, self.tests)
         self._arrays: layout.Network | None = None
         properties = [intern(RDF_TYPE), *(derived.virtual(each) for each in _CLASSES if derived is not None)]
-        self._class_keys = frozenset(2 * each for each in properties)
+        self._customs = Customs(frozenset(2 * each for each in properties), Counter())
 
     # --- queries ------------------------------------------------------------------------------------------------
 
     def compile(self, query: Query, kind: int) -> Compiled:
         """What a query needs to be told by truth, count or rows; its `kind` is Q_ROWS where nothing else will do."""
-        return compiled(query, question_of(query, self._intern, self._derived), kind, self._class_keys)
+        return compiled(query, question_of(query, self._intern, self._derived), kind, self._customs)
 
     def subscribe(self, number: int, wanted: Compiled) -> int:
         """Enters a query; its row. What it adds is `fresh`."""

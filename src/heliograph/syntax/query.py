@@ -170,6 +170,13 @@ def _pattern_variables(query: Query) -> Iterator[Variable]:
         yield from (node for node in walk(metric) if isinstance(node, Variable))
 
 
+def constants(query: Query) -> Iterator[Term]:
+    """Every term that a query names in its pattern, its VALUES and its filters, in order of appearance."""
+    yield from [node for pattern in query.patterns for node in pattern if isinstance(node, Term)]
+    yield from [term for block in query.values for row in block.rows for term in row if term is not None]
+    yield from [node for each in query.filters for node in walk(each) if isinstance(node, Term)]
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Not(operand) | Negate(operand):

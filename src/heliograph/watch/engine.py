@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
-from heliograph.storage import Saved, read_folder, write_folder
+from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.syntax.query import constants
 from heliograph.tables.items import as_table
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -65,6 +66,7 @@ class Watch:
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
+        self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
 
     @property
@@ -81,7 +83,7 @@ class Watch:
             taken, receipt = self._subscriptions.subscribe(
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
-            self._strategy.add([Interest(each, self._options(each)) for each in taken])
+            self._add(taken)
             self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
         return receipt
 
@@ -90,8 +92,17 @@ class Watch:
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._strategy.remove(removed)
+            self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
+
+    def _add(self, taken: Collection[Subscription]) -> None:
+        """Takes subscriptions. Terms that are asked for metrics get their ids here, whatever the algorithm: ids decide
+        between equally good paths."""
+        measuring = [each for each in taken if each.query.metrics]
+        self._measuring.update(each.id for each in measuring)
+        self.vocabulary.intern_many([term for each in measuring for term in constants(each.query)])
+        self._strategy.add([Interest(each, self._options(each)) for each in taken])
 
     def _options(self, subscription: Subscription) -> Options:
         return read_options(subscription.options, self._defaults)
@@ -172,7 +183,8 @@ class Watch:
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            write_folder(path, saving.KIND, saving.VERSION, tables=tables, meta=self._meta(snapshot))
+            metrics = saving.pack_metrics(self.vocabulary, snapshot.memory) if self._measuring else None
+            saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
         return {
@@ -187,21 +199,29 @@ class Watch:
     def load(cls, path: str | Path, *, algorithm: str = "auto") -> Self:
         """An engine that goes on where the saved one stood, by any algorithm."""
         check_algorithm(algorithm)
-        saved = read_folder(path, saving.KIND, {saving.VERSION})
+        saved = read_folder(path, saving.KIND, saving.READ)
         with saving.damaged(path):
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
             taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
             engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
+            if saved.version == saving.MEASURED:
+                engine._adopt(saving.read_vocabulary(saved, path), algorithm)
             engine._restore(saved)
         return engine
 
+    def _adopt(self, vocabulary: Vocabulary, algorithm: str) -> None:
+        """Takes saved terms in place of its own, as long as nothing else is there."""
+        self.vocabulary = vocabulary
+        self._strategy = strategy(algorithm, vocabulary, self._taxonomy, self._extent)
+
     def _restore(self, saved: Saved) -> None:
         self._sequence = Sequence.restored(saved.meta["sequence"])
-        taken = self._subscriptions.restore(saved.tables, accept=self._check)
-        self._strategy.add([Interest(each, self._options(each)) for each in taken])
-        edges, memory = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["board"]
-        window = saved.meta["window"]
-        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], saving.restore_memory(memory)))
+        self._add(self._subscriptions.restore(saved.tables, accept=self._check))
+        edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
+        memory = saving.restore_memory(saved.meta["board"])
+        if saved.version == saving.MEASURED:
+            memory = saving.restore_metrics(memory, saved, self.vocabulary)
+        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
 
 
 def _read_taxonomy(taxonomy: Any, prefixes: Mapping[str, str]) -> Taxonomy:

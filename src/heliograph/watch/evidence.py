@@ -6,7 +6,7 @@ The law of whole columns: they are the texts that `evidence_text` makes of each 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -129,6 +129,12 @@ def binding_texts(names: Sequence[str], terms: Int32s, book: Book) -> Texts:
     for place, name in enumerate(names):
         pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:", book.column(terms[:, place])]
     return _join(*pieces, "}}")
+
+
+def with_values(bindings: Texts, values: Iterable[Any]) -> Texts:
+    """The evidence of bindings, each with a value besides."""
+    opened = pc.utf8_slice_codeunits(bindings, 0, -1)
+    return _join(opened, ',"value":', pa.array(map(json_text, values), pa.string()), "}")
 
 
 def _join(*pieces: Any) -> Texts:

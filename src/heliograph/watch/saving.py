@@ -3,30 +3,41 @@
 The law: an engine that is saved and loaded in mid-stream gives the notifications that it would have given. What stands
 is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
 a top-k set, and the initial matches that are still to be reported.
+
+Metrics depend on more: the ids of terms decide between equally good paths and trees, and which paths are sampled. So an
+engine that measures is saved with all of its vocabulary, those terms too that have left the graph and may come again,
+and with what measures keep beside the edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, StorageError
 from heliograph.kernels.evolution_layout import NO_TIME, Int64s
+from heliograph.storage import Saved, write_folder
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary.flat import Packed
+from heliograph.watch.metrics import calls
 from heliograph.watch.modes import Key
 from heliograph.watch.snapshots import Edges, Memory
 from heliograph.watch.window import Extent
 
-KIND = "watch"
-VERSION = 1
+KIND, VERSION, MEASURED = "watch", 1, 2
+READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
+_TERMS, _MEASURES = "vocabulary.", "measures."
+
+Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
 
 _POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 _TYPES: Mapping[str, pa.DataType] = {
@@ -46,6 +57,15 @@ def damaged(path: str | Path) -> Iterator[None]:
         raise StorageError(
             "HG-810", f"a damaged save of a watch: {error}", place=Place(str(path)), fix="save it again"
         ) from error
+
+
+def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Packed | None) -> None:
+    """Writes a save; `metrics` is what an engine that measures adds to it."""
+    if metrics is None:
+        write_folder(path, KIND, VERSION, tables=tables, meta=meta)
+    else:
+        whole = {**meta, "metrics": metrics.meta}
+        write_folder(path, KIND, MEASURED, arrays=metrics.arrays, tables=tables, meta=whole)
 
 
 def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
@@ -96,13 +116,20 @@ def memory_meta(memory: Memory) -> dict[str, Any]:
     return {
         "greeting": list(memory.greeting),
         "stirred": sorted(memory.stirred),
-        "held": [[id, [_cell(key) for key in keys]] for id, keys in memory.held.items()],
+        "held": _rows(memory.held),
     }
 
 
 def restore_memory(meta: Mapping[str, Any]) -> Memory:
-    held = {id: tuple(_key(cells) for cells in keys) for id, keys in meta["held"]}
-    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), held)
+    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+
+
+def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
+    return [[id, [_cell(key) for key in keys]] for id, keys in held.items()]
+
+
+def _keys(rows: Iterable[Any]) -> dict[str, tuple[Key, ...]]:
+    return {id: tuple(_key(cells) for cells in keys) for id, keys in rows}
 
 
 def _cell(key: Key) -> list[str | None]:
@@ -111,3 +138,39 @@ def _cell(key: Key) -> list[str | None]:
 
 def _key(cells: list[str | None]) -> Key:
     return tuple(None if cell is None else parse_cell(cell) for cell in cells)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------
+
+
+def pack_metrics(vocabulary: Vocabulary, memory: Memory) -> Packed:
+    """What is saved beside the rest of an engine that measures."""
+    terms = vocabulary.pack()
+    arrays = {_TERMS + name: array for name, array in terms.arrays.items()}
+    for number, kept in enumerate(memory.measures.values()):
+        arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
+    measures = [[*key] for key in memory.measures]
+    return Packed(arrays, {"vocabulary": terms.meta, "satisfied": _rows(memory.satisfied), "measures": measures})
+
+
+def read_vocabulary(saved: Saved, path: str | Path) -> Vocabulary:
+    """The terms of an engine that measured, under their ids."""
+    return Vocabulary.unpack(Packed(_within(saved.arrays, _TERMS), saved.meta["metrics"]["vocabulary"]), str(path))
+
+
+def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
+    """Memory with what an engine that measured kept of metrics."""
+    meta = saved.meta["metrics"]
+    keys = [_measure_key(*key, terms=len(vocabulary)) for key in meta["measures"]]
+    measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
+    return memory._replace(satisfied=_keys(meta["satisfied"]), measures=measures)
+
+
+def _measure_key(name: str, options: list[str | int], properties: list[int], *, terms: int) -> calls.Key:
+    if not all(0 <= each < terms for each in properties):
+        raise ValueError(f"hg:{name} asks for properties {properties} of {terms} terms")
+    return calls.Key(name, tuple(options), tuple(properties))
+
+
+def _within(arrays: Mapping[str, Any], prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

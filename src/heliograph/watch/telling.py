@@ -8,6 +8,7 @@ rest goes through turns, one subscription after the other: they do not depend on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,14 @@ from heliograph.watch.deltas import Changes, Every, Tally
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.enrolment import Enrolment, id_ranked
 from heliograph.watch.entries import Entry, count_turn, truth_turn
-from heliograph.watch.evidence import Book, binding_texts, value_texts
+from heliograph.watch.evidence import Book, Texts, binding_texts, value_texts, with_values
 from heliograph.watch.guarding import Guard, Listed
 from heliograph.watch.lines import Lines, Part
 from heliograph.watch.machine import Events
 from heliograph.watch.metrics.judged import Judged, Verdict
 from heliograph.watch.metrics.judging import Judging, changes_of
 from heliograph.watch.metrics.meter import Page
-from heliograph.watch.metrics.valuing import Values
+from heliograph.watch.metrics.valuing import Values, are_plain, shown_values
 from heliograph.watch.modes import Turn, after
 from heliograph.watch.ordering import in_order, net, sort_events, spans
 from heliograph.watch.ranking import RankChange
@@ -172,12 +173,29 @@ class _Telling:
 
     def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
         assert entry.deltas is not None
+        if isinstance(entry.deltas, Every) and self._proof is None and are_plain(verdicts):
+            self._tell_quickly(entry, judged, verdicts)
+            return
         turns = entry.deltas.follow(changes_of(verdicts, judged.columns), witness=True)
         if isinstance(entry.deltas, Tally):
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
             return
         values = Values(judged, verdicts)
         self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
+
+    def _tell_quickly(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+        """As columns."""
+        ordered = sorted(verdicts, key=itemgetter(0, 1))
+        changes, book, shown = changes_of(ordered, judged.columns), self._book, len(entry.shown)
+        order = in_order(changes, shown, book)
+        names, terms = [variable.name for variable in entry.shown], changes.terms[order][:, :shown]
+        values = [ordered[place].values for place in order.tolist()]
+
+        def texts() -> Texts:
+            return with_values(binding_texts(names, terms, book), map(shown_values, values))
+
+        part = Part(changes.update[order], changes.gained[order], np.full(len(order), entry.number), texts)
+        self.lines.add(part, (entry.interest,))
 
     # --- turns --------------------------------------------------------------------------------------------------
 

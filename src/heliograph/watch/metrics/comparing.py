@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
+from heliograph.kernels.evolution_layout import Floats
 from heliograph.semantics.expressions import METRIC_TOLERANCE
 from heliograph.syntax.query import And, Compare, Expression, Metric, Query, walk
 from heliograph.terms import Term, literal, value_of
 from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import points_at
+from heliograph.watch.sequence import Flags
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -34,6 +38,14 @@ class Comparison(NamedTuple):
         return {"<": value < limit, "<=": value < limit, ">": value > limit, ">=": value > limit}.get(
             self.operator, self.operator == "!="
         )
+
+    def holding(self, values: Floats) -> Flags:
+        """The same of many values at once, none of which held before."""
+        near = np.isclose(values, self.limit, rtol=0.0, atol=METRIC_TOLERANCE)
+        beyond = {"<": np.less, "<=": np.less, ">": np.greater, ">=": np.greater, "!=": np.not_equal}
+        compare = beyond.get(self.operator)
+        held: Flags = np.zeros(len(values), np.bool_) if compare is None else compare(values, self.limit) & ~near
+        return held | near if self.operator in ("<=", ">=", "=") else held
 
     @property
     def points(self) -> tuple[float, ...]:

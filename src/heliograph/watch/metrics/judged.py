@@ -12,6 +12,7 @@ those too that did and have not gone back further than that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ class Judged:
             self._meter.ask(call.key)
             if call.key.is_selected:
                 self._selections[place] = self._meter.listen((self, place), call.key, (), self._points)
-        if self._free:
+        if self.ranges:
             self._meter.range()
         if self.is_lazy:
             for place, call in enumerate(self.calls):
@@ -87,7 +88,7 @@ class Judged:
         if self.is_lazy:
             for place, call in enumerate(self.calls):
                 self._meter.ignore_everywhere((self, place), call.key, self._points)
-        if self._free:
+        if self.ranges:
             self._meter.cease()
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
@@ -106,6 +107,12 @@ class Judged:
         return bool(self._free) and not (self.is_lazy and not self.is_true_of_nothing)
 
     @property
+    def is_of_values(self) -> bool:
+        """Whether what is said of a vertex decides of it, whatever was said before."""
+        immediate = self.comparison is not None and not self.comparison.slack
+        return self.is_lazy and immediate and not self.ranges and bool(self._bases)
+
+    @cached_property
     def is_true_of_nothing(self) -> bool:
         """Whether a vertex of which nothing is said would satisfy the filters, or still would if it did before."""
         return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=True)
@@ -225,8 +232,7 @@ class Judged:
     def _every_row(self) -> Iterable[Row]:
         if not self.is_lazy:
             return list(self._rows)
-        assert self._meter.vertices is not None
-        return [(vertex,) for vertex in self._meter.vertices.all.tolist()]
+        return [(vertex,) for vertex in self._meter.every_vertex()]
 
     def standing(self, witness: bool) -> list[Verdict]:
         """The solutions that satisfy the filters, as if they had just begun to."""

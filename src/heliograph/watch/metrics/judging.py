@@ -14,11 +14,13 @@ import numpy as np
 
 from heliograph.kernels.evolution_layout import Int64s
 from heliograph.watch.deltas import Changes
+from heliograph.watch.metrics.crossings import crossings
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
-from heliograph.watch.metrics.meter import Meter, Page, Saying
+from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
 from heliograph.watch.metrics.vertices import Turnout
 
 _END = 1 << 40  # after every step
+_FEW = 16  # sayings that are sooner judged one by one
 
 
 class Judging:
@@ -56,11 +58,23 @@ class Judging:
         last = int(np.searchsorted(self._page.step, step, side="right"))
         part = self._page.take(slice(self._done, last))
         self._done = last
-        said, turnout = self._meter.follow(part)
+        heard, turnout = self._meter.follow(part)
+        said = in_order([each for each in heard if not self._judge_at_once(each, step)])
         earlier = (saying for saying in said if saying.step < step)
         for each, some in groupby(earlier, key=lambda saying: saying.step):
             self._settle(each, self._hear(some), now=False)
         return [saying for saying in said if saying.step == step], turnout
+
+    def _judge_at_once(self, heard: Heard, step: int) -> bool:
+        """Judges all that a measure said before a step, if whoever listens looks at values alone."""
+        askers = self._meter.only_everywhere(heard.key) if len(heard.step) > _FEW else ()
+        if not askers or heard.step[-1] >= step or not all(judged.is_of_values for judged, _ in askers):
+            return False
+        self._meter.note(heard)
+        for judged, _ in askers:
+            if verdicts := crossings(judged, heard):
+                self._verdicts.setdefault(judged, []).extend(verdicts)
+        return True
 
     def _hear(self, said: Iterable[Saying]) -> dict[tuple[Judged, Row], None]:
         """The solutions that must be judged again."""
@@ -94,6 +108,12 @@ class Judging:
             if verdict is not None:
                 shown = judged.shown(row, values, self._witness)
                 self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
+
+
+def in_order(heard: Sequence[Heard]) -> list[Saying]:
+    """Everything that was said, in order of steps."""
+    said = [saying for each in heard for saying in each.one_by_one()]
+    return sorted(said, key=lambda saying: saying.step) if len(heard) > 1 else said
 
 
 def _by_step(changes: Changes) -> dict[int, tuple[list[Row], list[Row]]]:

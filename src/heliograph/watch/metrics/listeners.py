@@ -33,6 +33,10 @@ class Listeners(Generic[Who]):
     def __bool__(self) -> bool:
         return bool(self._points or self._every)
 
+    def __iter__(self) -> Iterator[Who]:
+        """Everybody."""
+        yield from {who: None for some in (self._every, *self._waiting.values()) for who in some}
+
     def add(self, who: Who, points: tuple[float, ...] | None) -> None:
         if points is None:
             self._every[who] = None

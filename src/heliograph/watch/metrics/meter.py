@@ -27,6 +27,7 @@ from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
 Make: TypeAlias = Callable[[Key, Order], Measure]
+Measures: TypeAlias = Mapping[Key, Mapping[str, Any]]  # what each has `saved`
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
 
@@ -50,6 +51,19 @@ class Saying(NamedTuple):
     value: float
 
 
+class Heard(NamedTuple):
+    """What one measure said, in order of steps."""
+
+    key: Key
+    step: Int64s
+    instance: Int32s
+    value: Floats
+
+    def one_by_one(self) -> Iterator[Saying]:
+        columns = (self.step.tolist(), self.instance.tolist(), self.value.tolist())
+        return (Saying(step, self.key, instance, value) for step, instance, value in zip(*columns, strict=True))
+
+
 @dataclass(slots=True)
 class Kept:
     """A measure, what was last said of its instances, and who listens."""
@@ -64,11 +78,11 @@ class Kept:
 class Meter:
     """The measures of one graph."""
 
-    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make) -> None:
+    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make, saved: Measures | None = None) -> None:
         self._graph, self._vocabulary, self._make = graph, vocabulary, make
         self._hidden = np.array([vocabulary.intern(each) for each in (RDF_TYPE, RDFS_SUBCLASS_OF)], np.int32)
         self._literal: Flags = np.zeros(0, np.bool_)
-        self._saved: Mapping[Key, Mapping[str, Any]] = {}
+        self._saved = dict(saved or {})  # for measures that were there, until somebody asks them again
         self.kept: dict[Key, Kept] = {}
         self.vertices: Vertices | None = None
         self._rangers = 0
@@ -84,12 +98,17 @@ class Meter:
         if key not in self.kept:
             page = self._all()
             measure = self._make(key, self._order)
-            measure.restore(self._log(key.properties, page), self._saved.get(key, {}))
+            measure.restore(self._log(key.properties, page), self._saved.pop(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
                 cast(Counting, measure).follow(self._log((), page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
+
+    def saved(self) -> Measures:
+        """What measures keep that cannot be worked out again from the edges, of those that keep any."""
+        known = {key: kept.measure.saved() for key, kept in self.kept.items()}
+        return self._saved | {key: arrays for key, arrays in known.items() if arrays}
 
     def leave(self, key: Key) -> None:
         kept = self.kept[key]
@@ -112,6 +131,18 @@ class Meter:
         self._rangers -= 1
         if not self._rangers:
             self.vertices = None
+
+    def every_vertex(self) -> list[int]:
+        """All vertices there are, found anew if nobody looks at who comes and goes."""
+        known = self.range()
+        self.cease()
+        vertices: list[int] = known.all.tolist()
+        return vertices
+
+    @property
+    def is_asked_everywhere(self) -> bool:
+        """Whether somebody asks for every vertex there is."""
+        return self.vertices is not None or any(kept.everywhere for kept in self.kept.values())
 
     def listen(self, asker: Asker, key: Key, vertices: tuple[int, ...], points: Points) -> int:
         """An asker wants to hear of an instance; its number."""
@@ -196,6 +227,14 @@ class Meter:
             yield from kept.at[saying.instance].between(before, saying.value)
         yield from kept.everywhere.between(before, saying.value)
 
+    def only_everywhere(self, key: Key) -> Sequence[Asker]:
+        """Those who listen to a measure at every vertex; nobody where somebody listens otherwise."""
+        return () if self.kept[key].at else tuple(self.kept[key].everywhere)
+
+    def note(self, heard: Heard) -> None:
+        """Takes values over."""
+        self.kept[heard.key].values.update(zip(heard.instance.tolist(), heard.value.tolist(), strict=True))
+
     # --- the journal --------------------------------------------------------------------------------------------
 
     def page(self, rows: Int32s, weights: Floats) -> Page:
@@ -204,24 +243,24 @@ class Meter:
         triples = rows[:, [J_SUBJECT, J_PREDICATE, J_OBJECT]]
         return Page(step, rows[:, J_CHANGE].astype(np.uint8), triples, weights, self._literals(triples[:, 2]))
 
-    def follow(self, page: Page) -> tuple[list[Saying], Turnout | None]:
-        """Lets all measures take changes over: what they say, in order of steps, and who came and went among the
-        vertices, if anybody looks at them."""
+    def follow(self, page: Page) -> tuple[list[Heard], Turnout | None]:
+        """Lets all measures take changes over: what they say, and who came and went among the vertices, if anybody
+        looks at them."""
         steps, places = np.unique(page.step, return_inverse=True)
         before = 0 if self.vertices is None else self.vertices.count
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
         numbered = page._replace(step=places.astype(np.int64))
-        said = []
+        told = []
         logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
         for key, kept in self.kept.items():
             log = logs[key.properties]
             if key.counts_vertices and turnout is not None:
-                heard = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+                said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
             else:
-                heard = kept.measure.follow(log)
-            told = zip(steps[heard.step].tolist(), heard.instance.tolist(), heard.value.tolist(), strict=True)
-            said += [Saying(step, key, instance, value) for step, instance, value in told]
-        return sorted(said, key=lambda saying: saying.step) if len(self.kept) > 1 else said, turnout
+                said = kept.measure.follow(log)
+            if len(said.step):
+                told.append(Heard(key, steps[said.step], said.instance, said.value))
+        return told, turnout
 
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))

@@ -20,8 +20,9 @@ class Metered:
 
     @property
     def vertices(self) -> Collection[Term]:
-        vertices = self._meter.vertices
-        return () if vertices is None else [self._vocabulary.term(id) for id in vertices.all.tolist()]
+        if not self._meter.is_asked_everywhere:
+            return ()
+        return [self._vocabulary.term(id) for id in self._meter.every_vertex()]
 
     def selected(self, query: Query) -> frozenset[Term]:
         """Nothing: what solutions select is known to the measure, by query."""

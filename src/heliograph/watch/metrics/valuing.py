@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from heliograph.terms import Position, spell
 from heliograph.watch.deltas import Told
@@ -11,6 +11,8 @@ from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.comparing import shown_value
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.modes import Match, Turn
+
+Shown: TypeAlias = "int | float | str"
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
@@ -33,8 +35,7 @@ class Values:
         verdict = None if row is None else self._verdicts.get((step, row))
         if match.value is not None or verdict is None:
             return match
-        values = [shown_value(value) for value in verdict.values]
-        return match._replace(value=values[0] if len(values) == 1 else values, more=self._spelled(verdict.shown))
+        return match._replace(value=shown_values(verdict.values), more=self._spelled(verdict.shown))
 
     def _row(self, match: Match) -> Row | None:
         """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
@@ -52,3 +53,14 @@ class Values:
     def _edge(self, edge: Iterable[int]) -> list[str]:
         term = self._judged.completion.vocabulary.term
         return [spell(term(id), place) for id, place in zip(edge, _PLACES, strict=True)]
+
+
+def shown_values(values: Sequence[float]) -> Shown | list[Shown]:
+    """The values of a solution's calls as evidence shows them."""
+    shown = [shown_value(value) for value in values]
+    return shown[0] if len(shown) == 1 else shown
+
+
+def are_plain(verdicts: Iterable[Verdict]) -> bool:
+    """Whether values are all that is shown beside bindings, and no update has verdicts of two phases."""
+    return all(each.step & 1 and not each.shown for each in verdicts)

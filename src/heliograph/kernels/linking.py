@@ -1,0 +1,78 @@
+"""How the parts of kernels are linked: once, into the kernel that Python calls, and only there are they optimised.
+
+Left to itself, Numba links every function with all that it calls, optimises the whole and emits machine code for it,
+at every level of the calls: a part five calls deep is optimised six times, and the machine code of a part, which
+Python cannot call, is never run. Here a part stays as it was lowered and remembers what it calls; a kernel takes in
+the parts of its parts too, and LLVM optimises them together, callees before callers, in one go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.environment import lookup_environment
+
+_ENVIRONMENT = "_ZN08NumbaEnv"
+
+
+class _Linked(JITCodeLibrary):
+    """Code that is linked with the parts it calls, and with theirs."""
+
+    def add_linking_library(self, library: Any) -> None:
+        super().add_linking_library(library)
+        if isinstance(library, _Part):
+            self._linking_libraries.extend(library._linking_libraries)
+
+
+class _Part(_Linked):
+    """Code that is neither optimised nor emitted by itself."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return _Nowhere()
+
+
+class _Nowhere:
+    """Where the environment of a part is put: it has an address only within a kernel."""
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Left to the kernels."""
+
+
+class _Whole(_Linked):
+    """The code of a kernel with all its parts."""
+
+    def finalize(self) -> None:
+        """Sets the environments of the parts, as Numba does when it loads a kernel from its cache."""
+        super().finalize()
+        for variable in self._final_module.global_variables:
+            environment = lookup_environment(variable.name) if variable.name.startswith(_ENVIRONMENT) else None
+            if environment is not None:
+                self.codegen.set_env(variable.name, environment)
+
+
+class PartCompiler(Compiler):
+    """Compiles a part."""
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class KernelCompiler(Compiler):
+    """Compiles a kernel, which can be cached."""
+
+    def compile_extra(self, func: Any) -> Any:
+        self.state.library = _Whole(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)

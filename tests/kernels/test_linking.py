@@ -1,0 +1,46 @@
+"""A kernel calls its parts, and theirs, as Python would; a part has no machine code of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from numba import njit
+
+from heliograph.kernels.linking import KernelCompiler, PartCompiler
+
+_PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+
+
+@njit(**_PART)
+def _half(number: int) -> int:
+    if number % 2:
+        raise ValueError("odd", number)
+    return number // 2
+
+
+@njit(**_PART)
+def _quarter(number: int) -> int:
+    return _half(_half(number))
+
+
+@njit(pipeline_class=KernelCompiler)
+def _three_quarters(number: int) -> int:
+    return _half(number) + _quarter(number)
+
+
+def test_parts_of_parts_are_linked() -> None:
+    assert [_three_quarters(number) for number in (0, 4, -8)] == [0, 3, -6]
+
+
+def test_an_error_of_a_part_has_its_values() -> None:
+    with pytest.raises(ValueError, match="odd") as caught:
+        _three_quarters(6)
+    assert caught.value.args == ("odd", 3)
+
+
+def test_a_part_has_no_machine_code() -> None:
+    _three_quarters(4)
+    names = [compiled.fndesc.llvm_func_name for part in (_half, _quarter) for compiled in part.overloads.values()]
+    engine = next(iter(_three_quarters.overloads.values())).library.codegen._engine
+    assert [name for name in names if engine.is_symbol_defined(name)] == []
