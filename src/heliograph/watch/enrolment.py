@@ -41,7 +41,7 @@ from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_
 from heliograph.watch.judging import Judge
 from heliograph.watch.limits import limits_of
 from heliograph.watch.machine import Machine
-from heliograph.watch.metrics.comparing import metric_filters
+from heliograph.watch.metrics.comparing import parted_filters, ranging
 from heliograph.watch.metrics.judged import Judged
 from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
@@ -154,7 +154,7 @@ class Enrolment:
 
     def _measuring(self, entry: Entry, slots: tuple[Variable, ...], filters: Sequence[Expression]) -> Entry:
         """An entry that asks metrics of the solutions of its pattern, if it has one."""
-        asked, others = metric_filters(filters)
+        asked, others = parted_filters(filters, ranging(entry.query))
         completion = Completion(entry.query, slots, self._vocabulary, others)
         hysteresis = 0.0 if entry.query.having is not None else entry.interest.options.hysteresis
         entry.judged = Judged(completion, asked, self.meter, hysteresis)
