@@ -23,7 +23,7 @@ w.publish("updates.csv")
 def tell(stage: Stage) -> None:
     """The story; everything shown is computed from the shipped files."""
     stage.title(3, "watch", "Which standing queries did this change of a graph make true, or false?")
-    stage.say("People meet, like things and part. Four queries stand over the graph while it changes.")
+    stage.say("People meet, like things and part. Five queries stand over the graph while it changes, one by a metric.")
     engine = Watch(witness=True)
     queries = as_table("subscriptions", FOLDER / "queries.csv")
     engine.subscribe(queries)
@@ -63,7 +63,7 @@ def _rows(updates: list[dict[str, Any]], said: Notifications) -> Iterator[tuple[
 def _bindings(hit: Notification) -> str:
     proof = hit.proof or {}
     shown = [f"{name} = {value}" for name, value in (proof.get("bindings") or {}).items()]
-    shown += [f"count {proof['value']}"] if "value" in proof else []
+    shown += [f"value {proof['value']}"] if "value" in proof else []
     return ", ".join(shown)
 
 

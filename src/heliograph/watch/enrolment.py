@@ -32,7 +32,6 @@ from heliograph.kernels.network_layout import (
     W_REF,
 )
 from heliograph.network import Compiled, Limits, Network
-from heliograph.semantics.expressions import Condition
 from heliograph.syntax.query import Expression, Form
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
@@ -42,7 +41,7 @@ from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_
 from heliograph.watch.judging import Judge
 from heliograph.watch.limits import limits_of
 from heliograph.watch.machine import Machine
-from heliograph.watch.metrics.comparing import metric_filters
+from heliograph.watch.metrics.comparing import parted_filters, ranging
 from heliograph.watch.metrics.judged import Judged
 from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
@@ -155,11 +154,8 @@ class Enrolment:
 
     def _measuring(self, entry: Entry, slots: tuple[Variable, ...], filters: Sequence[Expression]) -> Entry:
         """An entry that asks metrics of the solutions of its pattern, if it has one."""
-        asked, others = metric_filters(filters)
-        bound = {*slots, *chain.from_iterable(block.variables for block in entry.query.values)}
-        early = [each for each in others if bound.issuperset(Condition.of(each).variables)]
-        asked += [each for each in others if each not in early]  # of variables that range over all vertices
-        completion = Completion(entry.query, slots, self._vocabulary, early)
+        asked, others = parted_filters(filters, ranging(entry.query))
+        completion = Completion(entry.query, slots, self._vocabulary, others)
         hysteresis = 0.0 if entry.query.having is not None else entry.interest.options.hysteresis
         entry.judged = Judged(completion, asked, self.meter, hysteresis)
         self.measured[entry.id] = entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import isfinite, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from heliograph.kernels.evolution_layout import Floats
 from heliograph.semantics.expressions import METRIC_TOLERANCE
 from heliograph.syntax.query import And, Compare, Expression, Metric, Query, walk
-from heliograph.terms import Term, literal, value_of
+from heliograph.terms import Term, Variable, literal, value_of
 from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import points_at
@@ -28,6 +29,9 @@ class Comparison(NamedTuple):
     slack: float
 
     def holds(self, value: float, held: bool) -> bool:
+        """Whether a value satisfies it; one that is not known (NaN) does not."""
+        if isnan(value):
+            return False
         return self._compare(value, self.limit) or (
             held and self.slack != 0 and self._compare(value, self.limit - self.slack)
         )
@@ -60,7 +64,7 @@ def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Compa
     if isinstance(right, Metric):
         left, right, operator = right, left, _FLIPPED[operator]
     value = value_of(right) if isinstance(right, Term) else None
-    if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC:
+    if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC or not isfinite(value.value):  # type: ignore[arg-type]
         return None
     slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
     return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
@@ -111,8 +115,27 @@ def metric_filters(filters: Iterable[Expression]) -> tuple[list[Expression], lis
     return asking, others
 
 
-def shown_value(value: float) -> int | float | str:
-    """A value as evidence shows it: to 12 digits, for the last ones depend on the order of summing."""
+def ranging(query: Query) -> frozenset[Variable]:
+    """The variables that neither a triple nor VALUES binds."""
+    bound = Query(patterns=query.patterns, values=query.values).variables
+    return frozenset(query.variables).difference(bound)
+
+
+def parted_filters(
+    filters: Iterable[Expression], ranging: frozenset[Variable]
+) -> tuple[list[Expression], list[Expression]]:
+    """The conjuncts that must wait for metrics, or for variables that range over all vertices, and the others."""
+    asking, others = metric_filters(filters)
+    waiting = [
+        each for each in others if not ranging.isdisjoint(node for node in walk(each) if isinstance(node, Variable))
+    ]
+    return [*asking, *waiting], [each for each in others if each not in waiting]
+
+
+def shown_value(value: float) -> int | float | str | None:
+    """A value as evidence shows it: to 12 digits, for the last ones depend on the order of summing. NaN is none."""
+    if isnan(value):
+        return None
     if value == float("inf"):
         return "INF"
     rounded = float(f"{value:.12g}")

@@ -9,12 +9,13 @@ from itertools import islice, product
 from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Reevaluation
 from heliograph.model import Explanation
+from heliograph.semantics.expressions import Condition
 from heliograph.syntax.query import Metric, Query
 from heliograph.syntax.spelling import spell_expression, spell_pattern
 from heliograph.terms import Variable
 from heliograph.watch.board import Watched
 from heliograph.watch.bounded import Bounded
-from heliograph.watch.metrics.comparing import metric_filters, shown_value, threshold_of
+from heliograph.watch.metrics.comparing import metric_filters, parted_filters, shown_value, threshold_of
 from heliograph.watch.modes import Solution, order
 
 _STEPS, _LISTED = 100_000, 1_000
@@ -51,13 +52,16 @@ def _explain_match(watched: Watched, answers: Reevaluation) -> Explanation:
 
 def _candidates(query: Query, answers: Reevaluation) -> tuple[list[Solution], bool]:
     """Solutions of everything but what is asked of metrics, as many as are listed; and whether the search was cut."""
-    _, others = metric_filters(query.filters)
     plan, bounded = Plan.of(query), Bounded(answers, _STEPS)
+    waiting, others = parted_filters(query.filters, frozenset(plan.ranging))
+    _, fixed = metric_filters(waiting)
+    tests = [Condition.of(each) for each in fixed]
     bare = Query(patterns=query.patterns, filters=tuple(others), values=query.values)
     bases = bounded.some(bare, _LISTED) if query.patterns or query.values else [{}]
     chosen = product(answers.vertices if plan.ranging else (), repeat=len(plan.ranging))
     rows = ({**base, **dict(zip(plan.ranging, each, strict=True))} for each in chosen for base in bases)
-    return list(islice(rows, _LISTED)), bounded.cut
+    kept = (row for row in rows if all(test.holds(row) for test in tests))
+    return list(islice(kept, _LISTED)), bounded.cut
 
 
 def _nearest(query: Query, found: Sequence[Solution], answers: Reevaluation) -> Solution:

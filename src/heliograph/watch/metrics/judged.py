@@ -14,22 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heliograph.kernels.evolution_layout import Int32s
 from heliograph.semantics.expressions import Condition
-from heliograph.syntax.query import Expression, Metric, walk
-from heliograph.terms import Term
+from heliograph.syntax.query import Expression, Metric, children, walk
+from heliograph.terms import Term, Variable
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Call, call_of
-from heliograph.watch.metrics.comparing import comparisons, metric_term
+from heliograph.watch.metrics.comparing import comparisons, metric_filters, metric_term
 from heliograph.watch.metrics.listeners import Attention
 from heliograph.watch.metrics.meter import Meter
+from heliograph.watch.modes import Solution
 from heliograph.watch.solutions import Completion
 
 Row = tuple[int, ...]
+
+_NO_INSTANCE = -1  # of a call whose vertices a solution does not bind: VALUES may leave them out
 
 
 class Verdict(NamedTuple):
@@ -46,16 +50,18 @@ class Judged:
     """The solutions of one query, and which of them satisfy its metric filters."""
 
     def __init__(self, completion: Completion, filters: Sequence[Expression], meter: Meter, hysteresis: float) -> None:
+        """`filters` ask metrics, or something else of variables that range over all vertices."""
         self._meter, self.completion = meter, completion
         columns = {variable: column for column, variable in enumerate(completion.variables)}
-        self._conditions = [Condition.of(each) for each in filters]
-        metrics = dict.fromkeys(node for each in filters for node in walk(each) if isinstance(node, Metric))
-        metrics = {node: None for node in metrics if node.name != "via"}
-        self.metrics = tuple(metrics)
+        asked, others = metric_filters(filters)
+        self._conditions = [Condition.of(each) for each in asked]
+        self._fixed = [Condition.of(each) for each in others]
+        self._names_vertices = any(_is_named_beside_metrics(each) for each in asked)
+        self.metrics = metrics_of(asked)
         self.calls: tuple[Call, ...] = tuple(
             call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
         )
-        compared = comparisons(filters, hysteresis) or ()
+        compared = comparisons(asked, hysteresis) or ()
         self._tests = [(self.metrics.index(metric), test) for metric, test in compared]
         self.comparison = self._tests[0][1] if len(self._tests) == 1 else None
         self._attention = [self._attending(place) for place in range(len(self.calls))]
@@ -116,13 +122,14 @@ class Judged:
     @property
     def is_of_values(self) -> bool:
         """Whether what is said of a vertex decides of it, whatever was said before."""
-        immediate = self.comparison is not None and not self.comparison.slack
+        immediate = self.comparison is not None and not self.comparison.slack and not self._fixed
         return self.is_lazy and immediate and not self.ranges and bool(self._bases)
 
     @cached_property
     def is_true_of_nothing(self) -> bool:
-        """Whether a vertex of which nothing is said would satisfy the filters, or still would if it did before."""
-        return self._satisfies((NO_TERM,), tuple(call.key.absent for call in self.calls), held=True)
+        """Whether a vertex of which nothing is said may satisfy the filters, or still may if it did before."""
+        absent = tuple(call.key.absent for call in self.calls)
+        return self._names_vertices or self._is_measured(absent, {}, held=True)
 
     # --- solutions ----------------------------------------------------------------------------------------------
 
@@ -198,6 +205,8 @@ class Judged:
     def _number(self, place: int, call: Call, row: Row) -> int:
         """The instance that a call has for a solution; it is listened to once, whoever depends on it."""
         vertices = call.of(row)
+        if NO_TERM in vertices:
+            return _NO_INSTANCE
         if call.key.is_selected:
             return self._selections[place]
         if (place, vertices) not in self._numbers:
@@ -210,7 +219,7 @@ class Judged:
             self._parting[row] = self.values(row, now=True)
         for place, (call, instance) in enumerate(zip(self.calls, self._rows.pop(row), strict=True)):
             del self._at[place, instance][row]
-            if not self._at[place, instance] and not call.key.is_selected:
+            if not self._at[place, instance] and instance != _NO_INSTANCE and not call.key.is_selected:
                 del self._at[place, instance], self._numbers[place, call.of(row)]
                 self._meter.ignore((self, place), call.key, instance, self._attention[place])
 
@@ -275,14 +284,15 @@ class Judged:
         if not self.exists(row) and not self.is_lazy:
             return tuple(call.key.absent for call in self.calls)
         ask = self._meter.refresh if now else self._meter.value
-        return tuple(ask(call.key, each) for call, each in zip(self.calls, self.instances(row), strict=True))
+        instances = zip(self.calls, self.instances(row), strict=True)
+        return tuple(nan if each == _NO_INSTANCE else ask(call.key, each) for call, each in instances)
 
     def shown(self, row: Row, values: tuple[float, ...], witness: bool) -> Mapping[str, Any]:
         """What metrics show beside their values: intervals, and for a witness the edges of paths and trees as they are
         now, whether the solution is there or not."""
         shown: dict[str, Any] = {}
         for call, value in zip(self.calls, values, strict=True):
-            if witness or call.key.has_interval:
+            if not isnan(value) and (witness or call.key.has_interval):
                 for name, what in self._meter.evidence(call.key, call.of(row), value).items():
                     if name != "edges":
                         shown.setdefault(name, what)
@@ -300,11 +310,33 @@ class Judged:
         return holds
 
     def _satisfies(self, row: Row, values: tuple[float, ...], held: bool) -> bool:
+        if self._tests and not self._fixed:
+            return self._passes(values, held)
+        bindings = self.completion.solution(row)
+        return self._is_measured(values, bindings, held) and all(each.holds(bindings) for each in self._fixed)
+
+    def _passes(self, values: tuple[float, ...], held: bool) -> bool:
+        return all(test.holds(values[place], held) for place, test in self._tests)
+
+    def _is_measured(self, values: tuple[float, ...], bindings: Solution, held: bool) -> bool:
+        """Whether values satisfy what is asked of metrics; of those that are not known (NaN) nothing does."""
         if self._tests:
-            return all(test.holds(values[place], held) for place, test in self._tests)
+            return self._passes(values, held)
         known = {
-            node: metric_term(call.key, value)
+            node: None if isnan(value) else metric_term(call.key, value)
             for node, call, value in zip(self.metrics, self.calls, values, strict=True)
         }
-        bindings = self.completion.solution(row)
         return all(condition.holds(bindings, lambda node, _: known[node]) for condition in self._conditions)
+
+
+def metrics_of(filters: Iterable[Expression]) -> tuple[Metric, ...]:
+    """The functions that filters ask, each once."""
+    found = (node for each in filters for node in walk(each) if isinstance(node, Metric))
+    return tuple(dict.fromkeys(node for node in found if node.name != "via"))
+
+
+def _is_named_beside_metrics(expression: Expression) -> bool:
+    """Whether something else than metrics is asked of a variable."""
+    if isinstance(expression, (Metric, Variable)):
+        return isinstance(expression, Variable)
+    return any(map(_is_named_beside_metrics, children(expression)))

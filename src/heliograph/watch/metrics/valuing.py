@@ -12,7 +12,7 @@ from heliograph.watch.metrics.comparing import shown_value
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.modes import Match, Turn
 
-Shown: TypeAlias = "int | float | str"
+Shown: TypeAlias = "int | float | str | None"
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
