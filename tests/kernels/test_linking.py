@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,8 +30,14 @@ def _three_quarters(number: int) -> int:
     return _half(number) + _quarter(number)
 
 
-def test_parts_of_parts_are_linked() -> None:
-    assert [_three_quarters(number) for number in (0, 4, -8)] == [0, 3, -6]
+@njit
+def _plainly(number: int) -> int:
+    return _half(number) + _quarter(number)
+
+
+@pytest.mark.parametrize("function", [_three_quarters, _plainly], ids=["a kernel", "any function"])
+def test_parts_of_parts_are_linked(function: Callable[[int], int]) -> None:
+    assert [function(number) for number in (0, 4, -8)] == [0, 3, -6]
 
 
 def test_an_error_of_a_part_has_its_values() -> None:

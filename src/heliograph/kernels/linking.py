@@ -18,20 +18,32 @@ _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _Linked(JITCodeLibrary):
-    """Code that is linked with the parts it calls, and with theirs."""
+    """Code that is linked with the parts it calls, and with theirs, each once."""
 
     def add_linking_library(self, library: Any) -> None:
         super().add_linking_library(library)
         if isinstance(library, _Part):
-            self._linking_libraries.extend(library._linking_libraries)
+            self._linking_libraries[-1:] = [library.alone, *library._linking_libraries]
 
 
 class _Part(_Linked):
     """Code that is neither optimised nor emitted by itself."""
 
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.alone = _Alone(self)
+
     def finalize(self) -> None:
         self._raise_if_finalized()
+        self._linking_libraries = list(dict.fromkeys(self._linking_libraries))
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """With all that it calls, for functions that are compiled as Numba does it."""
+        whole = self.alone._get_module_for_linking().clone()
+        for library in self._linking_libraries:
+            whole.link_in(library._get_module_for_linking(), preserve=True)
+        return whole
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
@@ -40,6 +52,17 @@ class _Part(_Linked):
     @property
     def codegen(self) -> Any:
         return _Nowhere()
+
+
+class _Alone:
+    """The code of a part without that of the parts it calls."""
+
+    def __init__(self, part: _Part) -> None:
+        self._part = part
+        self._reload_init = part._reload_init
+
+    def _get_module_for_linking(self) -> Any:
+        return JITCodeLibrary._get_module_for_linking(self._part)
 
 
 class _Nowhere:
