@@ -24,7 +24,7 @@ from heliograph.kernels.simple_graph_layout import BACKWARD, FORWARD, VERTICES, 
 from heliograph.kernels.simple_graph_room import GrowingGraph, counted, enlarged, fixed_log
 from heliograph.watch.metrics.betweenness_exact import ExactBetweenness
 from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.measure import Order, Points
 from heliograph.watch.metrics.sampling import Sampling
 
 LIMIT = 4_000
@@ -34,11 +34,13 @@ _MANY = 16  # arcs, and a 32nd of the vertices: to change more in one step takes
 class Betweenness:
     """A Measure of one vertex. `limit` is the number of vertices up to which values are exact."""
 
-    def __init__(self, *, limit: int = LIMIT, epsilon: float = 0.05, delta: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self, *, limit: int = LIMIT, epsilon: float = 0.05, delta: float = 0.1, seed: int = 0, order: Order = int
+    ) -> None:
         if not 0 <= limit < UNREACHED:
             raise ValueError(f"a limit of {limit}: exact betweenness is kept for up to {UNREACHED - 1:,} vertices")
         self._limit, self._epsilon, self._delta, self._seed = limit, epsilon, delta, seed
-        self._cutting = Cutting()
+        self._cutting, self._order = Cutting(), order
         self._forget()
 
     def _forget(self) -> None:
@@ -197,7 +199,7 @@ class Betweenness:
     def _begin_sampling(self, count: int) -> None:
         """Draws samples anew, at least so many."""
         self._clear()
-        self._exact, self._sampling = None, Sampling(self._seed, self._epsilon, self._delta)
+        self._exact, self._sampling = None, Sampling(self._seed, self._epsilon, self._delta, self._order)
         self._sampling.enlarge(self._graph.arrays, max(count, self._needed(self._sampling)))
         self._sampling.refresh(self._graph.arrays, self._board)
 
