@@ -75,6 +75,12 @@ def test_variables_that_range_over_the_same() -> None:
     assert "n^3" in incoming
 
 
+def test_a_named_instance_is_looked_up_unless_the_taxonomy_answers() -> None:
+    taxonomy = Taxonomy.read([{"child": ":A", "parent": ":K"}])
+    [named, given_, free] = parse_sparql("ASK { :B a :K . :A a :K . ?x a :K }").patterns
+    assert [is_way_in(each, taxonomy) for each in (named, given_, free)] == [True, False, False]
+
+
 @given(workloads(WILD))
 def test_a_way_in_is_what_the_index_uses(workload: Workload) -> None:
     taxonomy = Taxonomy.read(workload.taxonomy)

@@ -93,6 +93,7 @@ class Search(NamedTuple):
     weight: Floats  # shortest paths from the source, up to a factor that all of a depth share
     ahead: Int32s  # queues
     behind: Int32s
+    marks: Hashes  # what stands for a vertex in hashes, whatever its id is
 
 
 NAMES = 0  # of the counters of a board

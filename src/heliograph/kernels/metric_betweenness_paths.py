@@ -152,7 +152,7 @@ def _before(graph: Simple, search: Search, vertex: Any, key: Any) -> Any:
     for place in range(start, start + list_length(graph.into, vertex)):
         before = graph.into.pool[place]
         if search.forward[before] == depth:
-            share = (np.float64(vertex_hash(key, before) >> _11) + 1.0) * 2.0**-53
+            share = (np.float64(vertex_hash(key, search.marks[before]) >> _11) + 1.0) * 2.0**-53
             time = -np.log(share) / search.weight[before]
             if time < shortest or winner < 0:
                 winner, shortest = np.int64(before), time

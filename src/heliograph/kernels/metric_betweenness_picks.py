@@ -1,9 +1,10 @@
 """Which pairs are sampled: by hashes, so that they are a function of the seed and of the vertices that are there.
 
-The law: the source of a sample is the vertex whose hash, of the seed, the sample and the vertex, is the smallest; so is
-its target, by hashes of their own (they may be the same vertex, and then no path counts). Every ordered pair is
-equally likely, samples are independent, and whatever came and went before, the same vertices give the same pairs: a
-vertex that comes takes its share of the samples, and those of one that goes are the only ones to be picked again.
+The law: the source of a sample is the vertex whose hash, of the seed, the sample and the vertex's mark, is the
+smallest; so is its target, by hashes of their own (they may be the same vertex, and then no path counts). Every ordered
+pair is equally likely, samples are independent, and whatever came and went before, the same vertices give the same
+pairs: a vertex that comes takes its share of the samples, and those of one that goes are the only ones to be picked
+again. Marks do not depend on ids, which are given in order of arrival.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numba import int64, uint64
 from heliograph.kernels.cache import kernel
 from heliograph.kernels.metric_betweenness_layout import Samples
 from heliograph.kernels.metric_betweenness_types import SAMPLES
-from heliograph.kernels.types import NEW_INT32S
+from heliograph.kernels.types import NEW_HASHES, NEW_INT32S
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
@@ -38,33 +39,33 @@ def sample_key(seed: Any, sample: Any, purpose: Any) -> Any:
 
 
 @kernel(inline=True)
-def vertex_hash(key: Any, vertex: Any) -> Any:
-    return _mix(key + _ODD * np.uint64(vertex + 1))
+def vertex_hash(key: Any, mark: Any) -> Any:
+    return _mix(key + _ODD * (mark + np.uint64(1)))
 
 
 @kernel()
-def _offer(samples: Samples, seed: Any, sample: Any, vertex: Any) -> None:
+def _offer(samples: Samples, marks: Any, seed: Any, sample: Any, vertex: Any) -> None:
     """A vertex becomes an end of a sample if its hash is smaller."""
-    hashed = vertex_hash(sample_key(seed, sample, SOURCES), vertex)
+    hashed = vertex_hash(sample_key(seed, sample, SOURCES), marks[vertex])
     if hashed < samples.source_hash[sample]:
         samples.source[sample], samples.source_hash[sample], samples.dirty[sample] = vertex, hashed, 1
-    hashed = vertex_hash(sample_key(seed, sample, TARGETS), vertex)
+    hashed = vertex_hash(sample_key(seed, sample, TARGETS), marks[vertex])
     if hashed < samples.target_hash[sample]:
         samples.target[sample], samples.target_hash[sample], samples.dirty[sample] = vertex, hashed, 1
 
 
-@kernel((SAMPLES, NEW_INT32S, uint64, int64))
-def pick(samples: Samples, touching: Any, seed: Any, first: Any) -> None:
+@kernel((SAMPLES, NEW_INT32S, NEW_HASHES, uint64, int64))
+def pick(samples: Samples, touching: Any, marks: Any, seed: Any, first: Any) -> None:
     """Picks the ends of the samples from a number on, among all vertices."""
     for sample in range(first, len(samples.source)):
         samples.source_hash[sample] = samples.target_hash[sample] = _NONE
         for vertex in range(len(touching)):
             if touching[vertex] > 0:
-                _offer(samples, seed, sample, vertex)
+                _offer(samples, marks, seed, sample, vertex)
 
 
 @kernel()
-def _leave(samples: Samples, touching: Any, seed: Any) -> None:
+def _leave(samples: Samples, touching: Any, marks: Any, seed: Any) -> None:
     """Samples with an end that is no vertex any more get another."""
     for sample in range(len(samples.source)):
         gone = False
@@ -75,17 +76,17 @@ def _leave(samples: Samples, touching: Any, seed: Any) -> None:
         if gone:
             for vertex in range(len(touching)):
                 if touching[vertex] > 0:
-                    _offer(samples, seed, sample, vertex)
+                    _offer(samples, marks, seed, sample, vertex)
 
 
-@kernel((SAMPLES, NEW_INT32S, uint64, NEW_INT32S))
-def repick(samples: Samples, touching: Any, seed: Any, ends: Any) -> None:
+@kernel((SAMPLES, NEW_INT32S, NEW_HASHES, uint64, NEW_INT32S))
+def repick(samples: Samples, touching: Any, marks: Any, seed: Any, ends: Any) -> None:
     """Makes the pairs those of the vertices that are there, when only the `ends`, ids, may have come or gone.
 
     To offer a vertex again that was there changes nothing: no hash is smaller than itself.
     """
-    _leave(samples, touching, seed)
+    _leave(samples, touching, marks, seed)
     for k in range(len(ends)):
         if touching[ends[k]] > 0:
             for sample in range(len(samples.source)):
-                _offer(samples, seed, sample, ends[k])
+                _offer(samples, marks, seed, sample, ends[k])

@@ -39,7 +39,10 @@ def is_way_in(pattern: Pattern, taxonomy: Taxonomy) -> bool:
     if isinstance(pattern, ClassPattern) or pattern.predicate == RDFS_MEMBER:
         return False
     if pattern.predicate == RDF_TYPE and taxonomy.rows:
-        return isinstance(pattern.object, Term) and not taxonomy.children(pattern.object)
+        if not isinstance(pattern.object, Term):
+            return False
+        below = taxonomy.children(pattern.object)
+        return pattern.subject not in below if isinstance(pattern.subject, Term) else not below
     return any(isinstance(node, Term) for node in pattern)
 
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from random import Random
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from heliograph import Watch
+from heliograph.watch.metrics import making
+from heliograph.watch.metrics.betweenness import Betweenness
+from heliograph.watch.metrics.calls import Key
+from heliograph.watch.metrics.measure import Order
 from tests.watch.metrics.questions import VERTICES, grouped, options, query, timed, updates
 
 MANY_VERTICES = tuple("abcdefghij")
@@ -164,3 +169,21 @@ def test_a_path_that_is_not_there_shows_no_edges() -> None:
     engines = Engines({"witness": True})
     engines.subscribe("ASK { FILTER(hg:distance(:a, :b) < 2) }", None)
     assert engines.check([*plus("a p b"), {**plus("a p b")[0], "op": "-"}]) == 2
+
+
+def test_estimates_show_their_interval_and_exact_values_none() -> None:
+    """In whatever batches they came: with more than 4 vertices values are estimates here."""
+
+    def small(key: Key, order: Order) -> Betweenness:
+        return Betweenness(limit=4, epsilon=0.2, order=order)
+
+    gone = [{"op": "-", "subject": vertex, "property": None, "object": None} for vertex in "abcd"]
+    rows = [*plus("a p b", "b p c", "c p d", "d p e", "e p f"), *gone, *plus("f p g")]
+    with mock.patch.dict(making._MAKERS, betweenness=small):
+        one, batch = (Watch(algorithm="indexed") for _ in range(2))
+        for each in (one, batch):
+            each.subscribe([("all", "SELECT * { ?x :p ?y FILTER(hg:betweenness(?x) >= 0) }")])
+        told = [note for row in rows for note in one.publish([row])]
+        assert list(batch.publish(rows)) == told
+    gained = ["interval" in str(note.evidence) for note in told if note.change == "+"]
+    assert gained == [False, False, False, True, True, False]

@@ -24,7 +24,7 @@ from heliograph.kernels.simple_graph_layout import BACKWARD, FORWARD, VERTICES, 
 from heliograph.kernels.simple_graph_room import GrowingGraph, counted, enlarged, fixed_log
 from heliograph.watch.metrics.betweenness_exact import ExactBetweenness
 from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.measure import Order, Points
 from heliograph.watch.metrics.sampling import Sampling
 
 LIMIT = 4_000
@@ -34,11 +34,13 @@ _MANY = 16  # arcs, and a 32nd of the vertices: to change more in one step takes
 class Betweenness:
     """A Measure of one vertex. `limit` is the number of vertices up to which values are exact."""
 
-    def __init__(self, *, limit: int = LIMIT, epsilon: float = 0.05, delta: float = 0.1, seed: int = 0) -> None:
+    def __init__(
+        self, *, limit: int = LIMIT, epsilon: float = 0.05, delta: float = 0.1, seed: int = 0, order: Order = int
+    ) -> None:
         if not 0 <= limit < UNREACHED:
             raise ValueError(f"a limit of {limit}: exact betweenness is kept for up to {UNREACHED - 1:,} vertices")
         self._limit, self._epsilon, self._delta, self._seed = limit, epsilon, delta, seed
-        self._cutting = Cutting()
+        self._cutting, self._order = Cutting(), order
         self._forget()
 
     def _forget(self) -> None:
@@ -197,7 +199,7 @@ class Betweenness:
     def _begin_sampling(self, count: int) -> None:
         """Draws samples anew, at least so many."""
         self._clear()
-        self._exact, self._sampling = None, Sampling(self._seed, self._epsilon, self._delta)
+        self._exact, self._sampling = None, Sampling(self._seed, self._epsilon, self._delta, self._order)
         self._sampling.enlarge(self._graph.arrays, max(count, self._needed(self._sampling)))
         self._sampling.refresh(self._graph.arrays, self._board)
 
@@ -231,13 +233,21 @@ class Betweenness:
         self._cover(log)
         self._graph.take_over(log)
         if "sampling" in saved:
-            count, self._ceiling = saved["sampling"].tolist()
+            count, self._ceiling = self._read(saved["sampling"])
             self._begin_sampling(count)
         elif self._exceeds():
             self._begin_sampling(0)
         else:
             self._begin_exact()
         self._tell(Cutting())
+
+    def _read(self, sampling: npt.NDArray[Any]) -> tuple[int, int]:
+        """The number of samples and the ceiling that were saved; ValueError if nobody could have saved them."""
+        count, ceiling = (int(each) for each in sampling.tolist())
+        most = Sampling(self._seed, self._epsilon, self._delta).needed(1 << 31, 3)
+        if not (0 < count <= most and 0 <= ceiling <= self._limit):
+            raise ValueError(f"betweenness from {count} samples down from {ceiling} vertices")
+        return count, ceiling
 
     # --- room -------------------------------------------------------------------------------------------------------
 

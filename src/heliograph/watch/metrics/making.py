@@ -56,7 +56,7 @@ def _density(key: Key, order: Order) -> Any:
 def _betweenness(key: Key, order: Order) -> Any:
     from heliograph.watch.metrics.betweenness import Betweenness
 
-    return Betweenness()
+    return Betweenness(order=order)
 
 
 def _dense(key: Key, order: Order) -> Any:

@@ -9,12 +9,14 @@ changing directed graph has to be kept too; what a change costs does not depend 
 Pairs are drawn from all n² ordered ones, which makes them a function of hashes, and a share of them is n² / (n−1)(n−2)
 times as large as a share of what the normalised value counts: ε' is ε divided by that.
 
-The law: samples are a function of the seed, their number, and the graph. Nothing but their number is to be saved.
+The law: samples are a function of the seed, their number, and the graph. Nothing but their number is to be saved. A
+vertex is known by a hash of its term, not by its id: those depend on what else was named before.
 """
 
 from __future__ import annotations
 
 import math
+from hashlib import blake2b
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from heliograph.kernels.evolution_layout import Int32s
 from heliograph.kernels.metric_betweenness_layout import Board, Samples, Search
 from heliograph.kernels.simple_graph_layout import Simple
 from heliograph.kernels.simple_graph_room import enlarged
+from heliograph.watch.metrics.measure import Order
 
 _WIDTH = 32  # inner vertices of a path, or vertices that a search cannot leave, that a sample has room for
 _GATED = 8  # as many samples cost about as much to draw again as one arc to search around
@@ -30,11 +33,13 @@ _GATED = 8  # as many samples cost about as much to draw again as one arc to sea
 class Sampling:
     """Samples of shortest paths, with a board to count them on."""
 
-    def __init__(self, seed: int, epsilon: float, delta: float) -> None:
+    def __init__(self, seed: int, epsilon: float, delta: float, order: Order = int) -> None:
         self._seed = np.uint64(seed)
         self._epsilon, self._delta = epsilon, delta
         self._samples = _samples(0)
         self._search = _search(0)
+        self._order = order
+        self._is_marked = np.zeros(0, np.bool_)
 
     def __len__(self) -> int:
         """How many samples there are."""
@@ -53,7 +58,8 @@ class Sampling:
         known = len(self)
         if count > known:
             self._samples = Samples._make(enlarged(array, count) for array in self._samples)
-            pick(self._samples, graph.touching, self._seed, known)
+            self._cover(graph)
+            pick(self._samples, graph.touching, self._search.marks, self._seed, known)
 
     def gate(self, graph: Simple, arcs: Int32s, count: int) -> None:
         """Marks the samples that arcs can affect, in the union of the graphs before and after a step."""
@@ -69,7 +75,8 @@ class Sampling:
         """Makes the pairs those of the vertices that are there; these may have come or gone."""
         from heliograph.kernels.metric_betweenness_picks import repick
 
-        repick(self._samples, graph.touching, self._seed, ends)
+        self._cover(graph)
+        repick(self._samples, graph.touching, self._search.marks, self._seed, ends)
 
     def refresh(self, graph: Simple, board: Board) -> None:
         """Draws dirty samples again, and counts them."""
@@ -82,8 +89,19 @@ class Sampling:
             self._samples = self._samples._replace(rows=rows)
 
     def _cover(self, graph: Simple) -> None:
-        if len(self._search.forward) < len(graph.touching):
-            self._search = _search(len(graph.touching))
+        """Makes room for all vertices, and marks those that are new."""
+        vertices = len(graph.touching)
+        if len(self._search.forward) < vertices:
+            self._search = _search(vertices)._replace(marks=enlarged(self._search.marks, vertices))
+            self._is_marked = enlarged(self._is_marked, vertices)
+        fresh = np.flatnonzero((graph.touching > 0) & ~self._is_marked)
+        self._search.marks[fresh] = [_mark(self._order(vertex)) for vertex in fresh.tolist()]
+        self._is_marked[fresh] = True
+
+
+def _mark(key: object) -> int:
+    """A hash of what a vertex is sorted by, the same in every process."""
+    return int.from_bytes(blake2b(repr(key).encode(), digest_size=8).digest(), "little")
 
 
 def _samples(count: int) -> Samples:
@@ -96,4 +114,4 @@ def _samples(count: int) -> Samples:
 def _search(vertices: int) -> Search:
     depths = [np.full(vertices, -1, np.int32) for _ in range(2)]
     queues = [np.empty(vertices, np.int32) for _ in range(2)]
-    return Search._make((*depths, np.empty(vertices), *queues))
+    return Search._make((*depths, np.empty(vertices), *queues, np.zeros(vertices, np.uint64)))
