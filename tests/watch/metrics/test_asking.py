@@ -1,0 +1,72 @@
+"""Odd ways to ask for metrics: conditions on what ranges, arguments that are unbound, limits that are no numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from heliograph import Watch
+from heliograph.model import Notification
+
+UPDATES = [
+    ("+", "a", "k", "b"),
+    ("+", "b", "k", "c"),
+    ("+", "c", "k", "a"),
+    ("+", "c", "k", "d"),
+    ("+", "e", "age", "5"),
+    ("-", "a", "k", "b"),
+    ("-", "c", None, None),
+]
+
+
+def told(query: str, algorithm: str, options: str | None = None) -> list[Notification]:
+    engine = Watch(algorithm=algorithm)
+    engine.subscribe({"subscription_id": "s", "query": query, "options": options})
+    return list(engine.publish(UPDATES, witness=True))
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "count"),
+    [
+        ("SELECT * { FILTER(hg:degree(?x) >= 2 && ?x != :a) }", None, 4),
+        ("SELECT * { FILTER(hg:degree(?x) >= 2 && ?x != :a) }", '{"hysteresis": 1}', 4),
+        ("SELECT * { FILTER(hg:degree(?x) < 2 && ?x != :a) }", None, 9),
+        ("SELECT * { FILTER(hg:degree(?x) >= 2 || ?x = :e) }", None, 7),
+        ("SELECT * { FILTER(!(hg:degree(?x) > 1) && ?x = :e) }", None, 1),
+        ("SELECT * { ?y :age ?n FILTER(hg:degree(?x) >= 2 && ?x != ?y) }", None, 6),
+        ("SELECT * { VALUES ?x { :a 5 UNDEF } FILTER(hg:degree(?x) >= 2) }", None, 2),
+        ("SELECT * { VALUES ?x { :a UNDEF } FILTER(hg:degree(?x) != 2) }", None, 2),
+        ("SELECT * { VALUES (?x ?y) { (:a 1) (UNDEF 2) } FILTER(hg:degree(?x) >= 2 || ?y = 2) }", None, 2),
+        ('SELECT * { FILTER(hg:distance(:a, ?x) = "INF"^^xsd:double) }', None, 7),
+        ('SELECT * { FILTER(hg:distance(:a, ?x) < "INF"^^xsd:double) }', None, 8),
+        ('SELECT * { FILTER(hg:degree(?x) > "NaN"^^xsd:double) }', None, 0),
+        ('ASK { FILTER(hg:degree(:a) > "-INF"^^xsd:double) }', None, 0),
+    ],
+)
+def test_both_strategies_tell_the_same(query: str, options: str | None, count: int) -> None:
+    plain = told(query, "plain", options)
+    assert told(query, "indexed", options) == plain
+    assert len(plain) == count
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT * { FILTER(hg:degree(?x) >= 3) }", "; of 3 that were tried, this comes nearest: hg:degree(a) is 2"),
+        (
+            "SELECT * { FILTER(hg:degree(?x) >= 3 && ?x != :a) }",
+            "; of 2 that were tried, this comes nearest: hg:degree(b) is 1",
+        ),
+        (
+            "SELECT * { FILTER(hg:degree(?x) > hg:outdegree(?x) + 1) }",
+            "; for example hg:degree(a) is 2, hg:outdegree(a) is 1",
+        ),
+        ("SELECT * { ?x :k ?y FILTER(hg:density() > 0.9) }", "; hg:density() is 0.333333333333"),
+        ("ASK { FILTER(hg:distance(:a, :z) < 3) }", "; hg:distance(a, z) is INF"),
+        ("SELECT * { ?x :likes ?y FILTER(hg:degree(?x) > 0) }", "s is silent: its pattern has no match"),
+    ],
+)
+def test_what_a_silent_query_lacks(query: str, said: str) -> None:
+    engine = Watch(algorithm="plain")
+    engine.subscribe(("s", query))
+    engine.publish([("+", "a", "k", "b"), ("+", "c", "k", "a")])
+    assert engine.explain("s").summary.endswith(said)
