@@ -88,7 +88,8 @@ def _cliques(simple: nx.Graph, size: int, count: int) -> int:
 def _betweenness(graph: nx.DiGraph, vertex: Any, count: int) -> float:
     if vertex not in graph or count < 3:
         return 0.0
-    return float(nx.betweenness_centrality(graph, normalized=False)[vertex]) / ((count - 1) * (count - 2))
+    exact = float(nx.betweenness_centrality(graph, normalized=False)[vertex]) / ((count - 1) * (count - 2))
+    return round(exact, 12)  # as far as it is told
 
 
 def _density_value(key: Key, ends: list[Any], graph: nx.DiGraph, simple: nx.Graph) -> float:

@@ -242,3 +242,11 @@ def test_restoring_under_watchers_goes_on_from_there() -> None:
 def test_not_every_set_can_be_watched(measure: Any, call: str) -> None:
     with pytest.raises(NotImplementedError, match="by their terminals"):
         getattr(measure, call)(None)
+
+
+def test_numbers_of_points_are_taken_again() -> None:
+    measure = SteinerPoint()
+    for vertex in (1, 4, 5):
+        instance = measure.watch((vertex, 2, 3), ())
+        assert instance == 0
+        measure.unwatch(instance, ())

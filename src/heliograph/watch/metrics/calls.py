@@ -16,6 +16,7 @@ Intern: TypeAlias = Callable[[Term], int]
 DEGREES = ("degree", "indegree", "outdegree")
 _WHOLE_NUMBERS = frozenset({*DEGREES, "cliques", "steinerPoint"})
 _OF_ONE_VERTEX = frozenset({*DEGREES, "clustering", "betweenness", "dense"})
+_TERMINALS_FROM = {"steiner": 0, "steinerPoint": 1}
 _FAR = frozenset({"distance", "steiner"})  # infinite where a vertex is absent
 
 
@@ -47,6 +48,11 @@ class Key(NamedTuple):
         return self.name in ("betweenness", "dense")
 
     @property
+    def is_estimated(self) -> bool:
+        """Whether values may be estimates now and exact later, or the other way round."""
+        return self.name == "betweenness"
+
+    @property
     def is_selected(self) -> bool:
         """Whether it looks at the vertices that a query's solutions bind."""
         return self.name == "density" and not self.options
@@ -64,8 +70,10 @@ class Call(NamedTuple):
     vertices: tuple[int, ...]
 
     def of(self, row: tuple[int, ...]) -> tuple[int, ...]:
-        """The vertices for one solution."""
-        return tuple(row[~node] if node < 0 else node for node in self.vertices)
+        """The vertices for one solution; of terminals, whose order does not matter, each once and ascending."""
+        vertices = tuple(row[~node] if node < 0 else node for node in self.vertices)
+        first = _TERMINALS_FROM.get(self.key.name, len(vertices))
+        return vertices[:first] + tuple(sorted(set(vertices[first:])))
 
 
 def call_of(metric: Metric, columns: Mapping[Variable, int], intern: Intern) -> Call:

@@ -52,6 +52,7 @@ from heliograph.watch.metrics.cutting import Cutting
 from heliograph.watch.metrics.measure import Order, Points
 
 Edge = tuple[int, int, int]
+_Arrays = tuple[Any, Int64s, Int64s]  # of the graph, its reach and scratch, as kernels take them
 _TIED = 8  # edges by which shortest paths come to a vertex, to begin with
 _SAID = 64  # rows of what is said, to begin with
 
@@ -71,7 +72,7 @@ class Groups:
         self.scratch = room.empty_scratch(0, self._largest, weighted=False)
         self._balls: dict[tuple[int, int], int] = {}
         self._users: Counter[int] = Counter()
-        self._free = _Numbers(), _Numbers(), _Numbers()  # of balls, pairs and groups
+        self._free = Numbers(), Numbers(), Numbers()  # of balls, pairs and groups
 
     @property
     def _reach(self) -> Int64s:
@@ -236,26 +237,26 @@ class Groups:
         from heliograph.kernels.metric_paths_trace import begin_trace, end_trace
 
         self.cover(1 + max(start, end))
+        arrays = self.graph.arrays, self._reach, self._scratch
         try:
-            found = begin_trace(self.graph.arrays, self._reach, self._scratch, start, end)
-            return self._backwards(start, end)[::-1] if found else None
+            return self._backwards(arrays, start, end)[::-1] if begin_trace(*arrays, start, end) else None
         finally:
-            end_trace(self._scratch)
+            end_trace(arrays[-1])
 
-    def _backwards(self, start: int, end: int) -> list[Edge]:
+    def _backwards(self, arrays: _Arrays, start: int, end: int) -> list[Edge]:
         """The edges of the path that is shown, from its end."""
         path: list[Edge] = []
         while end != start:
-            path.append(self._last_edge(end))
+            path.append(self._last_edge(arrays, end))
             end = _other_end(path[-1], end)
         return path
 
-    def _last_edge(self, vertex: int) -> Edge:
+    def _last_edge(self, arrays: _Arrays, vertex: int) -> Edge:
         """The edge by which the path that is shown comes to a vertex on it."""
         from heliograph.kernels.metric_paths_trace import step_back
 
         edges = np.empty(_TIED, np.int32)
-        while (count := int(step_back(self.graph.arrays, self._reach, self._scratch, vertex, edges))) > len(edges):
+        while (count := int(step_back(*arrays, vertex, edges))) > len(edges):
             edges = np.empty(count, np.int32)
         tied = [self._triple(edge) for edge in edges[:count].tolist()]
         return tied[0] if count == 1 else min(tied, key=lambda edge: self._choice(edge, vertex))
@@ -322,7 +323,7 @@ def _other_end(edge: Edge, vertex: int) -> int:
     return edge[0] if edge[2] == vertex else edge[2]
 
 
-class _Numbers:
+class Numbers:
     """Numbers in rows of neighbours: given back, a row of the same length is taken again."""
 
     def __init__(self) -> None:

@@ -104,8 +104,9 @@ class Judged:
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether values between those that are said must be looked up at once."""
-        return self.is_lazy and self.comparison is None
+        """Whether values between those that are said must be looked up at once, or whether they are estimates. Metrics
+        that may be cost far more than it does to stop at every step."""
+        return (self.is_lazy and self.comparison is None) or any(call.key.is_estimated for call in self.calls)
 
     @property
     def ranges(self) -> bool:
@@ -283,10 +284,10 @@ class Judged:
         for call, value in zip(self.calls, values, strict=True):
             if witness or call.key.has_interval:
                 for name, what in self._meter.evidence(call.key, call.of(row), value).items():
-                    if name == "edges":
-                        shown.setdefault(name, []).extend(what)
-                    else:
+                    if name != "edges":
                         shown.setdefault(name, what)
+                    elif what:
+                        shown.setdefault(name, []).extend(what)
         return shown
 
     def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:

@@ -97,10 +97,10 @@ class Meter:
         if key not in self.kept:
             page = self._all()
             measure = self._make(key, self._order)
-            measure.restore(self._log(key, page), self._saved.get(key, {}))
+            measure.restore(self._log(key.properties, page), self._saved.get(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
-                cast(Counting, measure).follow(self._log(key, page.take(slice(0, 0))), existing)
+                cast(Counting, measure).follow(self._log((), page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
 
@@ -245,8 +245,9 @@ class Meter:
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
         numbered = page._replace(step=places.astype(np.int64))
         told = []
+        logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
         for key, kept in self.kept.items():
-            log = self._log(key, numbered)
+            log = logs[key.properties]
             if key.counts_vertices and turnout is not None:
                 said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
             else:
@@ -258,10 +259,11 @@ class Meter:
     def _turn_out(self, vertices: Vertices, page: Page) -> Turnout:
         return vertices.follow(ends_of(page.step, page.change, page.triples, page.literal))
 
-    def _log(self, key: Key, page: Page) -> Log:
+    def _log(self, properties: tuple[int, ...], page: Page) -> Log:
+        """What metrics see of these properties, or of those that they see if none are named."""
         subject, predicate, object = page.triples.T
-        if key.properties:
-            seen = ~page.literal & np.isin(predicate, np.array(key.properties, np.int32))
+        if properties:
+            seen = ~page.literal & np.isin(predicate, np.array(properties, np.int32))
         else:
             seen = ~page.literal & (predicate != self._hidden[0]) & (predicate != self._hidden[1])
         columns = (page.step.astype(np.int32), page.change, subject, predicate, object, page.weight)

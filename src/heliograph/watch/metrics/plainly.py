@@ -92,7 +92,7 @@ class Plainly:
             for name, what in naive_evidence(*called, self._graph).items():
                 if name != "edges":
                     shown.setdefault(name, what)
-                elif witness:
+                elif what:
                     shown.setdefault(name, []).extend(_spelled(edge) for edge in what)
         return shown
 

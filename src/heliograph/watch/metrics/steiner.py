@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from heliograph.kernels.metric_layout import Log, Said
 from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.distance import Groups, Instances
+from heliograph.watch.metrics.distance import Groups, Instances, Numbers
 from heliograph.watch.metrics.measure import Order, Points
 from heliograph.watch.metrics.steiner_tree import Edge, inner_vertices, shown_tree
 
@@ -98,7 +98,8 @@ class SteinerPoint:
         self._cutting = Cutting()
         self._groves: dict[int, _Grove] = {}
         self._group_of: dict[_Terminals, int] = {}
-        self._instances: list[tuple[int, int]] = []  # group and vertex
+        self._instances: dict[int, tuple[int, int]] = {}  # group and vertex
+        self._numbers = Numbers()
         self._said: list[tuple[int, int, float]] = []
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
@@ -108,8 +109,8 @@ class SteinerPoint:
         group = self._group_of[terminals]
         instances = self._groves[group].points
         if vertex not in instances:
-            instances[vertex] = len(self._instances)
-            self._instances.append((group, vertex))
+            instances[vertex] = self._numbers.take(1)
+            self._instances[instances[vertex]] = group, vertex
         self._cutting.watch(instances[vertex], points)
         return instances[vertex]
 
@@ -128,7 +129,8 @@ class SteinerPoint:
         self._cutting.unwatch(instance, points)
         group, vertex = self._instances[instance]
         if not self._cutting.watches(instance):
-            del self._groves[group].points[vertex]
+            del self._groves[group].points[vertex], self._instances[instance]
+            self._numbers.give(instance, 1)
         if not self._groves[group].points:
             del self._group_of[self._groves.pop(group).terminals]
             self.groups.leave(group)
