@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 from numba import njit
+from numba.core.compiler import Compiler
 
-from heliograph.kernels.linking import KernelCompiler, PartCompiler
+from heliograph.kernels.cache import kernel
+from heliograph.kernels.linking import KernelCompiler, PartCompiler, links
 
 _PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
 
@@ -50,6 +53,19 @@ def test_an_error_of_a_part_has_its_values() -> None:
     with pytest.raises(ValueError, match="odd") as caught:
         _three_quarters(6)
     assert caught.value.args == ("odd", 3)
+
+
+def test_versions_of_numba_that_were_not_tried_compile_in_their_own_way() -> None:
+    assert links()  # the one that is locked
+    with mock.patch("numba.__version__", "0.99.1"):
+        assert not links()
+        part: Any = kernel()(_plain_half)
+    assert part._compiler.pipeline_class is Compiler
+    assert njit(lambda number: part(number))(8) == 4
+
+
+def _plain_half(number: Any) -> Any:
+    return number // 2
 
 
 def test_a_part_has_no_machine_code() -> None:

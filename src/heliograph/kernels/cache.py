@@ -74,16 +74,17 @@ def kernel(
     """
     from numba import njit
 
-    from heliograph.kernels.linking import KernelCompiler, PartCompiler
+    from heliograph.kernels.linking import KernelCompiler, PartCompiler, links
 
+    part: Any = {"pipeline_class": PartCompiler} if links() else {}
+    whole: Any = {"pipeline_class": KernelCompiler} if links() else {}
     if not signatures:
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates, "forceinline": inline}
-        options["pipeline_class"] = PartCompiler
-        return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options))
+        return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options, **part))
 
     def declare(function: _FUNCTION) -> _FUNCTION:
         with _numba_cache():
-            dispatcher = njit(cache=True, nogil=True, pipeline_class=KernelCompiler)(function)
+            dispatcher = njit(cache=True, nogil=True, **whole)(function)
         _KERNELS[f"{function.__module__}.{function.__qualname__}"] = Declared(dispatcher, signatures)
         return cast(_FUNCTION, dispatcher)
 

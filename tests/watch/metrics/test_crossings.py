@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import inf
 from random import Random
@@ -12,9 +13,10 @@ import pytest
 
 from heliograph import Watch
 from heliograph.semantics.expressions import METRIC_TOLERANCE
-from heliograph.watch.metrics import judging
+from heliograph.watch.metrics import judging, vertices
 from heliograph.watch.metrics.comparing import Comparison
 from heliograph.watch.metrics.listeners import Listeners
+from heliograph.watch.metrics.vertices import Ends, Vertices
 
 QUERIES = {
     "many": "SELECT ?x { FILTER(hg:degree(?x) >= 4) }",
@@ -71,3 +73,23 @@ def test_everybody_who_listens_is_found_once() -> None:
     assert sorted(listeners) == ["everything", "limits"]
     listeners.remove("everything", None)
     assert list(listeners) == ["limits"]
+
+
+def test_few_ends_are_counted_as_many_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    r, came = Random(3), Counter[int]()
+    few, many = Vertices(), Vertices()
+    for first in range(0, 60, 3):
+        rows = []
+        for step in (first, first, first + 1, first + 2):
+            vertex = r.randrange(4)
+            comes = not came[vertex] or r.random() < 0.4
+            came[vertex] += 1 if comes else -1
+            rows.append((step, vertex, comes))
+        ends = Ends(*map(np.array, zip(*rows, strict=True)))
+        found = few.follow(ends)
+        with monkeypatch.context() as patch:
+            patch.setattr(vertices, "_FEW", 0)
+            expected = many.follow(ends)
+        assert [column.tolist() for column in found] == [column.tolist() for column in expected]
+        assert (few.count, few.all.tolist()) == (many.count, many.all.tolist())
+        assert few.all.tolist() == sorted(+came)

@@ -246,10 +246,10 @@ class Meter:
     def follow(self, page: Page) -> tuple[list[Heard], Turnout | None]:
         """Lets all measures take changes over: what they say, and who came and went among the vertices, if anybody
         looks at them."""
-        steps, places = np.unique(page.step, return_inverse=True)
+        steps, places = _numbered(page.step)
         before = 0 if self.vertices is None else self.vertices.count
         turnout = None if self.vertices is None else self._turn_out(self.vertices, page)
-        numbered = page._replace(step=places.astype(np.int64))
+        numbered = page._replace(step=places)
         told = []
         logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
         for key, kept in self.kept.items():
@@ -298,6 +298,14 @@ class Meter:
             kinds = self._vocabulary.typed(fresh).category == TermKind.LITERAL
             self._literal = np.concatenate((self._literal, kinds))
         return self._literal[ids]
+
+
+def _numbered(step: Int64s) -> tuple[Int64s, Int64s]:
+    """The steps there are, and the place of each row's among them; many pages have but one."""
+    if len(step) and step[0] == step[-1]:
+        return step[:1], np.zeros(len(step), np.int64)
+    steps, places = np.unique(step, return_inverse=True)
+    return steps, places.astype(np.int64)
 
 
 def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 from heliograph.kernels.evolution_layout import Int8s, Int32s, Int64s
 from heliograph.kernels.metric_layout import CAME, CHANGED
 from heliograph.watch.sequence import Flags
+
+_FEW = 8  # ends that are sooner counted one by one: 7 to 11 µs instead of 60
 
 
 class Ends(NamedTuple):
@@ -47,6 +51,8 @@ class Vertices:
         if not len(ends.vertex):
             return Turnout(ends.step, ends.vertex, ends.came)
         self._cover(int(ends.vertex.max()) + 1)
+        if len(ends.vertex) <= _FEW:
+            return self._follow_few(ends)
         order = np.lexsort((ends.step, ends.vertex))
         vertex, step = ends.vertex[order], ends.step[order]
         delta = np.where(ends.came[order], 1, -1)
@@ -65,6 +71,20 @@ class Vertices:
         steps, vertices, there = step[lasts][turned], seen[turned], (counts > 0)[turned]
         by_step = np.argsort(steps, kind="stable")
         return Turnout(steps[by_step], vertices[by_step], there[by_step])
+
+    def _follow_few(self, ends: Ends) -> Turnout:
+        """The same, one after the other."""
+        turned: list[tuple[int, int, bool]] = []
+        rows = zip(ends.step.tolist(), ends.vertex.tolist(), ends.came.tolist(), strict=True)
+        for step, some in groupby(rows, key=itemgetter(0)):
+            known: dict[int, bool] = {}
+            for _, vertex, came in some:
+                known.setdefault(vertex, vertex in self)
+                self._ends[vertex] += 1 if came else -1
+            turned += [(step, vertex, not was) for vertex, was in sorted(known.items()) if was != (vertex in self)]
+        self.count += sum(1 if came else -1 for _, _, came in turned)
+        steps, vertices, there = zip(*turned, strict=True) if turned else ((), (), ())
+        return Turnout(np.array(steps, np.int64), np.array(vertices, np.int32), np.array(there, np.bool_))
 
     def _cover(self, size: int) -> None:
         if size > len(self._ends):
