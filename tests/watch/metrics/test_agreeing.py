@@ -127,6 +127,16 @@ def test_a_vertex_that_goes_is_lost_whatever_the_hysteresis() -> None:
     assert engines.check([{"op": "-", "subject": "a", "property": None, "object": None}]) == 1
 
 
+@pytest.mark.parametrize("group", ["", " GROUP BY ?x"])
+def test_a_count_with_a_hysteresis_goes_over(group: str) -> None:
+    engines, shown = Engines({}), "?x (COUNT(*) AS ?n)" if group else "(COUNT(*) AS ?n)"
+    text = f"SELECT {shown} {{ FILTER(hg:degree(?x) = 1) }}{group} HAVING (COUNT(*) >= 1)"
+    engines.subscribe(text, '{"hysteresis": 1}')
+    assert engines.check(plus("a p b"))
+    engines.go_over()
+    engines.check(plus("b p c", "c p a"))
+
+
 def test_groups_are_told_at_first() -> None:
     engines = Engines({})
     engines.load([("a", "p", "b")])
