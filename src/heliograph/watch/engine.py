@@ -65,7 +65,7 @@ class Watch:
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
-        self._metrics: dict[str, frozenset[str]] = {}  # the functions that each subscription asks, if any
+        self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
 
     @property
@@ -91,14 +91,12 @@ class Watch:
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._strategy.remove(removed)
-            for each in removed:
-                self._metrics.pop(each.id, None)
+            self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:
-        asked = ((each.id, frozenset(metric.name for metric in each.query.metrics)) for each in taken)
-        self._metrics.update((id, names) for id, names in asked if names)
+        self._measuring.update(each.id for each in taken if each.query.metrics)
         self._strategy.add([Interest(each, self._options(each)) for each in taken])
 
     def _options(self, subscription: Subscription) -> Options:
@@ -180,8 +178,7 @@ class Watch:
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            asked = frozenset().union(*self._metrics.values())
-            metrics = saving.pack_metrics(asked, self.vocabulary, snapshot.memory) if asked else None
+            metrics = saving.pack_metrics(snapshot.memory, self.vocabulary) if self._measuring else None
             saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
@@ -202,15 +199,8 @@ class Watch:
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
             taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
             engine = cls(taxonomy=taxonomy, prefixes=saved.meta["prefixes"], algorithm=algorithm, **settings)
-            if (vocabulary := saving.read_vocabulary(saved, path)) is not None:
-                engine._adopt(vocabulary, algorithm)
             engine._restore(saved)
         return engine
-
-    def _adopt(self, vocabulary: Vocabulary, algorithm: str) -> None:
-        """Takes saved terms in place of its own, as long as nothing else is there."""
-        self.vocabulary = vocabulary
-        self._strategy = strategy(algorithm, vocabulary, self._taxonomy, self._extent)
 
     def _restore(self, saved: Saved) -> None:
         self._sequence = Sequence.restored(saved.meta["sequence"])

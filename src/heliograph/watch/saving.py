@@ -4,17 +4,17 @@ The law: an engine that is saved and loaded in mid-stream gives the notification
 is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
 a top-k set, and the initial matches that are still to be reported.
 
-An engine that measures is saved with what measures keep beside the edges. Which paths betweenness samples depends on
-the ids of terms: where it is asked all of the vocabulary is saved, with terms that left the graph and may come again.
+An engine that measures is saved with the solutions that a hysteresis holds beyond a threshold, and with what measures
+keep beside the edges, as its own version. Nothing depends on the ids of terms, which are others after a restore.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,6 @@ from heliograph.storage import Saved, write_folder
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
-from heliograph.vocabulary.flat import Packed
 from heliograph.watch.metrics import calls
 from heliograph.watch.modes import Key
 from heliograph.watch.snapshots import Edges, Memory
@@ -34,10 +33,17 @@ from heliograph.watch.window import Extent
 
 KIND, VERSION, MEASURED = "watch", 1, 2
 READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
-_TERMS, _MEASURES = "vocabulary.", "measures."
-_BY_ID = frozenset({"betweenness"})  # functions whose values may depend on the ids of terms
+_MEASURES = "measures."
 
 Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
+
+
+class Metrics(NamedTuple):
+    """What an engine that measures adds to a save."""
+
+    arrays: Arrays
+    meta: Mapping[str, Any]
+
 
 _POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 _TYPES: Mapping[str, pa.DataType] = {
@@ -59,8 +65,8 @@ def damaged(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Packed | None) -> None:
-    """Writes a save; `metrics` is what an engine that measures adds to it."""
+def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Metrics | None) -> None:
+    """Writes a save, of an engine that measures in a version of its own."""
     if metrics is None:
         write_folder(path, KIND, VERSION, tables=tables, meta=meta)
     else:
@@ -143,23 +149,13 @@ def _key(cells: list[str | None]) -> Key:
 # --- metrics ----------------------------------------------------------------------------------------------------
 
 
-def pack_metrics(asked: Collection[str], vocabulary: Vocabulary, memory: Memory) -> Packed:
-    """What is saved beside the rest of an engine that is `asked` these functions."""
-    meta: dict[str, Any] = {"satisfied": _rows(memory.satisfied), "measures": [[*key] for key in memory.measures]}
+def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
+    """What is saved beside the rest of an engine that measures."""
     arrays: Arrays = {}
     for number, kept in enumerate(memory.measures.values()):
         arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
-    if _BY_ID.isdisjoint(asked) and not memory.measures:  # whose keys hold ids
-        return Packed(arrays, meta)
-    terms = vocabulary.pack()
-    named = {_TERMS + name: array for name, array in terms.arrays.items()}
-    return Packed(arrays | named, {**meta, "vocabulary": terms.meta})
-
-
-def read_vocabulary(saved: Saved, path: str | Path) -> Vocabulary | None:
-    """The terms that were saved under their ids, if they were."""
-    meta = saved.meta["metrics"].get("vocabulary") if saved.version == MEASURED else None
-    return None if meta is None else Vocabulary.unpack(Packed(_within(saved.arrays, _TERMS), meta), str(path))
+    measures = [_measure_row(key, vocabulary) for key in memory.measures]
+    return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
 
 
 def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
@@ -167,14 +163,17 @@ def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Mem
     if saved.version != MEASURED:
         return memory
     meta = saved.meta["metrics"]
-    keys = [_measure_key(*key, terms=len(vocabulary)) for key in meta["measures"]]
+    keys = [_measure_key(*row, vocabulary=vocabulary) for row in meta["measures"]]
     measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
     return memory._replace(satisfied=_keys(meta["satisfied"]), measures=measures)
 
 
-def _measure_key(name: str, options: list[str | int], properties: list[int], *, terms: int) -> calls.Key:
-    if not all(0 <= each < terms for each in properties):
-        raise ValueError(f"hg:{name} asks for properties {properties} of {terms} terms")
+def _measure_row(key: calls.Key, vocabulary: Vocabulary) -> list[Any]:
+    return [key.name, key.options, [spell(vocabulary.term(id)) for id in key.properties]]
+
+
+def _measure_key(name: str, options: list[str | int], cells: list[str], *, vocabulary: Vocabulary) -> calls.Key:
+    properties = sorted(vocabulary.intern(parse_cell(cell)) for cell in cells)  # in the order that calls have them
     return calls.Key(name, tuple(options), tuple(properties))
 
 
