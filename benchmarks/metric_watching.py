@@ -65,7 +65,7 @@ def measure_density(seed: int, size: Size = metric_density.FULL) -> Samples:
 
 
 def measure_cliques(seed: int, size: Size = metric_local.ATTACHED) -> Samples:
-    """Updates a second, for a limit that is passed now and then."""
+    """Updates a second, for one limit: the number at the end. Only the value is checked."""
     given = stream(seed, size)
     graph = nx.Graph(given.after.tolist())
     count = metric_local.four_cliques(graph)
@@ -129,7 +129,8 @@ def measure_sampled_betweenness(seed: int, size: Size = SAMPLED) -> Samples:
     """Updates a second."""
     given = stream(seed, size)
     expected = nx.betweenness_centrality(given.graph, k=min(PIVOTS, len(given.graph)), seed=seed)
-    return _betweenness(given, expected, 2 * EPSILON)  # what networkx estimates is off by about as much
+    # What networkx estimates is off by about as much. Most values are below that: only gross errors are seen here.
+    return _betweenness(given, expected, 2 * EPSILON)
 
 
 def _betweenness(given: Stream, values: Mapping[int, float], tolerance: float) -> Samples:
