@@ -404,11 +404,6 @@ def id_ranked(entry: Entry) -> bool:
     return entry.interest.options.top is not None
 
 
-def _is_held_by_rows(entry: Entry) -> bool:
-    """Whether what stood are solutions that satisfied a threshold on a metric, and not a count or a place."""
-    return entry.query.having is None and not id_ranked(entry)
-
-
 def _remembers(entry: Entry) -> bool:
     """Whether what stands depends on more than the graph."""
     return id_ranked(entry) or bool(entry.interest.options.hysteresis)
