@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from heliograph.kernels.evolution_layout import Int32s, Int64s
 from heliograph.semantics.expressions import Condition
-from heliograph.syntax.query import And, Compare, Expression, Query, Values
-from heliograph.terms import Term, TermKind, Variable
+from heliograph.syntax.query import And, Compare, Expression, Query, TriplePattern, Values
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.modes import Solution, by_name
@@ -46,6 +46,7 @@ class Completion:
     ) -> None:
         self.variables = by_name(query)
         self.is_of_no_pattern = not query.patterns
+        self.doubtful = frozenset(self.variables) - _touched(query)  # what they bind need be no vertex
         self.vocabulary = vocabulary
         self._slots = [slots.index(variable) for variable in self.variables if variable in slots]
         self._bound = [column for column, variable in enumerate(self.variables) if variable in slots]
@@ -111,6 +112,14 @@ class Completion:
     def _bindings(self, columns: list[int], choice: list[int]) -> dict[Variable, Term]:
         pairs = zip(columns, choice, strict=True)
         return {self.variables[column]: self.vocabulary.term(id) for column, id in pairs if id != NO_TERM}
+
+
+def _touched(query: Query) -> frozenset[Variable]:
+    """The variables that nothing but vertices fill: at the ends of edges that only the graph has, no taxonomy."""
+    edges = [each for each in query.patterns if isinstance(each, TriplePattern) and isinstance(each.predicate, Term)]
+    plain = [each for each in edges if each.predicate not in (RDF_TYPE, RDFS_SUBCLASS_OF)]
+    ends = (node for each in plain for node in (each.subject, each.object))
+    return frozenset(node for node in ends if isinstance(node, Variable))
 
 
 def _says_different(expression: Expression) -> bool | None:

@@ -36,6 +36,8 @@ def told(query: str, algorithm: str, options: str | None = None) -> list[Notific
         ("SELECT * { VALUES ?x { :a 5 UNDEF } FILTER(hg:degree(?x) >= 2) }", None, 2),
         ("SELECT * { VALUES ?x { :a UNDEF } FILTER(hg:degree(?x) != 2) }", None, 2),
         ("SELECT * { VALUES (?x ?y) { (:a 1) (UNDEF 2) } FILTER(hg:degree(?x) >= 2 || ?y = 2) }", None, 2),
+        ("SELECT * { VALUES ?x { :a :b :c } FILTER(hg:density() >= 0.5) }", None, 12),  # c is no vertex at first
+        ("SELECT * { ?x ?p ?y FILTER(hg:density() >= 0.5) }", None, 8),  # nor is ever k
         ('SELECT * { FILTER(hg:distance(:a, ?x) = "INF"^^xsd:double) }', None, 7),
         ('SELECT * { FILTER(hg:distance(:a, ?x) < "INF"^^xsd:double) }', None, 8),
         ('SELECT * { FILTER(hg:degree(?x) > "NaN"^^xsd:double) }', None, 0),

@@ -11,6 +11,7 @@ those too that did and have not gone back further than that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -72,6 +73,8 @@ class Judged:
         self._rows: dict[Row, tuple[int, ...]] = {}  # with the instance of each call
         self._at: dict[tuple[int, int], dict[Row, None]] = {}  # by call and instance
         self._selections: dict[int, int] = {}  # by call: its instance, if that is what solutions bind
+        self._binding: Counter[int] = Counter()  # how many solutions bind a term, where that is asked for
+        self._selected: set[int] = set()  # those of them that are vertices
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # instances, by call and vertices
         self._parting: dict[Row, tuple[float, ...]] = {}  # what was said last of solutions that went
         self.true: set[Row] = set()
@@ -88,7 +91,7 @@ class Judged:
             self._meter.ask(call.key)
             if call.key.is_selected:
                 self._selections[place] = self._meter.listen((self, place), call.key, (), self._attention[place])
-        if self.ranges:
+        if self.minds_vertices:
             self._meter.range()
         if self.is_lazy:
             for place, call in enumerate(self.calls):
@@ -101,7 +104,7 @@ class Judged:
         if self.is_lazy:
             for place, call in enumerate(self.calls):
                 self._meter.ignore_everywhere((self, place), call.key, self._attention[place])
-        if self.ranges:
+        if self.minds_vertices:
             self._meter.cease()
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
@@ -115,8 +118,18 @@ class Judged:
         return (self.is_lazy and self.comparison is None) or any(call.key.is_estimated for call in self.calls)
 
     @property
-    def ranges(self) -> bool:
+    def minds_vertices(self) -> bool:
         """Whether it matters who comes and goes among the vertices."""
+        return self.ranges or self.binds_others
+
+    @cached_property
+    def binds_others(self) -> bool:
+        """Whether the vertices that solutions bind are asked for, and they may bind what is none."""
+        return bool(self._selections) and bool(self.completion.doubtful)
+
+    @property
+    def ranges(self) -> bool:
+        """Whether variables range over vertices, who come and go."""
         return bool(self._free) and not (self.is_lazy and not self.is_true_of_nothing)
 
     @property
@@ -155,14 +168,34 @@ class Judged:
 
     def select(self, came: Sequence[Row], gone: Sequence[Row]) -> Iterable[Row]:
         """Solutions of the pattern bind other vertices now; all that depends on that, if it may matter."""
-        affected: Iterable[Row] = ()
+        if not self._selections:
+            return ()
+        added, removed = (self._meter.vertices_in(each) for each in (came, gone))
+        self._binding.update(added)
+        self._binding.subtract(removed)
+        return self._select({*added, *removed})
+
+    def select_again(self, vertex: int) -> Iterable[Row]:
+        """A vertex came or went: it counts while it is one, if solutions bind it."""
+        return self._select({vertex}) if vertex in self._binding else ()
+
+    def _select(self, terms: Iterable[int]) -> Iterable[Row]:
+        wanted = {term: self._is_wanted(term) for term in terms}
+        added = [term for term, is_wanted in wanted.items() if is_wanted and term not in self._selected]
+        removed = [term for term, is_wanted in wanted.items() if not is_wanted and term in self._selected]
+        self._selected.update(added)
+        self._selected.difference_update(removed)
+        changed = False
         for place, instance in self._selections.items():
-            key = self.calls[place].key
-            added, removed = (self._meter.vertices_in(each) for each in (came, gone))
-            before, after = self._meter.select(key, instance, added, removed)
-            if before != after:
-                affected = tuple(self._rows)
-        return affected
+            before, after = self._meter.select(self.calls[place].key, instance, added, removed)
+            changed |= before != after
+        return tuple(self._rows) if changed else ()
+
+    def _is_wanted(self, term: int) -> bool:
+        if not self._binding[term]:
+            del self._binding[term]
+            return False
+        return not self.binds_others or self._meter.is_vertex(term)
 
     def vertex_comes(self, vertex: int) -> Iterator[Row]:
         if self.is_lazy:

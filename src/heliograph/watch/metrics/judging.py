@@ -48,7 +48,7 @@ class Judging:
         """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
         paths are shown as they are then."""
         steps = {step for by_step in coming.values() for step in by_step}
-        if self._witness or any(judged.ranges or judged.needs_every_step for judged in self._judged):
+        if self._witness or any(judged.minds_vertices or judged.needs_every_step for judged in self._judged):
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
@@ -100,6 +100,8 @@ class Judging:
                 if judged.ranges:
                     rows = judged.vertex_comes(vertex) if came else judged.vertex_goes(vertex)
                     affected |= {(judged, row): None for row in rows}
+                if judged.binds_others:
+                    affected |= {(judged, row): None for row in judged.select_again(vertex)}
 
     def _settle(self, step: int, affected: Iterable[tuple[Judged, Row]], now: bool) -> None:
         for judged, row in affected:

@@ -176,6 +176,10 @@ class Meter:
         vertices: list[int] = ids[~self._literals(ids)].tolist()
         return vertices
 
+    def is_vertex(self, term: int) -> bool:
+        """Whether a term is a vertex now; somebody looks at all of them."""
+        return self.vertices is not None and term in self.vertices
+
     def select(self, key: Key, instance: int, added: Sequence[int], removed: Sequence[int]) -> tuple[float, float]:
         """Solutions bind vertices and no longer bind others; the value before and after."""
         kept = self.kept[key]
