@@ -256,8 +256,7 @@ class Enrolment:
 
     def _start(self, entry: Entry, held: tuple[Key, ...]) -> None:
         if entry.deltas is not None and entry.judged is not None:
-            satisfied = held if _is_held_by_rows(entry) else ()
-            entry.deltas.start(entry.judged.start(self._solutions(entry), satisfied), held)
+            entry.deltas.start(entry.judged.start(self._solutions(entry), held), held)
         elif entry.deltas is not None and entry.completion is not None:
             if not entry.is_stateless:
                 entry.deltas.start(entry.completion(self.rows(entry)).terms, held)
@@ -373,7 +372,7 @@ class Enrolment:
         if entry.kind == Q_COUNT:
             held = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
             return ((),) if held else ()
-        if entry.judged is not None and _is_held_by_rows(entry):
+        if entry.judged is not None and entry.query.having is None:
             return entry.judged.keys()
         return entry.deltas.standing if entry.deltas is not None else ()
 
@@ -393,11 +392,6 @@ def _is_change(interest: Interest) -> bool:
 
 def id_ranked(entry: Entry) -> bool:
     return entry.interest.options.top is not None
-
-
-def _is_held_by_rows(entry: Entry) -> bool:
-    """Whether what stood are solutions that satisfied a threshold on a metric, and not a count or a place."""
-    return entry.query.having is None and not id_ranked(entry)
 
 
 def _remembers(entry: Entry) -> bool:
