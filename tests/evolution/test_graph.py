@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.evolution import room
 from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.cache import declared
 from heliograph.kernels.evolution_layout import IDLE, LINK, NO_TIME, POOL, RUNS, VIRTUALS
@@ -57,6 +58,15 @@ def test_hubs_that_grow_and_shrink(seed: int, late: bool) -> None:
             for end in wanted:
                 model.put((hub, 0, end))
         model.check()
+
+
+def test_lists_made_late_have_room_for_another_edge() -> None:
+    """An update that replaces an edge may ask for lists before it adds one, when room is not asked for again."""
+    for count in range(40):
+        flat = FlatGraph()
+        flat.load(np.arange(count), np.full(count, 100), np.arange(count) + count // 3)
+        flat.keep_adjacency()
+        assert not room.lacks_adjacency(flat.arrays)
 
 
 def test_churn_takes_no_more_places() -> None:

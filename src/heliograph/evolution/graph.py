@@ -213,9 +213,14 @@ class FlatGraph:
             self.arrays = self.arrays._replace(weights=np.full(len(self.arrays.edges), np.nan))
 
     def keep_adjacency(self) -> None:
-        """From now on the edges of each vertex are listed; those that are there are listed at once."""
+        """From now on the edges of each vertex are listed; those that are there are listed at once.
+
+        There is room for another edge then: a kernel may ask for lists in the midst of an update that adds one.
+        """
         if not self.has_adjacency:
             self._list_runs()
+            if room.lacks_adjacency(self.arrays):
+                self._grow_runs()
 
     def cover(self, vertices: int) -> None:
         """Makes term ids below `vertices` valid ends of edges."""

@@ -189,19 +189,20 @@ class Board:
 
     def memory(self) -> Memory:
         """What must be kept of a board to restore it over the same graph."""
-        held = {id: _standing(each) for id, each in self._watched.items() if _remembers(each)}
+        held = {id: tuple(each.mode.standing) for id, each in self._watched.items() if _remembers(each)}
+        slack = {id: each.slack for id, each in self._watched.items() if each.slack is not None}
+        satisfied = {id: tuple(sorted(each.held, key=key_order)) for id, each in slack.items()}
         unplaced = frozenset(id for id in self._unsettled if isinstance(self._watched[id].mode, Ranked))
-        return Memory(tuple(self._greeting), frozenset(self._stirred), held, unplaced)
+        return Memory(tuple(self._greeting), frozenset(self._stirred), held, unplaced, satisfied)
 
     def restore(self, memory: Memory) -> None:
         """Brings a board of the same subscriptions to where it stood when `memory` was taken."""
         self._metrics.forget()
         for id, keys in memory.held.items():
-            known = self._watched[id]
-            if known.slack is not None:
-                known.slack.held = set(keys)
-            else:
-                known.mode.standing = dict.fromkeys(keys, Match())
+            self._watched[id].mode.standing = dict.fromkeys(keys, Match())
+        for id, keys in memory.satisfied.items():
+            if (slack := self._watched[id].slack) is not None:
+                slack.held = set(keys)
         for watched in self._watched.values():
             self._observe(watched, witness=False)
             _tell_count(watched.mode)
@@ -254,15 +255,10 @@ def _tell_count(mode: Mode) -> None:
         mode.standing = dict.fromkeys(mode.standing, Match(None, mode.count))
 
 
-def _standing(watched: Watched) -> tuple[Key, ...]:
-    """What stood where that depends on the past."""
-    return tuple(watched.mode.standing) if watched.slack is None else tuple(sorted(watched.slack.held, key=key_order))
-
-
 def _in_order(watched: Iterable[Watched]) -> list[Watched]:
     return sorted(watched, key=lambda each: each.subscription.number)
 
 
 def _remembers(watched: Watched) -> bool:
     """Whether what stands depends on more than the graph."""
-    return isinstance(watched.mode, Ranked) or bool(watched.options.hysteresis)
+    return isinstance(watched.mode, Ranked) or bool(watched.options.hysteresis and watched.slack is None)

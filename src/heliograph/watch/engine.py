@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
-from heliograph.storage import Saved, read_folder, write_folder
+from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.tables.items import as_table
 from heliograph.taxonomy import Taxonomy
@@ -65,6 +65,7 @@ class Watch:
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
+        self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
 
     @property
@@ -81,7 +82,7 @@ class Watch:
             taken, receipt = self._subscriptions.subscribe(
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
-            self._strategy.add([Interest(each, self._options(each)) for each in taken])
+            self._add(taken)
             self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
         return receipt
 
@@ -90,8 +91,13 @@ class Watch:
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._strategy.remove(removed)
+            self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
+
+    def _add(self, taken: Collection[Subscription]) -> None:
+        self._measuring.update(each.id for each in taken if each.query.metrics)
+        self._strategy.add([Interest(each, self._options(each)) for each in taken])
 
     def _options(self, subscription: Subscription) -> Options:
         return read_options(subscription.options, self._defaults)
@@ -172,7 +178,8 @@ class Watch:
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            write_folder(path, saving.KIND, saving.VERSION, tables=tables, meta=self._meta(snapshot))
+            metrics = saving.pack_metrics(snapshot.memory, self.vocabulary) if self._measuring else None
+            saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
         return {
@@ -187,7 +194,7 @@ class Watch:
     def load(cls, path: str | Path, *, algorithm: str = "auto") -> Self:
         """An engine that goes on where the saved one stood, by any algorithm."""
         check_algorithm(algorithm)
-        saved = read_folder(path, saving.KIND, {saving.VERSION})
+        saved = read_folder(path, saving.KIND, saving.READ)
         with saving.damaged(path):
             settings = {**saved.meta["settings"], **saving.window_settings(saved.meta["window"]["extent"])}
             taxonomy = saving.restore_taxonomy(saved.tables["taxonomy"])
@@ -197,11 +204,10 @@ class Watch:
 
     def _restore(self, saved: Saved) -> None:
         self._sequence = Sequence.restored(saved.meta["sequence"])
-        taken = self._subscriptions.restore(saved.tables, accept=self._check)
-        self._strategy.add([Interest(each, self._options(each)) for each in taken])
-        edges, memory = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["board"]
-        window = saved.meta["window"]
-        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], saving.restore_memory(memory)))
+        self._add(self._subscriptions.restore(saved.tables, accept=self._check))
+        edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
+        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self.vocabulary)
+        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
 
 
 def _read_taxonomy(taxonomy: Any, prefixes: Mapping[str, str]) -> Taxonomy:

@@ -66,14 +66,14 @@ class Enrolment:
         self.network = Network(vocabulary.intern, derived, graph)
         self.machine = Machine(graph, self.network, derived)
         self._judge = Judge(self.network, vocabulary)
-        self.meter = Meter(graph, vocabulary, make_measure)
+        self.meter = Meter(graph, vocabulary, make_measure, memory.measures)
         self.measured: dict[str, Entry] = {}  # those who ask metrics
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
         self.by_component: dict[int, dict[str, Entry]] = {}
         self.listing: Entry | None = None  # for whom alone solutions are being listed
         self.ranking = Ranking()
-        self._memory = memory
+        self._memory = memory._replace(measures={})
         self._greeting: dict[str, None] = {}
         self._unsettled: dict[str, Entry] = {}
         self._truths = 0
@@ -223,6 +223,7 @@ class Enrolment:
             memory.stirred if top is None else memory.stirred | {top.name},
             {each: keys for each, keys in memory.held.items() if each != id},
             memory.unplaced - {id},
+            {each: keys for each, keys in memory.satisfied.items() if each != id},
         )
 
     def unplace(self, ids: Iterable[str]) -> None:
@@ -256,7 +257,8 @@ class Enrolment:
 
     def _start(self, entry: Entry, held: tuple[Key, ...]) -> None:
         if entry.deltas is not None and entry.judged is not None:
-            entry.deltas.start(entry.judged.start(self._solutions(entry), held), held)
+            satisfied = self._memory.satisfied.get(entry.id, ())
+            entry.deltas.start(entry.judged.start(self._solutions(entry), satisfied), held)
         elif entry.deltas is not None and entry.completion is not None:
             if not entry.is_stateless:
                 entry.deltas.start(entry.completion(self.rows(entry)).terms, held)
@@ -360,11 +362,21 @@ class Enrolment:
     def memory(self, waiting: Iterable[str] = ()) -> Memory:
         """What must be kept to restore everybody over the same graph; `waiting` are to be greeted too."""
         settled = (entry for id, entry in self.entries.items() if id not in self._unsettled)
-        held = {entry.id: self._held(entry) for entry in settled if _remembers(entry)}
+        remembering = [entry for entry in settled if _remembers(entry)]
+        held = {entry.id: self._held(entry) for entry in remembering}
+        slack = (entry for entry in remembering if entry.interest.options.hysteresis and entry.query.having is None)
+        satisfied = {entry.id: entry.judged.keys() for entry in slack if entry.judged is not None}
         greeting = tuple(dict.fromkeys((*self._memory.greeting, *self._greeting, *waiting)))
         stirred = frozenset(self.ranking.stirred | self._memory.stirred)
         unplaced = frozenset(self.ranking.unplaced | self._memory.unplaced)
-        return Memory(greeting, stirred, {**self._memory.held, **held}, unplaced)
+        return Memory(
+            greeting,
+            stirred,
+            {**self._memory.held, **held},
+            unplaced,
+            {**self._memory.satisfied, **satisfied},
+            self.meter.saved(),
+        )
 
     def _held(self, entry: Entry) -> tuple[Key, ...]:
         if id_ranked(entry):
@@ -372,8 +384,6 @@ class Enrolment:
         if entry.kind == Q_COUNT:
             held = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
             return ((),) if held else ()
-        if entry.judged is not None and entry.query.having is None:
-            return entry.judged.keys()
         return entry.deltas.standing if entry.deltas is not None else ()
 
 

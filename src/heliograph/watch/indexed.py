@@ -148,6 +148,7 @@ class Indexed:
         self._return(new)
         self._restore_graph(edges, clock, number)
         self._load(updates)
+        self._hand_over(memory)
 
     def settle(self, witness: bool) -> None:
         self._enter()
@@ -194,11 +195,17 @@ class Indexed:
         self._begin(snapshot.memory)
         self._return(())
         self._restore_graph(snapshot.edges, snapshot.clock, snapshot.number)
+        self._hand_over(snapshot.memory)
 
     def _return(self, new: Collection[str]) -> None:
         """Everybody is to be entered again, and the new ones for the first time."""
         self._pending = dict(self._interests)
         self._returning = frozenset(self._interests.keys() - set(new))
+
+    def _hand_over(self, memory: Memory) -> None:
+        """Lets measures take over what they kept: whoever asks for one after all have left it gets a new one."""
+        if memory.measures:
+            self._enter()
 
     def _restore_graph(self, edges: Edges, clock: int | None, number: int) -> None:
         self._graph.restore(Rows(*edges))

@@ -3,30 +3,47 @@
 The law: an engine that is saved and loaded in mid-stream gives the notifications that it would have given. What stands
 is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
 a top-k set, and the initial matches that are still to be reported.
+
+An engine that measures is saved with the solutions that a hysteresis holds beyond a threshold, and with what measures
+keep beside the edges, as its own version. Nothing depends on the ids of terms, which are others after a restore.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, StorageError
 from heliograph.kernels.evolution_layout import NO_TIME, Int64s
+from heliograph.storage import Saved, write_folder
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.metrics import calls
 from heliograph.watch.modes import Key
 from heliograph.watch.snapshots import Edges, Memory
 from heliograph.watch.window import Extent
 
-KIND = "watch"
-VERSION = 1
+KIND, VERSION, MEASURED = "watch", 1, 2
+READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
+_MEASURES = "measures."
+
+Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
+
+
+class Metrics(NamedTuple):
+    """What an engine that measures adds to a save."""
+
+    arrays: Arrays
+    meta: Mapping[str, Any]
+
 
 _POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 _TYPES: Mapping[str, pa.DataType] = {
@@ -46,6 +63,15 @@ def damaged(path: str | Path) -> Iterator[None]:
         raise StorageError(
             "HG-810", f"a damaged save of a watch: {error}", place=Place(str(path)), fix="save it again"
         ) from error
+
+
+def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Metrics | None) -> None:
+    """Writes a save, of an engine that measures in a version of its own."""
+    if metrics is None:
+        write_folder(path, KIND, VERSION, tables=tables, meta=meta)
+    else:
+        whole = {**meta, "metrics": metrics.meta}
+        write_folder(path, KIND, MEASURED, arrays=metrics.arrays, tables=tables, meta=whole)
 
 
 def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
@@ -96,13 +122,20 @@ def memory_meta(memory: Memory) -> dict[str, Any]:
     return {
         "greeting": list(memory.greeting),
         "stirred": sorted(memory.stirred),
-        "held": [[id, [_cell(key) for key in keys]] for id, keys in memory.held.items()],
+        "held": _rows(memory.held),
     }
 
 
 def restore_memory(meta: Mapping[str, Any]) -> Memory:
-    held = {id: tuple(_key(cells) for cells in keys) for id, keys in meta["held"]}
-    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), held)
+    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+
+
+def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
+    return [[id, [_cell(key) for key in keys]] for id, keys in held.items()]
+
+
+def _keys(rows: Iterable[Any]) -> dict[str, tuple[Key, ...]]:
+    return {id: tuple(_key(cells) for cells in keys) for id, keys in rows}
 
 
 def _cell(key: Key) -> list[str | None]:
@@ -111,3 +144,38 @@ def _cell(key: Key) -> list[str | None]:
 
 def _key(cells: list[str | None]) -> Key:
     return tuple(None if cell is None else parse_cell(cell) for cell in cells)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------
+
+
+def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
+    """What is saved beside the rest of an engine that measures."""
+    arrays: Arrays = {}
+    for number, kept in enumerate(memory.measures.values()):
+        arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
+    measures = [_measure_row(key, vocabulary) for key in memory.measures]
+    return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
+
+
+def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
+    """Memory with what an engine that measured kept of metrics."""
+    if saved.version != MEASURED:
+        return memory
+    meta = saved.meta["metrics"]
+    keys = [_measure_key(*row, vocabulary=vocabulary) for row in meta["measures"]]
+    measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
+    return memory._replace(satisfied=_keys(meta["satisfied"]), measures=measures)
+
+
+def _measure_row(key: calls.Key, vocabulary: Vocabulary) -> list[Any]:
+    return [key.name, key.options, [spell(vocabulary.term(id)) for id in key.properties]]
+
+
+def _measure_key(name: str, options: list[str | int], cells: list[str], *, vocabulary: Vocabulary) -> calls.Key:
+    properties = sorted(vocabulary.intern(parse_cell(cell)) for cell in cells)  # in the order that calls have them
+    return calls.Key(name, tuple(options), tuple(properties))
+
+
+def _within(arrays: Mapping[str, Any], prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

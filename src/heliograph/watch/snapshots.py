@@ -6,11 +6,13 @@ The law: a strategy with the same subscriptions, restored from another's snapsho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from heliograph.kernels.evolution_layout import Floats, Int32s, Int64s
+from heliograph.watch.metrics import calls
 from heliograph.watch.modes import Key
 
 
@@ -38,12 +40,15 @@ class Edges(NamedTuple):
 
 class Memory(NamedTuple):
     """What the graph does not tell: who is still to be greeted, which top-k sets are to be ranked again, the keys that
-    stand for those whose standing depends on the past, and the members of sets who have no place yet."""
+    stand for those whose standing depends on the past, the members of sets who have no place yet, the solutions that a
+    hysteresis may hold beyond a threshold on a metric, and what measures keep beside the edges."""
 
     greeting: tuple[str, ...] = ()
     stirred: frozenset[str] = frozenset()
     held: Mapping[str, tuple[Key, ...]] = {}
     unplaced: frozenset[str] = frozenset()
+    satisfied: Mapping[str, tuple[Key, ...]] = {}
+    measures: Mapping[calls.Key, Mapping[str, npt.NDArray[Any]]] = {}  # see Measure.saved
 
 
 class Snapshot(NamedTuple):

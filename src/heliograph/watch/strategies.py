@@ -143,16 +143,21 @@ class Auto:
         return self._held.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
+        if snapshot.memory.measures and self._plain is not None:
+            self._go_over(self._plain)  # kernels kept them, and only kernels can go on with them
         self._choose(snapshot.edges.size > ROWS).restore(snapshot)
 
     def _choose(self, much: bool = False) -> Strategy:
         """Goes over to the kernels if they pay; `much` says that there is plainly much to do."""
         if self._plain is not None and self._pays(much):
-            held = indexed(*self._ground)
-            held.add(self._plain.interests)
-            held.restore(self._plain.snapshot())
-            self._held, self._plain = held, None
+            self._go_over(self._plain)
         return self._held
+
+    def _go_over(self, plain: Plain) -> None:
+        held = indexed(*self._ground)
+        held.add(plain.interests)
+        held.restore(plain.snapshot())
+        self._held, self._plain = held, None
 
     def _pays(self, much: bool) -> bool:
         if self._spent_ns < WARM_NS and not much:

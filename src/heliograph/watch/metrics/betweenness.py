@@ -233,13 +233,21 @@ class Betweenness:
         self._cover(log)
         self._graph.take_over(log)
         if "sampling" in saved:
-            count, self._ceiling = saved["sampling"].tolist()
+            count, self._ceiling = self._read(saved["sampling"])
             self._begin_sampling(count)
         elif self._exceeds():
             self._begin_sampling(0)
         else:
             self._begin_exact()
         self._tell(Cutting())
+
+    def _read(self, sampling: npt.NDArray[Any]) -> tuple[int, int]:
+        """The number of samples and the ceiling that were saved; ValueError if nobody could have saved them."""
+        count, ceiling = (int(each) for each in sampling.tolist())
+        most = Sampling(self._seed, self._epsilon, self._delta).needed(1 << 31, 3)
+        if not (0 < count <= most and 0 <= ceiling <= self._limit):
+            raise ValueError(f"betweenness from {count} samples down from {ceiling} vertices")
+        return count, ceiling
 
     # --- room -------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
 from heliograph.watch.sequence import Flags
 
 Make: TypeAlias = Callable[[Key, Order], Measure]
+Measures: TypeAlias = Mapping[Key, Mapping[str, Any]]  # what each has `saved`
 Asker: TypeAlias = "tuple[Any, int]"  # a query, and which of its calls
 
 
@@ -64,11 +65,11 @@ class Kept:
 class Meter:
     """The measures of one graph."""
 
-    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make) -> None:
+    def __init__(self, graph: FlatGraph, vocabulary: Vocabulary, make: Make, saved: Measures | None = None) -> None:
         self._graph, self._vocabulary, self._make = graph, vocabulary, make
         self._hidden = np.array([vocabulary.intern(each) for each in (RDF_TYPE, RDFS_SUBCLASS_OF)], np.int32)
         self._literal: Flags = np.zeros(0, np.bool_)
-        self._saved: Mapping[Key, Mapping[str, Any]] = {}
+        self._saved = dict(saved or {})  # for measures that were there, until somebody asks them again
         self.kept: dict[Key, Kept] = {}
         self.vertices: Vertices | None = None
         self._rangers = 0
@@ -84,12 +85,17 @@ class Meter:
         if key not in self.kept:
             page = self._all()
             measure = self._make(key, self._order)
-            measure.restore(self._log(key.properties, page), self._saved.get(key, {}))
+            measure.restore(self._log(key.properties, page), self._saved.pop(key, {}))
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
                 cast(Counting, measure).follow(self._log((), page.take(slice(0, 0))), existing)
             self.kept[key] = Kept(measure)
         self.kept[key].askers += 1
+
+    def saved(self) -> Measures:
+        """What measures keep that cannot be worked out again from the edges, of those that keep any."""
+        known = {key: kept.measure.saved() for key, kept in self.kept.items()}
+        return self._saved | {key: arrays for key, arrays in known.items() if arrays}
 
     def leave(self, key: Key) -> None:
         kept = self.kept[key]
