@@ -109,12 +109,6 @@ def _count_refusal(options: Options, query: Query) -> HeliographError | None:
 def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | None:
     if not options.hysteresis or threshold(query.having) is not None:
         return None
-    if options.top is not None:
-        return SubscriptionError(
-            "HG-522",
-            "hysteresis with top_k_of: of a ranked query its place is remembered, and not which matches held",
-            fix="drop one of the two options",
-        )
     if query.having is None and threshold_of(query, options.hysteresis) is not None:
         return None
     return SubscriptionError(

@@ -127,12 +127,6 @@ def test_a_vertex_that_goes_is_lost_whatever_the_hysteresis() -> None:
     assert engines.check([{"op": "-", "subject": "a", "property": None, "object": None}]) == 1
 
 
-def test_a_ranked_query_has_no_hysteresis() -> None:
-    asked = '{"hysteresis": 1, "top_k_of": {"set": "s", "k": 1}}'
-    row = {"subscription_id": "s", "query": "SELECT * { FILTER(hg:degree(?x) > 1) }", "options": asked}
-    assert [each.code for each in Watch().subscribe([row]).rejected] == ["HG-522"]
-
-
 @pytest.mark.parametrize("group", ["", " GROUP BY ?x"])
 def test_a_count_with_a_hysteresis_goes_over(group: str) -> None:
     engines, shown = Engines({}), "?x (COUNT(*) AS ?n)" if group else "(COUNT(*) AS ?n)"
