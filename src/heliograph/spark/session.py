@@ -1,0 +1,87 @@
+"""A Spark session with what the three verbs need: state in RocksDB, Arrow, the same Python, loopback alone, quiet.
+
+Nothing here is required: `filter` and `route` work in any session, a streaming `watch` in any that keeps its state in
+RocksDB. What the caller sets in `conf` stands.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from heliograph.errors import SetupError
+from heliograph.spark.environment import check_environment, find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
+PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+_ALWAYS = {
+    PROVIDER_KEY: PROVIDER,
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",  # times are told in UTC, whatever the machine's zone
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": "-Xss8m",  # a long error of a Python worker overflows the stack of the driver
+}
+_HERE = {  # where driver and executors are on one machine
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+def session(
+    master: str | None = None, conf: Mapping[str, Any] | None = None, *, app: str = "heliograph"
+) -> SparkSession:
+    """A session at `master`, this machine's processors unless told; one that is there already is taken."""
+    check_environment()
+    from pyspark.sql import SparkSession
+
+    _point_to_java()
+    where = master or (conf or {}).get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    builder = SparkSession.builder.master(where).appName(app)
+    for name, value in settings(where, conf).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # whatever keeps a JVM from starting
+        raise failed(error, where) from error
+
+
+def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """What a session at this master is made with."""
+    chosen = {**_ALWAYS, "spark.pyspark.python": sys.executable}
+    if master.startswith("local"):
+        chosen |= {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))}
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return {**chosen, **{name: str(value) for name, value in (conf or {}).items()}}
+
+
+def _cores(master: str) -> int:
+    """How many tasks a local master runs at once."""
+    counts = re.findall(r"\d+|\*", master)
+    if not counts:
+        return 1
+    numbers = [(os.cpu_count() or 1) if count == "*" else int(count) for count in counts]
+    return numbers[0] * numbers[1] if master.startswith("local-cluster") and len(numbers) > 1 else numbers[0]
+
+
+def _point_to_java() -> None:
+    """Spark looks at JAVA_HOME and PATH alone."""
+    found = find_java()
+    if found is not None:
+        home = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
+        os.environ["JAVA_HOME"] = home
+
+
+def failed(error: Exception, master: str) -> SetupError:
+    """A session that could not be had, without the trace of the JVM."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = lines[0][:300] if lines else type(error).__name__
+    return SetupError("HG-905", f"no Spark session at {master}: {reason}", fix="check the master and --conf")
