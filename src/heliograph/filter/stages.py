@@ -8,7 +8,7 @@ large as that shard.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -96,7 +96,7 @@ class _Some(Sequence[Subscription]):
 def _chosen(tables: Mapping[str, pa.Table], rows: Int64s) -> dict[str, pa.Table]:
     """The rows of all tables that belong to these subscriptions."""
     subscriptions = tables["subscriptions"].take(pa.array(rows))
-    ids: Collection[Any] = subscriptions["subscription_id"].combine_chunks()
+    ids: Any = subscriptions["subscription_id"].combine_chunks()
     own = {
         name: tables[name].filter(pc.is_in(tables[name]["subscription_id"], value_set=ids))
         for name in ("patterns", "constraints")

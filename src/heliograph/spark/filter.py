@@ -24,7 +24,7 @@ from heliograph.spark.metrics import metered
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
 from heliograph.spark.plans import Division, Plans
 from heliograph.spark.publications import intake, publication_rows
-from heliograph.spark.versions import Pointer
+from heliograph.spark.versions import Pointer, task_number
 from heliograph.spark.workers import opened
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack
     tables = {name: options.pop(name, None) for name in ("patterns", "constraints")}  # type: ignore[misc]
     folder, bindings = options.pop("folder", None), check_limit(options.pop("bindings", 0))
     plans = Plans.of(subscriptions, tables, folder, options)
-    task = Task(plans.pointer(publications.isStreaming), bindings)
+    task = Task(plans.pointer(publications.isStreaming), bindings, plans.shards or 0)
     rows = publication_rows(publications)
-    found = _divided(rows, task, plans.shards) if plans.shards else _undivided(rows, task)
+    found = _divided(rows, task) if task.shards else _undivided(rows, task)
     return with_refusals(metered(found), plans.rejected)
 
 
@@ -64,15 +64,16 @@ class Task(NamedTuple):
 
     pointer: Pointer
     bindings: int
+    shards: int
 
 
 def _undivided(rows: DataFrame, task: Task) -> DataFrame:
     return rows.mapInArrow(partial(match_all, task), MEASURED)
 
 
-def _divided(rows: DataFrame, task: Task, shards: int) -> DataFrame:
+def _divided(rows: DataFrame, task: Task) -> DataFrame:
     routed = rows.mapInArrow(partial(look_up, task), PARCELS)
-    return routed.repartitionById(shards, "shard").mapInArrow(partial(match_shards, task), MEASURED)
+    return routed.repartitionById(task.shards, "shard").mapInArrow(partial(match_shards, task), MEASURED)
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ def match_all(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
 def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Publications at the front: what it notifies itself, and a parcel for each shard that has to do with them."""
     taken = intake(batches)
-    yield from done(taken.refusals())
+    yield from done(taken.refusals(), task_number() % task.shards)
     if taken.table.num_rows:
         path = task.pointer.path()
         front = opened(("front", path), lambda: Stage.open(path))
@@ -102,7 +103,7 @@ def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 def _looked_up(front: Stage, part: pa.Table, task: Task) -> Iterator[pa.RecordBatch]:
     found = front.front(part, task.bindings)
-    yield from done(measured(found.notifications))
+    yield from done(measured(found.notifications), task_number() % task.shards)
     numbers = pc.index_in(part["publication_id"], value_set=pa.array(found.ids, pa.string()))
     rows = numbers.combine_chunks().fill_null(-1).to_numpy()  # of a publication that is refused nothing goes on
     version = task.pointer.resolved()

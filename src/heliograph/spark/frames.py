@@ -78,6 +78,13 @@ def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     return measured(Notifications((), Rejections(rejected)))
 
 
+def reported(found: Notifications, shard: int) -> Iterator[pa.RecordBatch]:
+    """What a shard tells. Every shard refuses the same updates, so only the first says so."""
+    for batch in measured(found, again=shard > 0):
+        if shard == 0 or batch["rejected"].null_count == len(batch):
+            yield batch
+
+
 def _batches(table: pa.Table, more: dict[str, Any], size: int | None = None) -> Iterator[pa.RecordBatch]:
     """A table with the columns that it lacks as nulls."""
     rows = table.num_rows if size is None else size

@@ -59,8 +59,9 @@ def publication_rows(frame: DataFrame) -> DataFrame:
 def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Documents and feeds as triples of publications, and what was refused of them."""
     for batch in batches:
-        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
-            yield from parsed(Source(Path(path), path, content or b""))
+        rows: list[dict[str, Any]] = batch.to_pylist()
+        for row in rows:
+            yield from parsed(Source(Path(row["path"]), row["path"], row["content"] or b""))
 
 
 def parsed(source: Source) -> Iterator[pa.RecordBatch]:
@@ -70,7 +71,7 @@ def parsed(source: Source) -> Iterator[pa.RecordBatch]:
         publications = found.publications
         ids = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
         terms = [vocabulary.spell(*column) for column in zip(publications.triples, _POSITIONS, strict=True)]
-        columns: list[Any] = [pa.array(publications.ids, pa.string()).take(pa.array(ids)), *terms]
+        columns: list[Any] = [pa.array(publications.ids, pa.string()).take(ids), *terms]
         columns += [pa.repeat(pa.scalar(source.name, pa.string()), len(ids)), pa.nulls(len(ids), _PARSED.field(5).type)]
         yield from pa.Table.from_arrays(columns, schema=_PARSED).to_batches()
         yield from refused_rows(found.rejected)
@@ -99,7 +100,7 @@ class Intake(NamedTuple):
         if len(groups.ids) <= size:
             yield self.table
             return
-        ordered = self.table.take(pa.array(groups.permutation))
+        ordered = self.table.take(groups.permutation)
         bounds = [*groups.offsets[:-1:size].tolist(), len(groups.permutation)]
         for first, last in pairwise(bounds):
             yield ordered.slice(first, last - first)
@@ -113,7 +114,7 @@ def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
     table = pa.Table.from_batches(some)
     if REJECTED not in table.column_names:
         return Intake(table, [])
-    refused = table.filter(pc.is_valid(table[REJECTED]))[REJECTED].to_pylist()
+    refused: list[Any] = table.filter(pc.is_valid(table[REJECTED]))[REJECTED].to_pylist()
     good = _apart(table.filter(pc.is_null(table[REJECTED])).drop_columns([REJECTED]))
     return Intake(good.drop_columns([SOURCE]), [Rejected(**entry) for entry in refused])
 

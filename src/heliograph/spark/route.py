@@ -40,10 +40,11 @@ def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[Ro
     `nodes` and `edges` are DataFrames, tables or items; or `nodes` alone is a folder of versions, or `Exchanges`.
     Options are those of `Route.publish`, `match`, and `folder`, where workers find the exchange.
     """
-    match, folder = options.pop("match", None), options.pop("folder", None)
-    Options(**options)  # what is wrong with them is told here, not by a worker
+    given: dict[str, Any] = dict(options)
+    match, folder = given.pop("match", None), given.pop("folder", None)
+    Options(**given)  # what is wrong with them is told here, not by a worker
     exchanges = Exchanges.of(nodes, edges, match, folder)
-    task = Task(exchanges.pointer(events.isStreaming), dict(options))
+    task = Task(exchanges.pointer(events.isStreaming), given)
     rows = shaped(events, "events").repartition("event_id")
     return with_refusals(metered(rows.mapInArrow(partial(route_all, task), MEASURED)), exchanges.rejected)
 

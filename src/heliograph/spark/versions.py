@@ -128,3 +128,11 @@ def micro_batch() -> tuple[str, int]:
     query = context and context.getLocalProperty("sql.streaming.queryId")
     batch = context and context.getLocalProperty("streaming.sql.batchId")
     return str(query or "none"), int(batch or 0)
+
+
+def task_number() -> int:
+    """Which of its stage's tasks this is."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
