@@ -95,7 +95,7 @@ class _Some(Sequence[Subscription]):
 
 def _chosen(tables: Mapping[str, pa.Table], rows: Int64s) -> dict[str, pa.Table]:
     """The rows of all tables that belong to these subscriptions."""
-    subscriptions = tables["subscriptions"].take(pa.array(rows))
+    subscriptions = tables["subscriptions"].take(rows)
     ids: Any = subscriptions["subscription_id"].combine_chunks()
     own = {
         name: tables[name].filter(pc.is_in(tables[name]["subscription_id"], value_set=ids))

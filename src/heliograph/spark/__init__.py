@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heliograph.spark.exchanges import Exchanges
-    from heliograph.spark.filter import filter
+    from heliograph.spark.filtering import filter
     from heliograph.spark.plans import Plans
-    from heliograph.spark.route import route
-    from heliograph.spark.session import session
-    from heliograph.spark.watch import watch
+    from heliograph.spark.routing import route
+    from heliograph.spark.sessions import session
+    from heliograph.spark.watching import watch
     from heliograph.spark.writing import write
 
 __all__ = ["Exchanges", "Plans", "filter", "route", "session", "watch", "write"]
 
-_HOME = {"Plans": "plans", "filter": "filter", "route": "route", "session": "session", "watch": "watch"}
-_HOME |= {"write": "writing", "Exchanges": "exchanges"}
+_HOME = {
+    "Exchanges": "exchanges",
+    "Plans": "plans",
+    "filter": "filtering",
+    "route": "routing",
+    "session": "sessions",
+    "watch": "watching",
+    "write": "writing",
+}
 
 
 def __getattr__(name: str) -> Any:

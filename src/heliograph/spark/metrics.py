@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from heliograph.spark.frames import COUNTS, REJECTED, STATS
+from heliograph.model import Rejected
+from heliograph.spark.frames import COUNTS, REJECTED, STATS, with_refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,12 +18,30 @@ NAME = "heliograph"
 _COLUMNS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
 
 
-def metered(frame: DataFrame) -> DataFrame:
-    """Takes the measurements out of a verb's rows; they are in `observedMetrics` of the query's progress."""
-    from pyspark.sql import functions
+_OBSERVED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""By the DataFrame of a batch what Spark observes of it."""
+
+
+def finished(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
+    """What a verb returns: the measurements taken out of its rows, and what was refused of the interests added.
+
+    The measurements of a stream are in `observedMetrics` of the query's progress, those of a batch in `batch_counts`.
+    """
+    from pyspark.sql import Observation, functions
 
     sums = [functions.sum(frame[STATS][name]).alias(name) for name in COUNTS]
-    return frame.observe(NAME, *sums).where(frame[STATS].isNull()).drop(STATS)
+    observation = None if frame.isStreaming else Observation(NAME)
+    seen = frame.observe(observation or NAME, *sums).where(frame[STATS].isNull()).drop(STATS)
+    found = with_refusals(seen, rejected)
+    if observation is not None:
+        _OBSERVED[found] = observation
+    return found
+
+
+def batch_counts(frame: DataFrame) -> dict[str, int]:
+    """What a batch cost, once its rows were computed."""
+    counts = _OBSERVED[frame].get
+    return {name: counts.get(name) or 0 for name in COUNTS}
 
 
 def progress_table(query: Any) -> pa.Table:

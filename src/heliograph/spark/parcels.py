@@ -7,14 +7,15 @@ as one Arrow stream. What the front has already found out travels the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from heliograph.spark.packing import encoded, from_bytes, to_bytes
 
 PARCELS = "shard int, version bigint, payload binary"
-_SCHEMA = pa.schema([("shard", pa.int32()), ("version", pa.int64()), ("payload", pa.binary())])
+_TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "version": pa.int64(), "payload": pa.binary()}
+_SCHEMA = pa.schema(_TYPES)
 _DONE = -1  # the version of what needs no more work
 
 
@@ -48,5 +49,9 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[Parcel | pa.RecordBa
 
 
 def _row(shard: int, version: int, payload: bytes) -> pa.RecordBatch:
-    columns = [pa.array([shard], pa.int32()), pa.array([version], pa.int64()), pa.array([payload], pa.binary())]
+    columns: list[Any] = [
+        pa.array([shard], pa.int32()),
+        pa.array([version], pa.int64()),
+        pa.array([payload], pa.binary()),
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)

@@ -7,7 +7,8 @@ already goes on from the latest.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
@@ -33,7 +34,7 @@ class Plans:
 
     def __init__(self, folder: str | Path, **division: Unpack[Division]) -> None:
         self.versions = Versions(str(folder))
-        self._lock = threading.Lock()
+        self._lock, self._waiting = threading.Lock(), False
         numbers = self.versions.numbers()
         self._engine = Filter.load(self.versions.path(numbers[-1])) if numbers else _engine(division)
         self.rejected = self._engine.rejected
@@ -68,9 +69,20 @@ class Plans:
         with self._lock:
             return self._saved(self._engine.unsubscribe([ids] if isinstance(ids, str) else ids))
 
+    @contextmanager
+    def together(self) -> Iterator[Self]:
+        """All changes within become one version."""
+        self._waiting = True
+        try:
+            yield self
+        finally:
+            self._waiting = False
+        self.versions.add(self._engine.save)
+
     def _saved(self, receipt: Receipt) -> Receipt:
         self.rejected = Rejections((*self.rejected, *receipt.rejected))
-        self.versions.add(self._engine.save)
+        if not self._waiting:
+            self.versions.add(self._engine.save)
         return receipt
 
     def pointer(self, streaming: bool) -> Pointer:

@@ -21,6 +21,7 @@ from heliograph.model import Rejected
 from heliograph.partition.scheme import MOST_SHARDS
 from heliograph.spark.frames import collected
 from heliograph.tables.items import as_table
+from heliograph.taxonomy import Taxonomy
 from heliograph.watch import Watch
 
 TABLES = ("subscriptions", "patterns", "constraints")
@@ -136,10 +137,17 @@ def _set_of(options: str | None) -> str | None:
 
 
 def _mark(tables: Mapping[str, pa.Table], graph: Any, shards: int, setting: Setting) -> str:
-    digest = hashlib.sha256(repr((shards, sorted((name, repr(value)) for name, value in setting.items()))).encode())
-    for name, table in sorted(tables.items()):
-        digest.update(name.encode())
-        for column in table.columns:
-            digest.update("\0".join(str(cell) for cell in column.to_pylist()).encode())
-    digest.update(repr(graph.num_rows if isinstance(graph, pa.Table) else graph).encode())
+    """What tells these interests from others, in whichever process."""
+    digest = hashlib.sha256(str(shards).encode())
+    for name, value in sorted({**setting, **tables, "graph": graph}.items()):
+        digest.update(f"\0{name}\0".encode())
+        for text in _spelled(value):
+            digest.update(text.encode())
     return digest.hexdigest()[:16]
+
+
+def _spelled(value: Any) -> Iterator[str]:
+    if isinstance(value, pa.Table):
+        yield from ("\0".join(map(str, column.to_pylist())) for column in value.columns)
+    else:
+        yield repr(value.rows) if isinstance(value, Taxonomy) else repr(value)

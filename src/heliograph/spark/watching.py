@@ -1,150 +1,145 @@
-"""A watch as it runs in a stream: its state in Spark's store, its engine beside it as a cache.
+"""`heliograph.spark.watch`: updates of an evolving graph against queries that are divided among shards.
 
-What is stored for a shard is the history of its engine: the updates of each micro-batch, and from time to time a save
-of the whole engine in place of all that went before. The laws: the store alone tells what has happened, and it changes
-with the micro-batch or not at all; an engine in memory serves only if it was left by the very version that the store
-holds, which a token drawn for each version tells. So wherever a task runs, and however often, its answer is right.
+A shard has the whole graph and some of the queries, so every update goes to every shard, in order. A batch is one
+ordered run in each shard; a stream keeps its engines in Spark's state store (see `state`). The law: notifications
+are the embedded engine's for the updates in ascending seq, wherever a stream is cut into micro-batches.
 """
 
 from __future__ import annotations
 
-import io
-import secrets
-import tarfile
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
-import pandas as pd
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+import pyarrow.compute
 
-from heliograph.errors import SetupError
-from heliograph.model import Rejected
-from heliograph.spark.frames import refusals, reported
+from heliograph.errors import SetupError, UsageError
+from heliograph.spark.frames import MEASURED, gathered, reported, shaped
+from heliograph.spark.hashing import spreading_keys
+from heliograph.spark.metrics import finished
 from heliograph.spark.packing import from_bytes, to_bytes
-from heliograph.spark.watchers import Watchers
-from heliograph.watch import Watch
+from heliograph.spark.scratch import storage_folder
+from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
+from heliograph.spark.watchers import TABLES, Setting, Watchers, save_watchers
+from heliograph.tables.schemas import table_schema
 
-UPDATES, ENGINE = 0, 1  # what a piece of history is
-_MOST_ENGINES = 64
-_WORTH = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-_ENGINES: dict[str, tuple[str, Watch]] = {}
-"""Of this worker: by watch and shard the token of a version and the engine that it left."""
+pc: Any = pyarrow.compute
 
-
-class Head(NamedTuple):
-    """What the store says of a shard first: the token of its version, sizes in bytes, and who made it."""
-
-    token: str
-    updates: int
-    engine: int
-    mark: str
+_PARCELS = "shard int, payload binary"
+_TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "payload": pa.binary()}
+_SCHEMA = pa.schema(_TYPES)
+_SHARD, _PLACE = "_shard", "_place"
 
 
-class Watching(StatefulProcessor):
-    """The engine of each shard, over the micro-batches of a stream."""
+class WatchOptions(Setting, total=False):
+    """What `watch` takes beside updates and subscriptions."""
 
-    def __init__(self, watchers: Watchers, shards: dict[int, int], worth: int = _WORTH) -> None:
-        self._watchers = watchers
-        self._shards = shards  # by key
-        self._worth = worth
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._head = handle.getValueState("head", "token string, updates bigint, engine bigint, mark string")
-        self._history = handle.getListState("history", "kind int, payload binary")
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """The updates of a micro-batch for one shard: parcels in, notifications as one parcel out."""
-        shard = self._shards[key[0]]
-        payloads = [payload for frame in rows for payload in frame["payload"]]
-        updates, refused = in_order([from_bytes(payload) for payload in payloads])
-        engine, head = self._standing(shard)
-        found = engine.publish(updates)
-        self._keep(shard, engine, head, to_bytes(updates))
-        ready = [*reported(found, shard), *(refusals(refused) if shard == 0 else ())]
-        yield pd.DataFrame({"payload": [to_bytes(pa.Table.from_batches(ready))]})
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    # --- state --------------------------------------------------------------------------------------------------
-
-    def _standing(self, shard: int) -> tuple[Watch, Head | None]:
-        """The engine as the store has it: the one in memory if that is it, else made again from its history."""
-        stored = self._head.get()
-        head = None if stored is None else Head(*stored)
-        if head is None:
-            return self._watchers.open(shard), None
-        if head.mark != self._watchers.mark:
-            message = "the checkpoint was made with other subscriptions, graph, options or shards"
-            raise SetupError("HG-906", message, fix="give those it was made with, or start a new checkpoint")
-        token, engine = _ENGINES.pop(self._name(shard), ("", None))
-        if engine is not None and token == head.token:
-            return engine, head
-        return replayed(self._history.get(), self._watchers, shard), head
-
-    def _keep(self, shard: int, engine: Watch, head: Head | None, updates: bytes) -> None:
-        token, size, saved = secrets.token_hex(16), len(updates), 0
-        if head is not None:
-            size, saved = size + head.updates, head.engine
-        if size > max(self._worth, saved):
-            blob = packed_engine(engine)
-            self._history.put([(ENGINE, blob)])
-            size, saved = 0, len(blob)
-        else:
-            self._history.appendValue((UPDATES, updates))
-        self._head.update((token, size, saved, self._watchers.mark))
-        while len(_ENGINES) >= _MOST_ENGINES:
-            _ENGINES.pop(next(iter(_ENGINES)))
-        _ENGINES[self._name(shard)] = (token, engine)
-
-    def _name(self, shard: int) -> str:
-        return f"{self._watchers.mark} {self._watchers.folder} {shard}"
+    patterns: Any
+    constraints: Any
+    graph: Any
+    shards: int | None
+    folder: str | None
 
 
-def replayed(history: Iterator[tuple[Any, ...]], watchers: Watchers, shard: int) -> Watch:
-    """An engine after its history; what it said then is not said again."""
-    engine: Watch | None = None
-    for kind, payload in history:
-        if kind == ENGINE:
-            engine = opened_engine(bytes(payload))
-        else:
-            engine = engine or watchers.open(shard)
-            engine.publish(from_bytes(bytes(payload)))
-    return engine or watchers.open(shard)
+def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[WatchOptions]) -> DataFrame:
+    """The notifications of updates: a DataFrame (op, subject, property, object; seq, weight, at) in ascending seq.
+
+    Without a column seq a batch is taken in the order of its files; a stream must have one. `subscriptions` are a
+    DataFrame, a table or items; or `patterns` with `constraints`. Other options are those of `Watch`, `graph`,
+    `shards`, and `folder`, where workers find the engines.
+    """
+    given: dict[str, Any] = {**options, "subscriptions": subscriptions}
+    interests = {name: given.pop(name, None) for name in TABLES}
+    graph, shards = given.pop("graph", None), given.pop("shards", None)
+    folder = storage_folder(given.pop("folder", None), "watch")
+    if updates.isStreaming:
+        _check_stream(updates)
+    watchers, rejected = save_watchers(folder, interests, graph, shards, given)  # type: ignore[arg-type]
+    found = _streamed(updates, watchers) if updates.isStreaming else _at_once(updates, watchers)
+    return finished(found, rejected)
 
 
-# --- updates ----------------------------------------------------------------------------------------------------
+def _check_stream(updates: DataFrame) -> None:
+    if "seq" not in updates.columns:
+        fix = "number the updates in a column seq"
+        raise UsageError("HG-083", "a stream of updates without seq: its rows have no order", fix=fix)
+    if updates.sparkSession.conf.get(PROVIDER_KEY, "") != PROVIDER:
+        fix = f"use heliograph.spark.session(), or set {PROVIDER_KEY} to {PROVIDER}"
+        raise SetupError("HG-907", "a session that does not keep its state in RocksDB", fix=fix)
 
 
-def in_order(tables: list[pa.Table]) -> tuple[pa.Table, list[Rejected]]:
-    """The updates of a micro-batch in ascending seq, and refusals of those without: a stream's rows have no order."""
-    table = pa.concat_tables(tables)
-    unnumbered = table["seq"].null_count
-    if unnumbered:
-        table = table.filter(table["seq"].is_valid())
-    keys: Any = [(name, "ascending") for name in table.column_names]  # of equal seqs always the same one comes first
-    message = "an update of a stream without seq; number the updates, since the rows of a stream have no order"
-    return table.sort_by(keys), [Rejected("updates", None, "HG-625", message)] * unnumbered
+# --- a batch ----------------------------------------------------------------------------------------------------
 
 
-# --- engines ----------------------------------------------------------------------------------------------------
+def _at_once(updates: DataFrame, watchers: Watchers) -> DataFrame:
+    """One ordered run in each shard; an empty row goes before, so that each runs even if nothing is updated."""
+    from pyspark.sql import functions
+
+    rows = shaped(updates, "updates").withColumn(_PLACE, functions.monotonically_increasing_id())
+    first = functions.lit(-1).cast("bigint").alias(_PLACE)
+    opening = updates.sparkSession.range(1).select(*_nulls(rows), first)
+    everywhere = functions.explode(functions.array(*map(functions.lit, range(watchers.shards)))).alias(_SHARD)
+    placed = rows.unionByName(opening).select("*", everywhere).repartitionById(watchers.shards, _SHARD)
+    ordered = placed.sortWithinPartitions(*_order())
+    return ordered.mapInArrow(partial(run_shard, watchers), MEASURED)
 
 
-def packed_engine(engine: Watch) -> bytes:
-    """A save of an engine as one piece of bytes."""
-    sink = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=sink, mode="w") as archive:
-        engine.save(Path(folder, "engine"))
-        archive.add(Path(folder, "engine"), "engine")
-    return sink.getvalue()
+def _order() -> list[Any]:
+    """By seq, or by place where there is none; of several with one seq always the same comes first."""
+    from pyspark.sql import functions
+
+    seq, place = functions.col("seq").try_cast("bigint"), functions.col(_PLACE)
+    others = table_schema("updates").names[1:]
+    return [place >= 0, seq.asc_nulls_first(), functions.when(seq.isNull(), place), *others]
 
 
-def opened_engine(blob: bytes) -> Watch:
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(blob)) as archive:
-            archive.extractall(folder, filter="data")
-        return Watch.load(Path(folder, "engine"))
+def _nulls(rows: DataFrame) -> list[Any]:
+    from pyspark.sql import functions
+
+    fields = [field for field in rows.schema if field.name != _PLACE]
+    return [functions.lit(None).cast(field.dataType).alias(field.name) for field in fields]
+
+
+def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All updates through the engine of one shard, in a worker."""
+    engine = None
+    for batch in batches:
+        shard = batch[_SHARD][0].as_py()
+        if engine is None:
+            engine = watchers.open(shard)
+        table = pa.Table.from_batches([batch]).filter(pc.greater_equal(batch[_PLACE], 0))
+        yield from reported(engine.publish(table.drop_columns([_SHARD, _PLACE])), shard)
+
+
+# --- a stream ---------------------------------------------------------------------------------------------------
+
+
+def _streamed(updates: DataFrame, watchers: Watchers) -> DataFrame:
+    from heliograph.spark.state import Watching
+
+    keys = spreading_keys(watchers.shards)
+    shape = shaped(updates, "updates")
+    rows = shape.withColumn("seq", shape["seq"].try_cast("bigint"))
+    parcels = rows.mapInArrow(partial(pack_for_all, keys), _PARCELS)
+    processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)})
+    found = parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
+    return found.mapInArrow(unpack_found, MEASURED)
+
+
+def pack_for_all(keys: list[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The updates of a task as one parcel for each shard."""
+    table = gathered(batches, "updates")
+    if table.num_rows:
+        payloads = pa.array([to_bytes(table)] * len(keys), pa.binary())
+        yield pa.RecordBatch.from_arrays([pa.array(keys, pa.int32()), payloads], schema=_SCHEMA)
+
+
+def unpack_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        payloads: list[Any] = batch["payload"].to_pylist()
+        for payload in payloads:
+            yield from from_bytes(payload).to_batches()

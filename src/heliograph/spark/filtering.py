@@ -19,8 +19,8 @@ import pyarrow.compute
 from heliograph.filter import Filter
 from heliograph.filter.reporting import check_limit
 from heliograph.filter.stages import Stage
-from heliograph.spark.frames import MEASURED, measured, with_refusals
-from heliograph.spark.metrics import metered
+from heliograph.spark.frames import MEASURED, measured
+from heliograph.spark.metrics import finished
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
 from heliograph.spark.plans import Division, Plans
 from heliograph.spark.publications import intake, publication_rows
@@ -56,7 +56,7 @@ def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack
     task = Task(plans.pointer(publications.isStreaming), bindings, plans.shards or 0)
     rows = publication_rows(publications)
     found = _divided(rows, task) if task.shards else _undivided(rows, task)
-    return with_refusals(metered(found), plans.rejected)
+    return finished(found, plans.rejected)
 
 
 class Task(NamedTuple):
