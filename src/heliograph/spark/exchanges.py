@@ -38,6 +38,11 @@ class Exchanges:
             return cls(nodes)
         return cls(storage_folder(folder, "route"), nodes, edges, match=match)
 
+    @property
+    def size(self) -> int:
+        """How many nodes there are now."""
+        return self._engine.stats().subscriptions
+
     def change(
         self, *, nodes: Any = None, edges: Any = None, without_nodes: Any = None, without_edges: Any = None
     ) -> Receipt:

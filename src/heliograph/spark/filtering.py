@@ -19,11 +19,11 @@ import pyarrow.compute
 from heliograph.filter import Filter
 from heliograph.filter.reporting import check_limit
 from heliograph.filter.stages import Stage
-from heliograph.spark.frames import MEASURED, measured
+from heliograph.spark.frames import MEASURED, measured, plain
 from heliograph.spark.metrics import finished
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
 from heliograph.spark.plans import Division, Plans
-from heliograph.spark.publications import intake, publication_rows
+from heliograph.spark.publications import intake, placed, publication_rows
 from heliograph.spark.versions import Pointer, task_number
 from heliograph.spark.workers import opened
 
@@ -87,7 +87,7 @@ def match_all(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
         path = task.pointer.path()
         engine = opened(("filter", path), lambda: Filter.load(path))
         for part in taken.parts(_TOGETHER):
-            yield from measured(engine.publish(part, bindings=task.bindings))
+            yield from measured(engine.publish(placed(part), bindings=task.bindings))
 
 
 def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -102,7 +102,7 @@ def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def _looked_up(front: Stage, part: pa.Table, task: Task) -> Iterator[pa.RecordBatch]:
-    found = front.front(part, task.bindings)
+    found = front.front(placed(part), task.bindings)
     yield from done(measured(found.notifications), task_number() % task.shards)
     numbers = pc.index_in(part["publication_id"], value_set=pa.array(found.ids, pa.string()))
     rows = numbers.combine_chunks().fill_null(-1).to_numpy()  # of a publication that is refused nothing goes on
@@ -111,7 +111,7 @@ def _looked_up(front: Stage, part: pa.Table, task: Task) -> Iterator[pa.RecordBa
         if len(wanted):
             goes = np.zeros(len(found.ids) + 1, np.bool_)
             goes[wanted] = True
-            yield packed(Parcel(shard, version, part.filter(pa.array(goes[rows]))))
+            yield packed(Parcel(shard, version, plain(part.filter(pa.array(goes[rows])))))
 
 
 def match_shards(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from heliograph.errors import Place, TableError
 from heliograph.model import (
@@ -30,23 +31,25 @@ from heliograph.tables.schemas import Kind, table_schema
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-REJECTED = "rejected"
+SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
 STATS = "stats"
 COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
 
+pc: Any = pyarrow.compute
 _LOG = logging.getLogger("heliograph")
 _TEXTS = ", ".join(f"{name}: string" for name in REJECTED_SCHEMA.names)
 _NOTIFIED = ", ".join(
     f"{field.name} {'timestamp' if pa.types.is_timestamp(field.type) else 'string'}" for field in NOTIFICATIONS_SCHEMA
 )
-COLUMNS = f"{_NOTIFIED}, {REJECTED} struct<{_TEXTS}>"
+REFUSAL = f"{REJECTED} struct<{_TEXTS}>"
+COLUMNS = f"{_NOTIFIED}, {REFUSAL}"
 """What the three verbs return, as Spark spells it."""
 MEASURED = f"{COLUMNS}, {STATS} struct<{', '.join(f'{name}: bigint' for name in COUNTS)}>"
 """What a verb's last stage gives."""
 
-_REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
+REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
 _STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
-MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, _REJECTED_TYPE), pa.field(STATS, _STATS_TYPE)])
+MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, _STATS_TYPE)])
 _ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
 _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 
@@ -69,7 +72,9 @@ def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBat
 
 
 def _unnumbered(entry: Rejected) -> Rejected:
-    """A refusal that names no row: a DataFrame's rows have no numbers, and how they are cut changes from run to run."""
+    """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run."""
+    if entry.source not in (None, "publications"):
+        return entry
     return replace(entry, message=_ROW_IN_WORDS.sub("", entry.message))
 
 
@@ -106,17 +111,23 @@ def shaped(frame: DataFrame, name: str) -> DataFrame:
     """A DataFrame with the columns of a table of the contract, in order and in its types; others are dropped."""
     schema = table_schema(name)
     schema.check(frame.columns, Place(name))
-    return frame.select([_cast(frame, column.name, column.kind) for column in schema.columns])
+    columns = [_cast(frame, column.name, column.kind) for column in schema.columns]
+    return frame.select(*columns, *(frame[more] for more in ORIGIN if is_read(frame)))
 
 
-_SPARK_TYPES = {Kind.INTEGER: "bigint", Kind.NUMBER: "double", Kind.TIME: "timestamp", Kind.LABELS: "array<string>"}
+def is_read(frame: DataFrame) -> bool:
+    """Whether the rows were read from files by us: then each knows its place, or is the refusal of one."""
+    return set(frame.columns) >= set(ORIGIN)
+
+
+SPARK_TYPES = {Kind.INTEGER: "bigint", Kind.NUMBER: "double", Kind.TIME: "timestamp", Kind.LABELS: "array<string>"}
 
 
 def _cast(frame: DataFrame, name: str, kind: Kind) -> Column:
     """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
     from pyspark.sql import functions
 
-    target = _SPARK_TYPES.get(kind, "string")
+    target = SPARK_TYPES.get(kind, "string")
     if name not in frame.columns:
         return functions.lit(None).cast(target).alias(name)
     found = frame.schema[name].dataType.simpleString()
@@ -129,6 +140,20 @@ def gathered(batches: Iterable[pa.RecordBatch], name: str) -> pa.Table:
     """All rows of a task as one table."""
     some = [batch for batch in batches if batch.num_rows]
     return pa.Table.from_batches(some) if some else table_schema(name).empty()
+
+
+def parted(table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
+    """The rows that can be used, and what was refused when they were read."""
+    if REJECTED not in table.column_names:
+        return table, []
+    refused: list[Any] = table.filter(pc.is_valid(table[REJECTED]))[REJECTED].to_pylist()
+    good = table.filter(pc.is_null(table[REJECTED])) if refused else table
+    return good.drop_columns([REJECTED]), [Rejected(**entry) for entry in refused]
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Without the places of the rows."""
+    return table.drop_columns([name for name in ORIGIN if name in table.column_names])
 
 
 def is_frame(items: Any) -> bool:

@@ -57,6 +57,11 @@ class Plans:
         plan = self._engine.plan()
         return None if plan is None else len(plan.shards)
 
+    @property
+    def size(self) -> int:
+        """How many subscriptions there are now."""
+        return self._engine.stats().subscriptions
+
     def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
         """Takes subscriptions and writes a version with them: tables, items, or DataFrames, which are collected."""
         given = {"patterns": collected(patterns, "patterns"), "constraints": collected(constraints, "constraints")}

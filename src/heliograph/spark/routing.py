@@ -16,7 +16,7 @@ import pyarrow as pa
 from heliograph.route import Route
 from heliograph.route.options import Choices, Options
 from heliograph.spark.exchanges import Exchanges
-from heliograph.spark.frames import MEASURED, gathered, measured, shaped
+from heliograph.spark.frames import MEASURED, gathered, measured, parted, plain, refusals, shaped
 from heliograph.spark.metrics import finished
 from heliograph.spark.versions import Pointer
 from heliograph.spark.workers import opened
@@ -58,7 +58,9 @@ class Task(NamedTuple):
 
 def route_all(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The events of a task through the exchange, in a worker."""
-    table = gathered(batches, "events")
+    rows, rejected = parted(gathered(batches, "events"))
+    yield from refusals(rejected) if rejected else ()
+    table = plain(rows)
     if table.num_rows:
         engine = open_route(task.pointer.path())
         for first in _starts(table):

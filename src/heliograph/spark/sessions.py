@@ -43,8 +43,8 @@ def session(
     check_environment()
     from pyspark.sql import SparkSession
 
-    _point_to_java()
     where = master or (conf or {}).get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    _set_variables(where)
     builder = SparkSession.builder.master(where).appName(app)
     for name, value in settings(where, conf).items():
         builder = builder.config(name, value)
@@ -56,11 +56,8 @@ def session(
 
 def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
     """What a session at this master is made with."""
-    chosen = {**_ALWAYS, "spark.pyspark.python": sys.executable}
-    if master.startswith("local"):
-        chosen |= {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))}
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    return {**chosen, **{name: str(value) for name, value in (conf or {}).items()}}
+    here = {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
+    return {**_ALWAYS, **here, **{name: str(value) for name, value in (conf or {}).items()}}
 
 
 def _cores(master: str) -> int:
@@ -72,12 +69,14 @@ def _cores(master: str) -> int:
     return numbers[0] * numbers[1] if master.startswith("local-cluster") and len(numbers) > 1 else numbers[0]
 
 
-def _point_to_java() -> None:
-    """Spark looks at JAVA_HOME and PATH alone."""
+def _set_variables(master: str) -> None:
+    """What Spark takes from the environment alone: which Java, and here the Python of the workers and the address."""
     found = find_java()
     if found is not None:
-        home = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
-        os.environ["JAVA_HOME"] = home
+        os.environ["JAVA_HOME"] = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
 def failed(error: Exception, master: str) -> SetupError:

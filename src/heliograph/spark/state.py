@@ -22,7 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from heliograph.errors import SetupError
 from heliograph.model import Rejected
-from heliograph.spark.frames import refusals, reported
+from heliograph.spark.frames import parted, plain, refusals, reported
 from heliograph.spark.packing import from_bytes, to_bytes
 from heliograph.spark.watchers import Watchers
 from heliograph.watch import Watch
@@ -64,7 +64,7 @@ class Watching(StatefulProcessor):
         engine, head = self._standing(shard)
         found = engine.publish(updates)
         self._keep(shard, engine, head, to_bytes(updates))
-        ready = [*reported(found, shard), *(refusals(refused) if shard == 0 else ())]
+        ready = [*reported(found, shard), *(refusals(refused) if refused and shard == 0 else ())]
         yield pd.DataFrame({"payload": [to_bytes(pa.Table.from_batches(ready))]})
 
     def close(self) -> None:
@@ -122,13 +122,14 @@ def replayed(history: Iterator[tuple[Any, ...]], watchers: Watchers, shard: int)
 
 def in_order(tables: list[pa.Table]) -> tuple[pa.Table, list[Rejected]]:
     """The updates of a micro-batch in ascending seq, and refusals of those without: a stream's rows have no order."""
-    table = pa.concat_tables(tables)
+    rows, rejected = parted(pa.concat_tables(tables))
+    table = plain(rows)
     unnumbered = table["seq"].null_count
     if unnumbered:
         table = table.filter(table["seq"].is_valid())
     keys: Any = [(name, "ascending") for name in table.column_names]  # of equal seqs always the same one comes first
     message = "an update of a stream without seq; number the updates, since the rows of a stream have no order"
-    return table.sort_by(keys), [Rejected("updates", None, "HG-625", message)] * unnumbered
+    return table.sort_by(keys), rejected + [Rejected("updates", None, "HG-626", message)] * unnumbered
 
 
 # --- engines ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
-from heliograph.spark.frames import MEASURED, gathered, reported, shaped
+from heliograph.spark.frames import MEASURED, gathered, parted, plain, refusals, reported, shaped
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.metrics import finished
 from heliograph.spark.packing import from_bytes, to_bytes
@@ -111,8 +111,10 @@ def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator
         shard = batch[_SHARD][0].as_py()
         if engine is None:
             engine = watchers.open(shard)
-        table = pa.Table.from_batches([batch]).filter(pc.greater_equal(batch[_PLACE], 0))
-        yield from reported(engine.publish(table.drop_columns([_SHARD, _PLACE])), shard)
+        rows = pa.Table.from_batches([batch]).filter(pc.greater_equal(batch[_PLACE], 0))
+        table, rejected = parted(rows.drop_columns([_SHARD, _PLACE]))
+        yield from refusals(rejected) if rejected and shard == 0 else ()
+        yield from reported(engine.publish(plain(table)), shard)
 
 
 # --- a stream ---------------------------------------------------------------------------------------------------
