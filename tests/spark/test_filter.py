@@ -9,7 +9,10 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, UsageError
+from heliograph.feeds import read_documents
 from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.tables.sources import Source
+from heliograph.vocabulary import Vocabulary
 from tests.cli.files import ATOM, DOCUMENTS, FEED_QUERY, RSS
 from tests.filter.schemes import SCHEMES
 from tests.semantics.cases import read_cases
@@ -54,10 +57,12 @@ def test_documents_and_feeds_are_parsed_by_the_workers(spark: SparkSession, tmp_
     subscriptions = [("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("graphs", FEED_QUERY)]
     engine = Filter()
     engine.subscribe(subscriptions)
-    wanted, refused = expected(engine.publish(f"{tmp_path}/*.*"))
+    sources = [Source(tmp_path / name, f"{tmp_path}/{name}") for name in texts]
+    documents = next(read_documents(sources, Vocabulary()))
+    wanted, refused = expected(engine.publish(documents.publications), documents.rejected)
     rows = [(f"{tmp_path}/{name}", text.encode()) for name, text in texts.items()]
-    documents = spark.createDataFrame(rows, "path string, content binary")
-    notified, rejected = told(filter(documents, subscriptions))
+    given = spark.createDataFrame(rows, "path string, content binary")
+    notified, rejected = told(filter(given, subscriptions))
     assert notified == wanted
     assert rejected == refused
 

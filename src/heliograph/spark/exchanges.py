@@ -20,7 +20,7 @@ class Exchanges:
     """The versions of an exchange. A folder that holds some already goes on from the latest."""
 
     def __init__(self, folder: str | Path, nodes: Any = None, edges: Any = None, *, match: str | None = None) -> None:
-        self.versions = Versions(str(folder))
+        self.versions = Versions.at(folder)
         self._lock = threading.Lock()
         numbers = self.versions.numbers()
         self._engine = Route.load(self.versions.path(numbers[-1])) if numbers else Route(match=match)

@@ -80,7 +80,8 @@ def _unnumbered(entry: Rejected) -> Rejected:
 
 def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     """Refusals alone."""
-    return measured(Notifications((), Rejections(rejected)))
+    entries = Rejections(rejected)
+    return measured(Notifications((), entries, Stats(rejected=len(entries))))
 
 
 def reported(found: Notifications, shard: int) -> Iterator[pa.RecordBatch]:

@@ -33,7 +33,7 @@ class Plans:
     """The versions of a filter's subscriptions. Without `shards` or `partition` every worker has all of them."""
 
     def __init__(self, folder: str | Path, **division: Unpack[Division]) -> None:
-        self.versions = Versions(str(folder))
+        self.versions = Versions.at(folder)
         self._lock, self._waiting = threading.Lock(), False
         numbers = self.versions.numbers()
         self._engine = Filter.load(self.versions.path(numbers[-1])) if numbers else _engine(division)

@@ -24,7 +24,7 @@ def _root() -> Path:
 def storage_folder(given: str | Path | None, what: str) -> str:
     """The folder that was given, or a new one here."""
     if given is not None:
-        return str(given)
+        return str(Path(given).absolute())
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()

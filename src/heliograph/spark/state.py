@@ -29,7 +29,6 @@ from heliograph.watch import Watch
 
 UPDATES, ENGINE = 0, 1  # what a piece of history is
 _MOST_ENGINES = 64
-_WORTH = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
 
 _ENGINES: dict[str, tuple[str, Watch]] = {}
 """Of this worker: by watch and shard the token of a version and the engine that it left."""
@@ -47,7 +46,7 @@ class Head(NamedTuple):
 class Watching(StatefulProcessor):
     """The engine of each shard, over the micro-batches of a stream."""
 
-    def __init__(self, watchers: Watchers, shards: dict[int, int], worth: int = _WORTH) -> None:
+    def __init__(self, watchers: Watchers, shards: dict[int, int], worth: int) -> None:
         self._watchers = watchers
         self._shards = shards  # by key
         self._worth = worth

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from heliograph.errors import Place, StorageError
 from heliograph.storage import is_save
@@ -27,6 +28,11 @@ class Versions:
     """The versions of one thing, such as a plan or an exchange."""
 
     folder: str
+
+    @classmethod
+    def at(cls, folder: str | Path) -> Self:
+        """The versions in a folder, wherever a worker stands."""
+        return cls(str(Path(folder).absolute()))
 
     def latest(self) -> int:
         """The newest version; raises where there is none."""

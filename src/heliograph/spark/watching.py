@@ -32,6 +32,7 @@ pc: Any = pyarrow.compute
 _PARCELS = "shard int, payload binary"
 _TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "payload": pa.binary()}
 _SCHEMA = pa.schema(_TYPES)
+HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
 _SHARD, _PLACE = "_shard", "_place"
 
 
@@ -42,6 +43,7 @@ class WatchOptions(Setting, total=False):
     constraints: Any
     graph: Any
     shards: int | None
+    history: int
     folder: str | None
 
 
@@ -50,16 +52,17 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Watch
 
     Without a column seq a batch is taken in the order of its files; a stream must have one. `subscriptions` are a
     DataFrame, a table or items; or `patterns` with `constraints`. Other options are those of `Watch`, `graph`,
-    `shards`, and `folder`, where workers find the engines.
+    `shards`, `history` (bytes of updates that a stream keeps before it saves an engine in their place), and `folder`,
+    where workers find the engines.
     """
     given: dict[str, Any] = {**options, "subscriptions": subscriptions}
     interests = {name: given.pop(name, None) for name in TABLES}
-    graph, shards = given.pop("graph", None), given.pop("shards", None)
+    graph, shards, history = given.pop("graph", None), given.pop("shards", None), given.pop("history", HISTORY)
     folder = storage_folder(given.pop("folder", None), "watch")
     if updates.isStreaming:
         _check_stream(updates)
     watchers, rejected = save_watchers(folder, interests, graph, shards, given)  # type: ignore[arg-type]
-    found = _streamed(updates, watchers) if updates.isStreaming else _at_once(updates, watchers)
+    found = _streamed(updates, watchers, history) if updates.isStreaming else _at_once(updates, watchers)
     return finished(found, rejected)
 
 
@@ -120,14 +123,14 @@ def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator
 # --- a stream ---------------------------------------------------------------------------------------------------
 
 
-def _streamed(updates: DataFrame, watchers: Watchers) -> DataFrame:
+def _streamed(updates: DataFrame, watchers: Watchers, history: int) -> DataFrame:
     from heliograph.spark.state import Watching
 
     keys = spreading_keys(watchers.shards)
     shape = shaped(updates, "updates")
     rows = shape.withColumn("seq", shape["seq"].try_cast("bigint"))
     parcels = rows.mapInArrow(partial(pack_for_all, keys), _PARCELS)
-    processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)})
+    processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)}, history)
     found = parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
     return found.mapInArrow(unpack_found, MEASURED)
 
