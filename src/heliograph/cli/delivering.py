@@ -5,7 +5,9 @@ A folder is written by the workers, a part for each batch; anything else is brou
 
 from __future__ import annotations
 
+import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from heliograph.tables.sources import PIPE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+REFUSED = "_rejected"  # a name that Spark's readers pass over
 _PATIENCE = 0.5  # seconds between two looks at a stream
 
 
@@ -33,8 +36,6 @@ def is_folder(output: Output) -> bool:
 
 def without_files(output: Output) -> Output:
     """The output of a command whose notifications go to a folder: nothing is left for the driver to write there."""
-    from dataclasses import replace
-
     if output.rejected is not None and Path(output.rejected).suffix:
         fix = "give --rejected a folder as well"
         raise UsageError("HG-037", f"--out {output.out} is a folder, --rejected {output.rejected} a file", fix=fix)
@@ -47,11 +48,18 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
         _follow(found, run, output, cluster)
         return
     if is_folder(output):
-        write(found, notifications=output.out, rejected=output.rejected)
+        write(found, **_folders(output))
     else:
         take(found, run)
     counts: dict[str, Any] = batch_counts(found)
+    run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
     run.stats += Stats(subscriptions=run.stats.subscriptions, **counts)
+
+
+def _folders(output: Output) -> dict[str, Any]:
+    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless told otherwise."""
+    refused = output.rejected or os.path.join(output.out, REFUSED)
+    return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
 
 
 def take(frame: DataFrame, run: Run) -> None:
@@ -66,14 +74,15 @@ def take(frame: DataFrame, run: Run) -> None:
 def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
     trigger: dict[str, Any] = {"availableNow": True} if cluster.once else {}
     with tempfile.TemporaryDirectory() as scratch:
-        place = cluster.checkpoint or (None if is_folder(output) else scratch)
+        place = (cluster.checkpoint and os.path.abspath(cluster.checkpoint)) or (None if is_folder(output) else scratch)
         if is_folder(output):
-            query: Any = write(found, notifications=output.out, rejected=output.rejected, checkpoint=place, **trigger)
+            query: Any = write(found, **_folders(output), checkpoint=place, **trigger)
         else:
             writer = found.writeStream.foreachBatch(lambda frame, batch: take(frame, run))
             writer = writer.option("checkpointLocation", str(place))
             query = (writer.trigger(**trigger) if trigger else writer).start()
         _wait(query, run)
+    run.refused_elsewhere(sum(row["rejected"] for row in run.details["batches"]) if is_folder(output) else 0)
 
 
 def _wait(query: Any, run: Run) -> None:

@@ -179,6 +179,10 @@ class Run:
                 self.refused.update((entry.item, entry) for entry in items if entry.item)
             self._refusals.write(Rejections(items).table)
 
+    def refused_elsewhere(self, count: int) -> None:
+        """So many items were refused and are written already."""
+        self._rejected += count
+
     def interrupted(self) -> None:
         """Ctrl-C was pressed; what was written stays."""
         self._interrupted = True

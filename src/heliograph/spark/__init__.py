@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heliograph.spark.exchanges import Exchanges
+    from heliograph.spark.feed_source import register_feeds
     from heliograph.spark.filtering import filter
     from heliograph.spark.plans import Plans
     from heliograph.spark.routing import route
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from heliograph.spark.watching import watch
     from heliograph.spark.writing import write
 
-__all__ = ["Exchanges", "Plans", "filter", "route", "session", "watch", "write"]
+__all__ = ["Exchanges", "Plans", "filter", "register_feeds", "route", "session", "watch", "write"]
 
 _HOME = {
     "Exchanges": "exchanges",
     "Plans": "plans",
     "filter": "filtering",
     "route": "routing",
+    "register_feeds": "feed_source",
     "session": "sessions",
     "watch": "watching",
     "write": "writing",

@@ -89,7 +89,7 @@ def table_rows(name: str, source: Source) -> Iterator[pa.RecordBatch]:
             pa.nulls(size, REJECTED_TYPE),
         ]
         yield from pa.Table.from_arrays([*read.table.columns, *origin], schema=schema).to_batches()
-        yield from _refused(read.rejected, schema)
+        yield from refused_rows(name, read.rejected)
 
 
 def document_rows(source: Source) -> Iterator[pa.RecordBatch]:
@@ -103,11 +103,12 @@ def document_rows(source: Source) -> Iterator[pa.RecordBatch]:
         columns += [pa.repeat(pa.scalar(source.name, pa.string()), len(ids))]
         columns += [pa.nulls(len(ids), pa.int64()), pa.nulls(len(ids), REJECTED_TYPE)]
         yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
-        yield from _refused(found.rejected, schema)
+        yield from refused_rows("publications", found.rejected)
 
 
-def _refused(rejected: Iterable[Rejected], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def refused_rows(name: str, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
     """What was refused on the way, as rows of their own."""
+    schema = _arrow_schema(name)
     rows = [{name: getattr(entry, name) for name in REJECTED_SCHEMA.names} for entry in rejected]
     if rows:
         nothing = [pa.nulls(len(rows), field.type) for field in list(schema)[:-1]]
