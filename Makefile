@@ -20,7 +20,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/heliograph demo
+	@$(BIN)/heliograph demo feeds exchange social spark
 
 test: $(READY)
 	$(PYTEST) -n auto --dist loadgroup -m "not long"

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import SetupError
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
+_LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
 _ALWAYS = {
     PROVIDER_KEY: PROVIDER,
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",  # times are told in UTC, whatever the machine's zone
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-    "spark.driver.extraJavaOptions": "-Xss8m",  # a long error of a Python worker overflows the stack of the driver
 }
 _HERE = {  # where driver and executors are on one machine
     "spark.driver.host": "127.0.0.1",
@@ -56,8 +56,10 @@ def session(
 
 def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
     """What a session at this master is made with."""
+    # A long error of a Python worker overflows the usual stack of the driver; its logs are errors alone.
+    java = {"spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile={_LOGGING}"}
     here = {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
-    return {**_ALWAYS, **here, **{name: str(value) for name, value in (conf or {}).items()}}
+    return {**_ALWAYS, **java, **here, **{name: str(value) for name, value in (conf or {}).items()}}
 
 
 def _cores(master: str) -> int:
