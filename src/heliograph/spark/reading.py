@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 _FILES = "path string, name string"
+_BINARY = "path string, modificationTime timestamp, length bigint, content binary"  # Spark's, which it does not presume
 
 
 def read_schema(name: str) -> str:
@@ -56,7 +57,7 @@ def follow_folder(spark: SparkSession, name: str, folder: str, suffixes: Sequenc
     glob = f"*.{{{','.join(suffix.removeprefix('.') for suffix in suffixes)}}}"
     reader = spark.readStream.format("binaryFile").option("pathGlobFilter", glob).option("recursiveFileLookup", "true")
     path = functions.expr("url_decode(replace(regexp_replace(path, '^file:/+', '/'), '+', '%2B'))")
-    files = reader.load(base).select(path.alias("path"))
+    files = reader.schema(_BINARY).load(base).select(path.alias("path"))
     name_of = functions.substring(files["path"], functions.lit(len(base) + 2), functions.length(files["path"]))
     named = files.select("path", name_of.alias("name"))
     return named.mapInArrow(partial(read_rows, name), read_schema(name))

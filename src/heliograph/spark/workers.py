@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 Opened = TypeVar("Opened")
 
-MOST = 8  # a worker meets a few shards of the present version and of the one before
+MOST = 32  # shards of the present version and of the one before, as far as a worker meets them
 
 _OPENED: OrderedDict[Hashable, Any] = OrderedDict()
 
