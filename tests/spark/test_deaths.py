@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from tests.spark.test_watch import QUERIES, drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES, EACH = 4, 40
+PATIENCE = 840  # seconds; a machine of its own needs some thirty
+
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
@@ -39,12 +43,24 @@ def wanted(tmp_path: Path) -> Counter[tuple[Any, ...]]:
     return expected(engine.publish(table("updates", rows)))[0]
 
 
-def start(folder: Path, master: str, *how: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def started(folder: Path, master: str, *how: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The program, which is gone afterwards whatever happens."""
     arguments = [sys.executable, "-m", "tests.spark.small_cluster", str(folder), master, *how]
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": path}
-    log = (folder / "log").open("ab")
-    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    environment = {**os.environ, "PYTHONPATH": path, "SPARK_WORKER_DIR": str(folder / "work")}
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def run_to_its_end(folder: Path, master: str, *how: str) -> None:
+    with started(folder, master, *how) as process:
+        assert process.wait(PATIENCE) == 0, (folder / "log").read_text()[-3000:]
 
 
 def found(folder: Path) -> Counter[tuple[Any, ...]]:
@@ -53,18 +69,16 @@ def found(folder: Path) -> Counter[tuple[Any, ...]]:
 
 
 def test_an_executor_is_killed_in_mid_stream(tmp_path: Path, wanted: Counter[tuple[Any, ...]]) -> None:
-    assert start(tmp_path, "local-cluster[2,1,1024]", "kill").wait(280) == 0, (tmp_path / "log").read_text()[-3000:]
+    run_to_its_end(tmp_path, "local-cluster[2,1,1024]", "kill")
     assert (tmp_path / "killed").exists()
     assert found(tmp_path) == wanted
 
 
 @pytest.mark.long
 def test_the_driver_is_killed_in_mid_stream_and_started_again(tmp_path: Path, wanted: Counter[tuple[Any, ...]]) -> None:
-    driver = start(tmp_path, "local[2]")
-    while not (tmp_path / "n" / "batch=1" / "_SUCCESS").exists():
-        assert driver.poll() is None, (tmp_path / "log").read_text()[-3000:]
-        time.sleep(0.05)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
-    assert start(tmp_path, "local[2]").wait(280) == 0, (tmp_path / "log").read_text()[-3000:]
+    with started(tmp_path, "local[2]") as driver:
+        while not (tmp_path / "n" / "batch=1" / "_SUCCESS").exists():
+            assert driver.poll() is None, (tmp_path / "log").read_text()[-3000:]
+            time.sleep(0.05)  # and then it is killed
+    run_to_its_end(tmp_path, "local[2]")
     assert found(tmp_path) == wanted

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,9 +52,9 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
         write(found, **_folders(output))
     else:
         take(found, run)
-    counts: dict[str, Any] = batch_counts(found)
+    counts = batch_counts(found)
     run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
-    run.stats += Stats(subscriptions=run.stats.subscriptions, **counts)
+    _add(counts, run)
 
 
 def _folders(output: Output) -> dict[str, Any]:
@@ -105,5 +106,9 @@ def _wait(query: Any, run: Run) -> None:
 def _count(table: pa.Table, run: Run) -> None:
     rows: list[dict[str, Any]] = table.drop_columns(["batch"]).to_pylist()
     for row in rows:
-        run.stats += Stats(subscriptions=run.stats.subscriptions, **row)
+        _add(row, run)
     run.details["batches"] = table.to_pylist()
+
+
+def _add(counts: Mapping[str, Any], run: Run) -> None:
+    run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from heliograph.cli.cluster import check_input, connected, read_input
@@ -45,6 +46,9 @@ def _plans(options: FilterOptions, run: Run) -> Any:
         with plans.together():
             subscribe(plans, options.interests, run)
         run.subscribed(plans.size)
+        outline = plans.outline()
+        if outline is not None:
+            run.details["plan"] = asdict(outline)
         plans.rejected = Rejections()  # told with the names of their files already
     return plans
 
@@ -136,8 +140,6 @@ def route_on_spark(options: RouteOptions) -> int:
     if options.what_if is not None or options.algorithm != "auto":
         given = "--algorithm" if options.what_if is None else "--what-if"
         raise UsageError("HG-037", f"{given} with --engine spark", fix="leave it out, or use --engine embedded")
-    from dataclasses import asdict
-
     with _run(options.output) as run, connected(options.cluster) as spark:
         from heliograph.spark import Exchanges, route
         from heliograph.spark.scratch import storage_folder

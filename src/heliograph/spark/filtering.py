@@ -85,7 +85,7 @@ def match_all(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
     yield from taken.refusals()
     if taken.table.num_rows:
         path = task.pointer.path()
-        engine = opened(("filter", path), lambda: Filter.load(path))
+        engine = opened(("filter", path), partial(Filter.load, path))
         for part in taken.parts(_TOGETHER):
             yield from measured(engine.publish(placed(part), bindings=task.bindings))
 
@@ -96,7 +96,7 @@ def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
     yield from done(taken.refusals(), task_number() % task.shards)
     if taken.table.num_rows:
         path = task.pointer.path()
-        front = opened(("front", path), lambda: Stage.open(path))
+        front = opened(("front", path), partial(Stage.open, path))
         for part in taken.parts(_TOGETHER):
             yield from _looked_up(front, part, task)
 
@@ -120,6 +120,6 @@ def match_shards(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
         if isinstance(parcel, pa.RecordBatch):
             yield parcel
             continue
-        path, shard = task.pointer.versions.path(parcel.version), parcel.shard
-        stage = opened(("shard", path, shard), lambda path=path, shard=shard: Stage.open(path, shard))  # type: ignore[misc]
+        path = task.pointer.versions.path(parcel.version)
+        stage = opened(("shard", path, parcel.shard), partial(Stage.open, path, parcel.shard))
         yield from measured(stage.match(parcel.table, task.bindings), again=True)

@@ -14,6 +14,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 from heliograph.filter import Filter
 from heliograph.model import Receipt, Rejections
+from heliograph.partition.outline import Outline
 from heliograph.spark.frames import collected
 from heliograph.spark.scratch import storage_folder
 from heliograph.spark.versions import Pointer, Versions
@@ -45,7 +46,7 @@ class Plans:
         """Plans as they are given, or new ones of these subscriptions."""
         if isinstance(interests, cls):
             return interests
-        if isinstance(interests, (str, Path)):
+        if isinstance(interests, (str, Path)) and Versions.at(interests).numbers():
             return cls(interests, **division)
         plans = cls(storage_folder(folder, "filter"), **division)
         plans.subscribe(interests, **tables)
@@ -54,8 +55,12 @@ class Plans:
     @property
     def shards(self) -> int | None:
         """How many shards there are; None where every worker has all subscriptions."""
-        plan = self._engine.plan()
+        plan = self.outline()
         return None if plan is None else len(plan.shards)
+
+    def outline(self) -> Outline | None:
+        """How the subscriptions are divided among shards; None if they are not."""
+        return self._engine.plan()
 
     @property
     def size(self) -> int:
