@@ -16,7 +16,8 @@ CODE = """
 from heliograph.spark import filter, session
 spark = session("local[2]")
 documents = spark.read.format("binaryFile").load("documents")
-found = filter(documents, queries, taxonomy="taxonomy.csv", shards=2, partition="containment")
+division = {"shards": 2, "partition": "containment"}
+found = filter(documents, queries, taxonomy="taxonomy.csv", **division)
 """
 
 

@@ -1,8 +1,17 @@
-"""Tables as single cells: Arrow streams, their texts each once."""
+"""Tables as single cells: Arrow streams, with each text once where that is worth it.
+
+A worker that only packs or unpacks needs nothing else, so nothing else is imported here: engines take a second or two.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import pyarrow as pa
+
+FOR_SHARDS = "shard int, payload binary"
+_TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "payload": pa.binary()}
 
 
 def to_bytes(table: pa.Table) -> bytes:
@@ -25,3 +34,20 @@ def encoded(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.Table.from_arrays(columns, table.column_names).combine_chunks()
+
+
+def pack_for_all(keys: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of a task as one parcel for each key."""
+    some = [batch for batch in batches if batch.num_rows]
+    if some:
+        payload = to_bytes(pa.Table.from_batches(some))
+        columns: list[Any] = [pa.array(keys, pa.int32()), pa.array([payload] * len(keys), pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(_TYPES))
+
+
+def unpack_found(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of parcels."""
+    for batch in batches:
+        payloads: list[Any] = batch["payload"].to_pylist()
+        for payload in payloads:
+            yield from from_bytes(payload).to_batches()

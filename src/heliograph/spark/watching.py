@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
-from heliograph.spark.frames import MEASURED, gathered, parted, plain, refusals, reported, shaped
+from heliograph.spark.frames import MEASURED, parted, plain, refusals, reported, shaped
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.metrics import finished
-from heliograph.spark.packing import from_bytes, to_bytes
+from heliograph.spark.packing import FOR_SHARDS, pack_for_all, unpack_found
 from heliograph.spark.scratch import storage_folder
 from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
 from heliograph.spark.watchers import TABLES, Setting, Watchers, save_watchers
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 pc: Any = pyarrow.compute
 
-_PARCELS = "shard int, payload binary"
-_TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "payload": pa.binary()}
-_SCHEMA = pa.schema(_TYPES)
 HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
 _SHARD, _PLACE = "_shard", "_place"
 
@@ -129,22 +126,7 @@ def _streamed(updates: DataFrame, watchers: Watchers, history: int) -> DataFrame
     keys = spreading_keys(watchers.shards)
     shape = shaped(updates, "updates")
     rows = shape.withColumn("seq", shape["seq"].try_cast("bigint"))
-    parcels = rows.mapInArrow(partial(pack_for_all, keys), _PARCELS)
+    parcels = rows.mapInArrow(partial(pack_for_all, keys), FOR_SHARDS)
     processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)}, history)
     found = parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
     return found.mapInArrow(unpack_found, MEASURED)
-
-
-def pack_for_all(keys: list[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The updates of a task as one parcel for each shard."""
-    table = gathered(batches, "updates")
-    if table.num_rows:
-        payloads = pa.array([to_bytes(table)] * len(keys), pa.binary())
-        yield pa.RecordBatch.from_arrays([pa.array(keys, pa.int32()), payloads], schema=_SCHEMA)
-
-
-def unpack_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        payloads: list[Any] = batch["payload"].to_pylist()
-        for payload in payloads:
-            yield from from_bytes(payload).to_batches()
