@@ -13,6 +13,7 @@ import pytest
 from heliograph import Watch
 from heliograph.errors import SetupError, StorageError
 from heliograph.spark import environment
+from heliograph.spark.frames import reported
 from heliograph.spark.hashing import spark_hash, spreading_keys
 from heliograph.spark.parcels import Parcel, done, packed, unpacked
 from heliograph.spark.scratch import storage_folder
@@ -117,6 +118,18 @@ def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
     assert max(sizes) >= 5
     again, _ = save_watchers(str(tmp_path), {"subscriptions": QUERIES}, None, 3, {})
     assert again.mark != watchers.mark
+
+
+def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
+    engine = Watch()
+    engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
+    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
+    for shard, wanted in ((0, (1, 1, 1)), (1, (1, 0, 0))):
+        rows = pa.Table.from_batches(list(reported(found, shard)))
+        counts = rows["stats"].drop_null().to_pylist()[0]
+        assert counts is not None
+        refused = len(rows["rejected"].drop_null())
+        assert (counts["notifications"], counts["rejected"], refused) == wanted
 
 
 def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:

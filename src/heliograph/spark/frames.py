@@ -60,15 +60,14 @@ _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBatch]:
     """Notifications, refusals and the measurement of one call as rows of one table.
 
-    What is looked at `again`, in a second stage, is not counted as published a second time.
+    What is looked at `again`, in a second stage or shard, is not counted as published or refused a second time.
     """
     yield from _batches(found.table, {})
     refused = Rejections(map(_unnumbered, found.rejected)).table
     if refused.num_rows:
         yield from _batches(refused.select([]), {REJECTED: refused.to_struct_array()}, refused.num_rows)
-    yield from _batches(
-        refused.select([]), {STATS: _stats(replace(found.stats, publications=0) if again else found.stats)}, 1
-    )
+    stats = replace(found.stats, publications=0, rejected=0) if again else found.stats
+    yield from _batches(refused.select([]), {STATS: _stats(stats)}, 1)
 
 
 def _unnumbered(entry: Rejected) -> Rejected:

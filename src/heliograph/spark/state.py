@@ -28,7 +28,7 @@ from heliograph.spark.watchers import Watchers
 from heliograph.watch import Watch
 
 UPDATES, ENGINE = 0, 1  # what a piece of history is
-_MOST_ENGINES = 64
+_MOST_ENGINES = 16
 
 _ENGINES: dict[str, tuple[str, Watch]] = {}
 """Of this worker: by watch and shard the token of a version and the engine that it left."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 pc: Any = pyarrow.compute
 
 HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
+_TOGETHER = 1 << 17  # updates published in one call
 _SHARD, _PLACE = "_shard", "_place"
 
 
@@ -107,14 +108,26 @@ def _nulls(rows: DataFrame) -> list[Any]:
 def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All updates through the engine of one shard, in a worker."""
     engine = None
-    for batch in batches:
-        shard = batch[_SHARD][0].as_py()
+    for some in _larger(batches):
+        shard = some[_SHARD][0].as_py()
         if engine is None:
             engine = watchers.open(shard)
-        rows = pa.Table.from_batches([batch]).filter(pc.greater_equal(batch[_PLACE], 0))
-        table, rejected = parted(rows.drop_columns([_SHARD, _PLACE]))
+        rows = some.filter(pc.greater_equal(some[_PLACE], 0)).drop_columns([_SHARD, _PLACE])
+        table, rejected = parted(rows)
         yield from refusals(rejected) if rejected and shard == 0 else ()
         yield from reported(engine.publish(plain(table)), shard)
+
+
+def _larger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """So many batches together that what a call costs by itself is little."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= _TOGETHER:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 # --- a stream ---------------------------------------------------------------------------------------------------
