@@ -20,14 +20,14 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/heliograph demo
+	@$(BIN)/heliograph demo feeds exchange social spark
 
 test: $(READY)
-	$(PYTEST) -n auto -m "not long"
+	$(PYTEST) -n auto --dist loadgroup -m "not long"
 
 # Coverage is measured here: tracing takes a quarter of the time, of which `make test` has a quarter of an hour.
 test-all: $(READY)
-	HELIOGRAPH_EXAMPLES=thorough $(PYTEST) -n auto --cov --cov-report=term:skip-covered
+	HELIOGRAPH_EXAMPLES=thorough $(PYTEST) -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 lint: $(READY)
 	$(BIN)/ruff check .

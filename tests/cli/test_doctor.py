@@ -14,6 +14,7 @@ import pytest
 from heliograph.cli import machine
 from heliograph.cli.machine import Check, State
 from heliograph.kernels import cache
+from heliograph.spark.environment import find_java
 from tests.cli.conftest import Run
 
 
@@ -72,7 +73,7 @@ def test_java_is_judged_by_its_version(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(glob, "glob", lambda pattern: [])
-    assert machine.find_java() == ((str(java), version) if version else None)
+    assert find_java() == ((str(java), version) if version else None)
 
 
 def test_a_java_that_cannot_run_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_a_java_that_cannot_run_is_none(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(glob, "glob", lambda pattern: [])
-    assert machine.find_java() is None
+    assert find_java() is None
 
 
 def test_old_python_little_memory_and_an_unwritable_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +136,7 @@ def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_pandas_is_found_though_the_command_line_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heliograph.cli.main import _NoPandas
+    from heliograph.cli.hiding import _NoPandas
 
     monkeypatch.setattr(sys, "meta_path", [_NoPandas, *sys.meta_path])
     assert machine._importable("pandas")

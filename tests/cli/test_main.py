@@ -98,11 +98,26 @@ def calls() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("verb", ["filter", "watch", "route"])
-def test_the_spark_engine_is_not_here_yet(run: Run, calls: dict[str, list[str]], verb: str) -> None:
+def test_spark_without_java_is_an_environment_problem(
+    run: Run, calls: dict[str, list[str]], verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliograph.spark.environment._has_java", lambda: False)
     found = run(*calls[verb], "--engine", "spark", "--out", "out.csv")
     assert (found.code, found.out) == (4, "")
-    assert found.err.startswith("HG-901: the Spark engine arrives in a later version")
+    assert found.err.startswith("HG-902: Spark needs Java 17 or later, and there is none")
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("verb", ["filter", "watch", "route"])
+def test_options_of_spark_want_spark(run: Run, calls: dict[str, list[str]], verb: str) -> None:
+    found = run(*calls[verb], "--master", "local[2]")
+    assert (found.code, "HG-032: --master without Spark" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["filter", "watch", "route"])
+def test_only_a_folder_can_be_followed(run: Run, calls: dict[str, list[str]], verb: str) -> None:
+    found = run(*calls[verb], "--engine", "spark", "--follow")
+    assert (found.code, "is no folder to follow" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +191,7 @@ ERROR = TableError("HG-299", "what was met", place=Place("a.csv", line=3), fix="
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(UsageError("HG-001", ""), Exit.USAGE), (SetupError("HG-901", ""), Exit.ENVIRONMENT), (ERROR, Exit.FAILED)],
+    [(UsageError("HG-001", ""), Exit.USAGE), (SetupError("HG-902", ""), Exit.ENVIRONMENT), (ERROR, Exit.FAILED)],
 )
 def test_the_code_follows_the_family(error: HeliographError, code: Exit) -> None:
     assert exit_code(error) is code

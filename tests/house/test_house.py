@@ -26,7 +26,7 @@ LAYERS = (
     {"baselines", "index"},
     {"network", "partition"},
     {"filter", "watch", "route"},
-    {"workloads", "lint", "demo"},
+    {"workloads", "lint", "demo", "spark"},
     {"cli", "__main__"},
 )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from heliograph.cli.options import INTERESTS, Interests, Output, read_prefixes, takes
+from heliograph.cli.options import INTERESTS, Cluster, Interests, Output, check_cluster, read_prefixes, takes
 
 if TYPE_CHECKING:
     from heliograph.cli.run import Run
@@ -97,6 +97,7 @@ class FilterOptions:
     interests: Interests
     output: Output
     division: Division
+    cluster: Cluster
     bindings: Annotated[
         int, typer.Option("--bindings", metavar="K", min=0, help="Show up to K bindings of each match as evidence.")
     ] = 0
@@ -115,6 +116,10 @@ def filter_command(options: FilterOptions) -> int:
 
     interests = options.interests
     once(interests, options.publications)
+    if check_cluster(options.cluster, options.output):
+        from heliograph.cli.on_spark import filter_on_spark
+
+        return filter_on_spark(options)
     with Run(options.output) as run:
         engine = load_filter(interests, options, run)
         prefixes = read_prefixes(interests.prefix)

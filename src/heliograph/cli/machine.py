@@ -5,12 +5,8 @@ A check fails only where the embedded engines cannot run without the thing; what
 
 from __future__ import annotations
 
-import glob
 import os
 import platform
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +15,8 @@ from importlib import metadata, util
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-JAVA_NEEDED = 17
+from heliograph.spark.environment import JAVA_NEEDED, find_java
+
 PYTHON_NEEDED = (3, 11)
 ESSENTIAL = {
     "numpy": "numpy",
@@ -138,34 +135,6 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "?"
-
-
-def find_java() -> tuple[str, int] | None:
-    """The first Java that is new enough, where `tools/java.sh` looks too: JAVA_HOME, PATH, the system's folder."""
-    for candidate in _java_candidates():
-        version = _java_version(candidate)
-        if version is not None and version >= JAVA_NEEDED:
-            return candidate, version
-    return None
-
-
-def _java_candidates() -> Iterator[str]:
-    home = os.environ.get("JAVA_HOME")
-    found = [os.path.join(home, "bin", "java") if home else None, shutil.which("java")]
-    for path in (*found, *sorted(glob.glob("/usr/lib/jvm/*/bin/java"))):
-        if path and os.access(path, os.X_OK):
-            yield path
-
-
-def _java_version(java: str) -> int | None:
-    try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr + answer.stdout)
-    if match is None:
-        return None
-    return int(match[2] or 0) if match[1] == "1" else int(match[1])  # Java 8 calls itself 1.8
 
 
 def memory_bytes() -> int | None:

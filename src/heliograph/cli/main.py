@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from heliograph._version import __version__
 from heliograph.cli.group import Lazy, LazyGroup
 from heliograph.cli.guard import DEBUG
+from heliograph.cli.hiding import hide_pandas
 
 VERBS = "The three verbs"
 UNDERSTAND = "Look closer"
@@ -79,17 +79,7 @@ def heliograph(
         os.environ[DEBUG] = "1"
 
 
-class _NoPandas:
-    """Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing
-    that happens here. In the process of the command line, and there alone, it is not to be found."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("the command line does without pandas", name=name)
-
-
 def main() -> None:
     """The process that `heliograph` starts."""
-    sys.meta_path.insert(0, _NoPandas)
+    hide_pandas()
     app(prog_name="heliograph")

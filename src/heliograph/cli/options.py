@@ -7,19 +7,20 @@ fields. So the same option has one spelling, one help text and one type wherever
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
-from heliograph.errors import SetupError, UsageError
+from heliograph.errors import UsageError
 
 Options = TypeVar("Options")
 Outcome = TypeVar("Outcome")
 
 INTERESTS = "Interests"
 OUTPUT = "Output"
+SPARK = "Spark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,73 @@ class Output:
     ] = "embedded"
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where and how Spark runs, with `--engine spark`."""
+
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="M",
+            help="Spark's master: local[N], local-cluster[…], spark://…; all processors of this machine unless given.",
+            rich_help_panel=SPARK,
+        ),
+    ] = None
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.", rich_help_panel=SPARK),
+    ] = None
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Process the files of a folder and those that come to it, until interrupted.",
+            rich_help_panel=SPARK,
+        ),
+    ] = False
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="As --follow, but end when all files there are processed.", rich_help_panel=SPARK),
+    ] = False
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="DIR",
+            help="With --follow: where the stream notes how far it got, to go on from there next time.",
+            rich_help_panel=SPARK,
+        ),
+    ] = None
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            "--shared",
+            metavar="DIR",
+            help="A folder that driver and workers share, for compiled interests; needed on a cluster.",
+            rich_help_panel=SPARK,
+        ),
+    ] = None
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show all of a failure in Spark.", rich_help_panel=SPARK)
+    ] = False
+
+    @property
+    def streaming(self) -> bool:
+        return self.follow or self.once
+
+
+def check_cluster(cluster: Cluster, output: Output, others: Sequence[str] = ()) -> bool:
+    """Whether to run on Spark; raises where options of Spark come without it."""
+    if output.engine == "spark":
+        return True
+    names = {each.name: "--shared" if each.name == "folder" else f"--{each.name}" for each in fields(cluster)}
+    given = [*(option for name, option in names.items() if getattr(cluster, name)), *others]
+    if given:
+        raise UsageError("HG-032", f"{given[0]} without Spark", fix="add --engine spark")
+    return False
+
+
 def takes(options: type[Options]) -> Callable[[Callable[[Options], Outcome]], Callable[..., Outcome]]:
     """Makes a function of `options` a command: one command-line option for each field."""
 
@@ -121,15 +189,6 @@ def takes(options: type[Options]) -> Callable[[Callable[[Options], Outcome]], Ca
         return command
 
     return wrap
-
-
-def check_engine(engine: str) -> None:
-    if engine == "spark":
-        raise SetupError(
-            "HG-901",
-            "the Spark engine arrives in a later version",
-            fix="--engine embedded runs everything here",
-        )
 
 
 def read_prefixes(given: list[str] | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from heliograph.cli.options import Output, takes
+from heliograph.cli.options import Cluster, Output, check_cluster, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class RouteOptions:
     events: EventsOption
     results: Results
     output: Output
+    cluster: Cluster
     what_if: Annotated[
         str | None,
         typer.Option(
@@ -123,6 +124,10 @@ def route_command(options: RouteOptions) -> int:
     from heliograph.cli.run import Run
 
     once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
+    if check_cluster(options.cluster, options.output):
+        from heliograph.cli.on_spark import route_on_spark
+
+        return route_on_spark(options)
     if options.what_if is not None:
         return _what_if(options, options.what_if)
     chosen = options.results

@@ -23,7 +23,7 @@ import pyarrow as pa
 from heliograph.cli.batches import Batch, Pace
 from heliograph.cli.guard import Exit
 from heliograph.cli.interrupt import Interrupts
-from heliograph.cli.options import Output, check_engine
+from heliograph.cli.options import Output
 from heliograph.cli.progress import Bar
 from heliograph.errors import TableError, UsageError
 from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest
@@ -58,7 +58,6 @@ class Run:
     """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
 
     def __init__(self, output: Output, table: str = "notifications") -> None:
-        check_engine(output.engine)
         _check_stats(output.stats)
         _check_apart(output)
         self._stats_path = output.stats
@@ -179,6 +178,14 @@ class Run:
             if len(self.refused) < _REMEMBERED:
                 self.refused.update((entry.item, entry) for entry in items if entry.item)
             self._refusals.write(Rejections(items).table)
+
+    def refused_elsewhere(self, count: int) -> None:
+        """So many items were refused and are written already."""
+        self._rejected += count
+
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed; what was written stays."""
+        self._interrupted = True
 
     @property
     def exit_code(self) -> Exit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from heliograph.cli.options import Interests, Output, takes
+from heliograph.cli.options import SPARK, Cluster, Interests, Output, check_cluster, takes
 
 if TYPE_CHECKING:
     from heliograph.cli.batches import Batch
@@ -68,7 +68,14 @@ class WatchOptions:
     evolution: Evolution
     interests: Interests
     output: Output
+    cluster: Cluster
     witness: Annotated[bool, typer.Option("--witness", help="Show the edges of each match as evidence.")] = False
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards", metavar="N", min=1, max=1024, help="Divide the queries among N.", rich_help_panel=SPARK
+        ),
+    ] = None
 
 
 @takes(WatchOptions)
@@ -82,6 +89,10 @@ def watch_command(options: WatchOptions) -> int:
 
     interests, evolution = options.interests, options.evolution
     once(interests, evolution.graph, evolution.updates)
+    if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
+        from heliograph.cli.on_spark import watch_on_spark
+
+        return watch_on_spark(options)
     with Run(options.output) as run:
         engine = load_watch(interests, evolution, run)
         run.publish_all(

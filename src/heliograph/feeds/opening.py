@@ -92,6 +92,8 @@ def open_xml(source: Source) -> Document:
 
 
 def _read(source: Source) -> Bytes:
+    if source.data is not None:
+        return source.data
     if source.path is None:
         raise DocumentError(
             "HG-301", "a document on standard input", place=Place(source.name), fix="give a file or a folder"

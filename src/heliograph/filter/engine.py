@@ -11,24 +11,17 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
-import pyarrow as pa
-
-from heliograph.baselines.solve import Plan
-from heliograph.errors import UsageError
 from heliograph.filter import saving
 from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of
-from heliograph.filter.encoding import Batch, decode, encode
-from heliograph.filter.evidence import evidence
+from heliograph.filter.encoding import encode
 from heliograph.filter.explain import explain, only_publication
-from heliograph.filter.matcher import Matches
 from heliograph.filter.options import check_options
+from heliograph.filter.reporting import Times, check_limit, report
 from heliograph.filter.tracing import trace
-from heliograph.model import Columns, Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.partition.plan import Context
 from heliograph.partition.scheme import Scheme
 from heliograph.publications import rebase
@@ -104,47 +97,13 @@ class Filter:
 
     def publish(self, items: Any, *, bindings: int = 0) -> Notifications:
         """The notifications of these publications; `bindings` asks for so many rows of evidence each."""
-        limit, started = _limit(bindings), time.perf_counter_ns()
+        limit, started = check_limit(bindings), time.perf_counter_ns()
         version = self._matcher.version()
         batch = encode(items, self.vocabulary, self._subscriptions.prefixes)
-        encoded = time.perf_counter_ns()
-        matches = version.match(batch.publications)
-        matched = time.perf_counter_ns()
-        shown = self._show(matches, batch, limit) if limit or matches.counted else None
-        ended = time.perf_counter_ns()
-        stats = Stats(
-            subscriptions=matches.subscriptions,
-            publications=len(batch.publications.ids),
-            notifications=len(matches.place),
-            candidates=matches.candidates,
-            verified=matches.candidates,
-            rejected=len(batch.rejected),
-            complete=shown is None or not shown.cut,
-            truncated=0 if shown is None else shown.cut,
-            parse_ns=encoded - started,
-            match_ns=ended - encoded,
-            lookup_ns=matches.lookup_ns,
-            verify_ns=matches.verify_ns,
-            report_ns=ended - matched,
-        )
-        self._count(stats)
-        return _report(matches, batch, shown, stats)
-
-    def _show(self, matches: Matches, batch: Batch, limit: int) -> _Shown:
-        """The evidence of every match that has some."""
-        subscriptions = iter(matches.roster.subscriptions(matches.place))
-        wanted = np.bincount(matches.publication, minlength=len(batch.publications.ids)).tolist()
-        texts: list[str | None] = []
-        cut = 0
-        for publication, count in zip(decode(batch.publications, self._taxonomy), wanted, strict=True):
-            for subscription in islice(subscriptions, count):
-                if not limit and not subscription.counted:
-                    texts.append(None)
-                    continue
-                found = evidence(Plan.of(subscription.query), publication.world, limit)
-                texts.append(found.text)
-                cut += found.cut
-        return _Shown(texts, cut)
+        times = Times(started, time.perf_counter_ns())
+        found = report(version.match(batch.publications), batch, self._taxonomy, limit, times)
+        self._count(found.stats)
+        return found
 
     def explain(self, subscription: str, publication: Any) -> Explanation:
         """Why a subscription matches a publication, or why not; with an index, what that does about them."""
@@ -205,33 +164,6 @@ class _Setting(NamedTuple):
     algorithm: str
     scheme: Scheme | None
     vocabulary: Vocabulary
-
-
-class _Shown(NamedTuple):
-    """The evidence of each match, and how many of them were cut."""
-
-    texts: list[str | None]
-    cut: int
-
-
-def _report(matches: Matches, batch: Batch, shown: _Shown | None, stats: Stats) -> Notifications:
-    """Notifications as columns, whose texts are looked up when somebody looks at them."""
-
-    def table() -> pa.Table:
-        roster = matches.roster
-        texts = None if shown is None else shown.texts
-        ids = batch.publications.ids
-        return Columns(
-            matches.place, matches.publication, roster.ids(), roster.subscribers(), ids, "filter", texts
-        ).table()
-
-    return Notifications.of_columns(table, len(matches.place), Rejections(batch.rejected), stats, matches.slow)
-
-
-def _limit(bindings: Any) -> int:
-    if isinstance(bindings, bool) or not isinstance(bindings, int) or bindings < 0:
-        raise UsageError("HG-046", f"bindings is {bindings!r}", fix="give how many rows to show, 0 or more")
-    return bindings
 
 
 def _taxonomy(given: Any, prefixes: Mapping[str, str]) -> Taxonomy:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from heliograph.errors import HeliographError, Place, StorageError
 from heliograph.index.checking import check_arrays
 from heliograph.index.segment import Segment
+from heliograph.kernels.filter_layout import Int64s
 from heliograph.partition.placement import FRONT, MERGERS
 from heliograph.partition.plan import Context, Plan, merger
 from heliograph.partition.routes import Route
@@ -113,6 +114,12 @@ def unpack(plan: Plan, parts: Parts, owners: Sequence[Subscription], places: Col
     front = segments.get(FRONT)
     routes = {} if front is None else _routes(front, parts.roots, plan.scheme.shards)
     plan.adopt(segments, routes, partial=places is not None)
+
+
+def rows_of(parts: Parts, place: int) -> Int64s:
+    """The rows of the subscriptions that stand in a place, in order."""
+    rows = parts.arrays.get(_name(place) + "rows", np.zeros(0, np.int64))
+    return np.asarray(rows[rows >= 0], np.int64)
 
 
 def _arrays(arrays: Mapping[str, Any], place: int) -> Arrays:

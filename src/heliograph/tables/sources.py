@@ -25,10 +25,11 @@ PIPE = "-"
 
 
 class Source(NamedTuple):
-    """One file to read, or standard input where `path` is None."""
+    """One file to read, or standard input where `path` is None; `data` is what it holds, where that is known."""
 
     path: Path | None
     name: str
+    data: bytes | None = None
 
     @property
     def suffix(self) -> str:
@@ -38,7 +39,7 @@ class Source(NamedTuple):
     @property
     def is_pipe(self) -> bool:
         """Standard input, a named pipe or a device: read once, as it comes."""
-        return self.path is None or is_special(self.path)
+        return self.path is None or (self.data is None and is_special(self.path))
 
 
 def find_sources(spec: str | os.PathLike[str], suffixes: Collection[str] = TABLE_SUFFIXES) -> list[Source]:

@@ -1,0 +1,182 @@
+"""The verbs on Spark with one worker, against the embedded engine: Parquet file in, Parquet file out, both.
+
+Interests are loaded and everything is warm before the clock starts; Spark's start is not counted. What came out is
+compared before a figure is told. By the clock, since a pipeline is several processes: these rows need cores that nobody
+else uses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from heliograph import Filter, Route, Watch
+from heliograph.workloads.filter import generate_filter
+from heliograph.workloads.route import generate_route
+from heliograph.workloads.watch import generate_watch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SAMPLES = 5
+SMALL = 1_000  # publications of a micro-batch
+
+
+class Size(NamedTuple):
+    """How large the workloads are."""
+
+    subscriptions: int = 100_000
+    publications: int = 5_000
+    queries: int = 50_000
+    updates: int = 500_000
+    events: int = 20_000
+    scale: float = 1.0
+
+
+FULL = Size()
+
+
+class Case(NamedTuple):
+    """One input file, what the embedded engine makes of it, and what Spark makes of it."""
+
+    input: Path
+    embedded: Callable[[pa.Table], pa.Table]
+    on_spark: Callable[[DataFrame], DataFrame]
+
+
+def one_worker(extra: dict[str, Any] | None = None) -> SparkSession:
+    from heliograph.spark import session
+
+    return session("local[1]", {"spark.driver.memory": "4g", **(extra or {})})
+
+
+# --- ratios -----------------------------------------------------------------------------------------------------
+
+
+def measure_filter(seed: int, size: Size = FULL) -> Sequence[float]:
+    """The throughput of the filter on Spark, as a share of the embedded one's."""
+    with TemporaryDirectory() as folder:
+        return _shares(_filter_case(seed, size, Path(folder)), Path(folder))
+
+
+def measure_route(seed: int, size: Size = FULL) -> Sequence[float]:
+    """The same of the route."""
+    with TemporaryDirectory() as folder:
+        tables = generate_route(seed, scale=size.scale, events=size.events)
+        engine = Route(tables["nodes"], tables["edges"])
+        from heliograph.spark import Exchanges, route
+
+        exchanges = Exchanges(Path(folder, "exchange"), tables["nodes"], tables["edges"])
+        path = _written(tables["events"], Path(folder))
+        case = Case(path, lambda table: engine.publish(table).table, lambda frame: route(frame, exchanges))
+        return _shares(case, Path(folder))
+
+
+def measure_watch(seed: int, size: Size = FULL) -> Sequence[float]:
+    """The same of the watch; an engine that has seen the updates is of no use again, so each run begins anew."""
+    with TemporaryDirectory() as folder:
+        tables = generate_watch(seed, queries=size.queries, updates=size.updates)
+        saved = Path(folder, "engine")
+        first = Watch()
+        first.subscribe(tables["subscriptions"])
+        first.save(saved)
+        from heliograph.spark import watch
+
+        path = _written(tables["updates"], Path(folder))
+        case = Case(
+            path,
+            lambda table: Watch.load(saved).publish(table).table,
+            lambda frame: watch(frame, tables["subscriptions"]),
+        )
+        return _shares(case, Path(folder))
+
+
+def _filter_case(seed: int, size: Size, folder: Path) -> Case:
+    from heliograph.spark import Plans, filter
+
+    tables = generate_filter(seed, subscriptions=size.subscriptions, publications=size.publications)
+    interests = {"patterns": tables["patterns"], "constraints": tables["constraints"]}
+    engine, plans = Filter(), Plans(folder / "plans")
+    engine.subscribe(**interests)
+    plans.subscribe(**interests)
+    path = _written(tables["publications"], folder)
+    return Case(path, lambda table: engine.publish(table).table, lambda frame: filter(frame, plans))
+
+
+def _shares(case: Case, folder: Path) -> Sequence[float]:
+    spark = one_worker()
+    try:
+        _check(spark, case, folder)
+        return [_embedded_s(case, folder) / _on_spark_s(spark, case, folder) for _ in range(SAMPLES)]
+    finally:
+        spark.stop()
+
+
+def _embedded_s(case: Case, folder: Path) -> float:
+    started = time.perf_counter()
+    parquet.write_table(case.embedded(parquet.read_table(case.input)), folder / "embedded.parquet")
+    return time.perf_counter() - started
+
+
+def _on_spark_s(spark: SparkSession, case: Case, folder: Path) -> float:
+    frame = case.on_spark(spark.read.parquet(str(case.input)))
+    started = time.perf_counter()
+    frame.drop("rejected").write.mode("overwrite").parquet(str(folder / "spark"))
+    return time.perf_counter() - started
+
+
+def _check(spark: SparkSession, case: Case, folder: Path) -> None:
+    """Both say the same; this also warms the workers."""
+    _embedded_s(case, folder)
+    _on_spark_s(spark, case, folder)
+    names = ["subscription_id", "publication_id", "change"]
+    told, wanted = (
+        Counter(zip(*(parquet.read_table(folder / name)[column].to_pylist() for column in names), strict=True))
+        for name in ("spark", "embedded.parquet")
+    )
+    if told != wanted:
+        raise AssertionError(f"Spark told {told.total()}, the embedded engine {wanted.total()} notifications")
+
+
+def _written(table: pa.Table, folder: Path) -> Path:
+    parquet.write_table(table, folder / "input.parquet")
+    return folder / "input.parquet"
+
+
+# --- micro-batches ----------------------------------------------------------------------------------------------
+
+
+def measure_micro_batch(seed: int, size: Size = FULL) -> Sequence[float]:
+    """What a micro-batch of 1,000 publications takes beyond the matching itself, in seconds, once all is warm."""
+    with TemporaryDirectory() as folder:
+        case = _filter_case(seed, size._replace(publications=SMALL), Path(folder))
+        spark = one_worker()
+        try:
+            return _micro_batches(spark, case, Path(folder))
+        finally:
+            spark.stop()
+
+
+def _micro_batches(spark: SparkSession, case: Case, folder: Path) -> list[float]:
+    from heliograph.spark import write
+    from heliograph.spark.metrics import progress_table
+
+    rows = parquet.read_table(case.input)
+    (folder / "in").mkdir()
+    for number in range(SAMPLES + 2):
+        parquet.write_table(rows, folder / "in" / f"{number}.parquet")
+    schema = spark.read.parquet(str(case.input)).schema
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    query = write(case.on_spark(stream), notifications=str(folder / "out"), availableNow=True)
+    assert query is not None
+    query.awaitTermination()
+    matched = {row["batch"]: row["parse_ns"] + row["match_ns"] for row in progress_table(query).to_pylist()}
+    taken = {each.batchId: each.durationMs["triggerExecution"] for each in query.recentProgress}
+    return [taken[batch] / 1e3 - matched[batch] / 1e9 for batch in sorted(matched)[2:]]

@@ -1,0 +1,176 @@
+"""The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from heliograph.cli.cluster import check_input, connected, read_input
+from heliograph.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from heliograph.cli.filter import FilterOptions
+    from heliograph.cli.options import Cluster, Output
+    from heliograph.cli.route import RouteOptions
+    from heliograph.cli.run import Run
+    from heliograph.cli.watch import WatchOptions
+    from heliograph.model import Receipt
+
+
+def filter_on_spark(options: FilterOptions) -> int:
+    check_input("--publications", "publications", options.publications, options.cluster)
+    if options.algorithm != "auto":
+        raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
+    with _run(options.output) as run, connected(options.cluster) as spark:
+        from heliograph.spark import filter
+
+        plans = _plans(options, run)
+        rows = read_input(spark, "publications", options.publications, options.cluster)
+        _deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
+    return run.exit_code
+
+
+def _plans(options: FilterOptions, run: Run) -> Any:
+    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.model import Rejections
+    from heliograph.spark import Plans
+    from heliograph.spark.scratch import storage_folder
+
+    with run.loading():
+        context = read_context(options.interests, run)
+        setting: Any = {**options.division.arguments(), "taxonomy": context.taxonomy, "prefixes": context.prefixes}
+        plans = Plans(storage_folder(options.cluster.folder, "filter"), **setting)
+        with plans.together():
+            subscribe(plans, options.interests, run)
+        run.subscribed(plans.size)
+        outline = plans.outline()
+        if outline is not None:
+            run.details["plan"] = asdict(outline)
+        plans.rejected = Rejections()  # told with the names of their files already
+    return plans
+
+
+def watch_on_spark(options: WatchOptions) -> int:
+    check_input("--updates", "updates", options.evolution.updates, options.cluster)
+    with _run(options.output) as run, connected(options.cluster) as spark:
+        from heliograph.spark import watch
+
+        with run.loading():
+            given = _Interests()
+            setting: Any = {**_setting(options, given, run), **given.tables}
+        rows = read_input(spark, "updates", options.evolution.updates, options.cluster)
+        found = watch(rows, **setting, folder=options.cluster.folder, shards=options.shards)
+        run.subscribed(given.size)
+        _deliver(found, run, options.output, options.cluster)
+    return run.exit_code
+
+
+def _setting(options: WatchOptions, given: _Interests, run: Run) -> dict[str, Any]:
+    from heliograph.cli.interests import read_context, subscribe
+
+    evolution = options.evolution
+    context = read_context(options.interests, run)
+    subscribe(given, options.interests, run)
+    return {
+        "mode": evolution.mode,
+        "initial": evolution.initial,
+        "window": evolution.window,
+        "window_updates": evolution.window_updates,
+        "taxonomy": context.taxonomy,
+        "prefixes": context.prefixes,
+        "witness": options.witness,
+        "graph": None if evolution.graph is None else _graph(evolution.graph, run),
+    }
+
+
+class _Interests:
+    """Takes subscriptions as an engine does, and keeps their tables."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, pa.Table] = {}
+
+    @property
+    def size(self) -> int:
+        """How many subscriptions were given, good or not."""
+        named = [table for name, table in self.tables.items() if name != "constraints"]
+        return sum(len(table["subscription_id"].unique()) for table in named)
+
+    def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
+        import pyarrow as pa
+
+        from heliograph.model import Receipt, Rejections
+        from heliograph.tables.items import as_table
+
+        rejected: list[Any] = []
+        for name, given in (("subscriptions", items), ("patterns", patterns), ("constraints", constraints)):
+            if given is not None:
+                read = as_table(name, given)
+                rejected += read.rejected
+                self.tables[name] = pa.concat_tables([self.tables.get(name, read.table.slice(0, 0)), read.table])
+        return Receipt(0, Rejections(rejected))
+
+
+def _graph(spec: str, run: Run) -> pa.Table:
+    """What a graph holds at the start, as one table."""
+    import pyarrow as pa
+
+    from heliograph.cli.graphs import read_graph
+    from heliograph.publications import Publications
+    from heliograph.tables.schemas import table_schema
+    from heliograph.terms import Position
+    from heliograph.vocabulary import Vocabulary
+
+    vocabulary, tables = Vocabulary(), [table_schema("graph").empty()]
+    for items, _, rejected in read_graph(spec, vocabulary):
+        run.reject(rejected)
+        if isinstance(items, Publications):
+            places = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+            cells = [vocabulary.spell(*column) for column in zip(items.triples, places, strict=True)]
+            tables.append(pa.Table.from_arrays(cells, ["subject", "property", "object"]))
+        else:
+            tables.append(items.table)
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def route_on_spark(options: RouteOptions) -> int:
+    check_input("--events", "events", options.events, options.cluster)
+    if options.what_if is not None or options.algorithm != "auto":
+        given = "--algorithm" if options.what_if is None else "--what-if"
+        raise UsageError("HG-037", f"{given} with --engine spark", fix="leave it out, or use --engine embedded")
+    with _run(options.output) as run, connected(options.cluster) as spark:
+        from heliograph.spark import Exchanges, route
+        from heliograph.spark.scratch import storage_folder
+
+        exchanges = _exchanges(options, run, Exchanges, storage_folder(options.cluster.folder, "route"))
+        rows = read_input(spark, "events", options.events, options.cluster)
+        _deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
+    return run.exit_code
+
+
+def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
+    from heliograph.cli.route import read_exchange
+    from heliograph.model import Rejections
+
+    tables = read_exchange(options.exchange, run)
+    with run.loading():
+        exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match)
+        run.reject(exchanges.rejected)
+        run.subscribed(exchanges.size)
+        exchanges.rejected = Rejections()  # told already
+    return exchanges
+
+
+def _run(output: Output) -> Run:
+    from heliograph.cli.delivering import is_folder, without_files
+    from heliograph.cli.run import Run
+
+    return Run(without_files(output) if is_folder(output) else output)
+
+
+def _deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
+    from heliograph.cli.delivering import deliver
+
+    deliver(found, run, output, cluster)

@@ -1,0 +1,179 @@
+"""What goes into Spark and comes out of it: the columns of the contract as Spark types and as Arrow batches.
+
+The law: one DataFrame carries notifications and what was rejected. A row is a notification, or it is a refusal: then
+`rejected` is there and every other column is null. Inside a verb a row may also be a measurement, which is summed up in
+the progress of the query (see `metrics`) and seen by nobody else.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from heliograph.errors import Place, TableError
+from heliograph.model import (
+    NOTIFICATIONS_SCHEMA,
+    REJECTED_SCHEMA,
+    STATS_KEYS,
+    Notifications,
+    Rejected,
+    Rejections,
+    Stats,
+)
+from heliograph.tables.schemas import Kind, table_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
+STATS = "stats"
+COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
+
+pc: Any = pyarrow.compute
+_LOG = logging.getLogger("heliograph")
+_TEXTS = ", ".join(f"{name}: string" for name in REJECTED_SCHEMA.names)
+_NOTIFIED = ", ".join(
+    f"{field.name} {'timestamp' if pa.types.is_timestamp(field.type) else 'string'}" for field in NOTIFICATIONS_SCHEMA
+)
+REFUSAL = f"{REJECTED} struct<{_TEXTS}>"
+COLUMNS = f"{_NOTIFIED}, {REFUSAL}"
+"""What the three verbs return, as Spark spells it."""
+MEASURED = f"{COLUMNS}, {STATS} struct<{', '.join(f'{name}: bigint' for name in COUNTS)}>"
+"""What a verb's last stage gives."""
+
+REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
+_STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
+MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, _STATS_TYPE)])
+_ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
+_MOST = 1 << 16  # rows of a batch that goes back to the JVM
+
+
+# --- coming out -------------------------------------------------------------------------------------------------
+
+
+def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBatch]:
+    """Notifications, refusals and the measurement of one call as rows of one table.
+
+    What is looked at `again`, in a second stage or shard, is not counted as published or refused a second time.
+    """
+    yield from _batches(found.table, {})
+    refused = Rejections(map(_unnumbered, found.rejected)).table
+    if refused.num_rows:
+        yield from _batches(refused.select([]), {REJECTED: refused.to_struct_array()}, refused.num_rows)
+    stats = replace(found.stats, publications=0, rejected=0) if again else found.stats
+    yield from _batches(refused.select([]), {STATS: _stats(stats)}, 1)
+
+
+def _unnumbered(entry: Rejected) -> Rejected:
+    """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run."""
+    if entry.source not in (None, "publications"):
+        return entry
+    return replace(entry, message=_ROW_IN_WORDS.sub("", entry.message))
+
+
+def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    """Refusals alone."""
+    entries = Rejections(rejected)
+    return measured(Notifications((), entries, Stats(rejected=len(entries))))
+
+
+def reported(found: Notifications, shard: int) -> Iterator[pa.RecordBatch]:
+    """What a shard tells. Every shard refuses the same updates, so only the first says so."""
+    for batch in measured(found, again=shard > 0):
+        if shard == 0 or batch["rejected"].null_count == len(batch):
+            yield batch
+
+
+def _batches(table: pa.Table, more: dict[str, Any], size: int | None = None) -> Iterator[pa.RecordBatch]:
+    """A table with the columns that it lacks as nulls."""
+    rows = table.num_rows if size is None else size
+    columns = []
+    for field in MEASURED_SCHEMA:
+        known = table[field.name] if field.name in table.column_names else more.get(field.name)
+        columns.append(pa.nulls(rows, field.type) if known is None else known)
+    yield from pa.Table.from_arrays(columns, schema=MEASURED_SCHEMA).to_batches(max_chunksize=_MOST)
+
+
+def _stats(stats: Stats) -> Any:
+    return pa.array([{name: getattr(stats, name) for name in COUNTS}], _STATS_TYPE)
+
+
+# --- going in ---------------------------------------------------------------------------------------------------
+
+
+def shaped(frame: DataFrame, name: str) -> DataFrame:
+    """A DataFrame with the columns of a table of the contract, in order and in its types; others are dropped."""
+    schema = table_schema(name)
+    schema.check(frame.columns, Place(name))
+    columns = [_cast(frame, column.name, column.kind) for column in schema.columns]
+    return frame.select(*columns, *(frame[more] for more in ORIGIN if is_read(frame)))
+
+
+def is_read(frame: DataFrame) -> bool:
+    """Whether the rows were read from files by us: then each knows its place, or is the refusal of one."""
+    return set(frame.columns) >= set(ORIGIN)
+
+
+SPARK_TYPES = {Kind.INTEGER: "bigint", Kind.NUMBER: "double", Kind.TIME: "timestamp", Kind.LABELS: "array<string>"}
+
+
+def _cast(frame: DataFrame, name: str, kind: Kind) -> Column:
+    """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
+    from pyspark.sql import functions
+
+    target = SPARK_TYPES.get(kind, "string")
+    if name not in frame.columns:
+        return functions.lit(None).cast(target).alias(name)
+    found = frame.schema[name].dataType.simpleString()
+    if found == "binary":
+        raise TableError("HG-204", f"bytes in column {name!r}", fix=f"cast the column to {target}")
+    return frame[name] if found == "string" else frame[name].cast(target).alias(name)
+
+
+def gathered(batches: Iterable[pa.RecordBatch], name: str) -> pa.Table:
+    """All rows of a task as one table."""
+    some = [batch for batch in batches if batch.num_rows]
+    return pa.Table.from_batches(some) if some else table_schema(name).empty()
+
+
+def parted(table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
+    """The rows that can be used, and what was refused when they were read."""
+    if REJECTED not in table.column_names:
+        return table, []
+    refused: list[Any] = table.filter(pc.is_valid(table[REJECTED]))[REJECTED].to_pylist()
+    good = table.filter(pc.is_null(table[REJECTED])) if refused else table
+    return good.drop_columns([REJECTED]), [Rejected(**entry) for entry in refused]
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Without the places of the rows."""
+    return table.drop_columns([name for name in ORIGIN if name in table.column_names])
+
+
+def is_frame(items: Any) -> bool:
+    """Whether this is a DataFrame of Spark, classic or connected."""
+    return type(items).__module__.startswith("pyspark.sql")
+
+
+def collected(items: Any, name: str) -> Any:
+    """Interests as an engine takes them: a DataFrame is brought to the driver, anything else is as it is."""
+    return shaped(items, name).toArrow() if is_frame(items) else items
+
+
+def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
+    """A batch with what was refused of the interests. A stream cannot begin with such rows, so there it is logged."""
+    entries = list(rejected)
+    if entries and frame.isStreaming:
+        for entry in entries:
+            _LOG.warning("%s: %s (%s)", entry.code, entry.message, entry.item or entry.source)
+        return frame
+    if not entries:
+        return frame
+    rows = [(*[None] * len(NOTIFICATIONS_SCHEMA), astuple(entry)) for entry in entries]
+    return frame.unionByName(frame.sparkSession.createDataFrame(rows, COLUMNS))

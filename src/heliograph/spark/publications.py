@@ -1,0 +1,144 @@
+"""Publications on their way to a filter: triples, or documents and feeds that are parsed where they lie.
+
+The laws are the embedded reader's: all rows with one publication_id are one publication, so they meet in one task;
+documents share no blank nodes, so where one publication has parts in several, those of each are named anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from heliograph.model import Rejected, Rejections
+from heliograph.spark.frames import ROW, SOURCE, is_read, parted, plain, refusals, shaped
+from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, parcel
+from heliograph.spark.reading import document_rows
+from heliograph.tables.grouping import group_rows
+from heliograph.tables.reader import Whole
+from heliograph.tables.reads import Read
+from heliograph.tables.schemas import table_schema
+from heliograph.tables.sources import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+pc: Any = pyarrow.compute
+
+DOCUMENTS = {"path", "content"}
+_TERMS = ("subject", "property", "object")
+_AT_ONCE = 1 << 18  # rows dealt together
+
+
+def publication_rows(frame: DataFrame) -> DataFrame:
+    """Triples by publication, each publication's in one partition; they travel in parcels, not row by row."""
+    parts = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+    if set(frame.columns) >= DOCUMENTS and not is_read(frame):
+        packed = frame.select("path", "content").mapInArrow(partial(parse_and_deal, parts), FOR_SHARDS)
+    else:
+        packed = shaped(frame, "publications").mapInArrow(partial(deal, parts), FOR_SHARDS)
+    return packed.repartitionById(parts, "shard")
+
+
+# --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def parse_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return deal(parts, parse(batches))
+
+
+def deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Triples as parcels, all of one publication for the same part."""
+    for table in larger(batches, _AT_ONCE):
+        rows, bounds = _dealt(table, parts)
+        terms = encoded(rows, _TERMS)
+        for part, (first, last) in enumerate(pairwise(bounds)):
+            if first < last:
+                yield parcel(part, terms.slice(first, last - first))
+
+
+def _dealt(table: pa.Table, parts: int) -> tuple[pa.Table, list[int]]:
+    """The rows in the order of their parts, and where each part begins."""
+    if parts == 1:
+        return table, [0, table.num_rows]
+    ids = table["publication_id"].combine_chunks().dictionary_encode(null_encoding="encode")
+    places = np.array([crc32((id or "").encode()) % parts for id in ids.dictionary.to_pylist()], np.int64)
+    place = places[ids.indices.to_numpy()]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=parts))])
+    return table.take(np.argsort(place, kind="stable")), bounds.tolist()
+
+
+def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Documents and feeds as triples of publications, and what was refused of them."""
+    for batch in batches:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+        for row in rows:
+            yield from document_rows(Source(Path(row["path"]), row["path"], row["content"] or b""))
+
+
+class Intake(NamedTuple):
+    """The publications of a task, and what was refused before they came here."""
+
+    table: pa.Table
+    rejected: list[Rejected]
+
+    def refusals(self) -> Iterator[pa.RecordBatch]:
+        return refusals(self.rejected) if self.rejected else iter(())
+
+    def parts(self, size: int) -> Iterator[pa.Table]:
+        """The rows of so many publications at a time."""
+        groups = group_rows(self.table, "publication_id")
+        if len(groups.ids) <= size:
+            yield self.table
+            return
+        ordered = self.table.take(groups.permutation)
+        bounds = [*groups.offsets[:-1:size].tolist(), len(groups.permutation)]
+        for first, last in pairwise(bounds):
+            yield ordered.slice(first, last - first)
+
+
+def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
+    """All publications of a task; their rows are in no order."""
+    tables = [from_bytes(payload) for batch in batches for payload in batch["payload"].to_pylist() if payload]
+    if not tables:
+        return Intake(table_schema("publications").empty(), [])
+    table, rejected = parted(pa.concat_tables(tables).unify_dictionaries())
+    return Intake(_apart(table) if SOURCE in table.column_names else table, rejected)
+
+
+def placed(table: pa.Table) -> pa.Table | Whole:
+    """The rows with their places, where they are known, so that a refusal can name file and row."""
+    if SOURCE not in table.column_names:
+        return table
+    rows = table.sort_by(SOURCE)
+    names = rows[SOURCE].combine_chunks().dictionary_encode()
+    sizes = np.bincount(names.indices.to_numpy(zero_copy_only=False), minlength=len(names.dictionary))
+    numbers = pc.fill_null(rows[ROW], 0).to_numpy()
+    terms, ends = plain(rows), np.cumsum(sizes)
+    parts = []
+    for name, first, last in zip(names.dictionary.to_pylist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        parts.append(Read(name, terms.slice(first, last - first), 1, Rejections(), numbers[first:last]))
+    return Whole(terms, Rejections(), tuple(parts), tuple(ends.tolist()))
+
+
+def _apart(table: pa.Table) -> pa.Table:
+    """Blank nodes of documents named anew where a publication has parts in several files."""
+    pairs = table.select(["publication_id", SOURCE]).group_by(["publication_id", SOURCE]).aggregate([])
+    if len(pairs) == len(pc.unique(pairs["publication_id"])):
+        return table
+    codes = pc.fill_null(table[SOURCE].combine_chunks(), "").dictionary_encode().indices
+    suffix = pc.binary_join_element_wise("", pc.cast(codes, pa.string()), "-d")
+    of_document = pc.is_null(table[ROW].combine_chunks())
+    for name in ("subject", "object"):
+        cells = table[name].cast(pa.string()).combine_chunks()
+        where = pc.and_(of_document, pc.fill_null(pc.starts_with(cells, "_:"), False))
+        renamed = pc.binary_join_element_wise(cells, suffix, "")
+        table = table.set_column(table.column_names.index(name), name, pc.if_else(where, renamed, cells))
+    return table

@@ -1,0 +1,116 @@
+"""Files as DataFrames, read by the workers with the readers of the embedded engines, so that they mean the same.
+
+A row is a row of the table with its file and number, or the refusal of one. The law: which worker reads a file changes
+nothing; each file is read by one task, and paths must lead to the same files everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.feeds import read_documents
+from heliograph.model import REJECTED_SCHEMA, Rejected
+from heliograph.spark.frames import REFUSAL, REJECTED_TYPE, ROW, SOURCE, SPARK_TYPES
+from heliograph.tables.reader import read_table
+from heliograph.tables.schemas import table_schema
+from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source
+from heliograph.terms import Position
+from heliograph.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+_FILES = "path string, name string"
+_BINARY = "path string, modificationTime timestamp, length bigint, content binary"  # Spark's, which it does not presume
+
+
+def read_schema(name: str) -> str:
+    """The columns of a table that was read, as Spark spells them."""
+    own = (f"{column.name} {SPARK_TYPES.get(column.kind, 'string')}" for column in table_schema(name).columns)
+    return ", ".join([*own, f"{SOURCE} string", f"{ROW} bigint", REFUSAL])
+
+
+def _arrow_schema(name: str) -> pa.Schema:
+    more = [pa.field(SOURCE, pa.string()), pa.field(ROW, pa.int64()), pa.field("rejected", REJECTED_TYPE)]
+    return pa.schema([*table_schema(name).arrow, *more])
+
+
+def read_files(spark: SparkSession, name: str, sources: Sequence[Source]) -> DataFrame:
+    """The rows of these files, in the order of the files."""
+    rows = [(str(Path(str(source.path)).absolute()), source.name) for source in sources]
+    files = spark.createDataFrame(rows, _FILES)
+    return files.mapInArrow(partial(read_rows, name), read_schema(name))
+
+
+def follow_folder(spark: SparkSession, name: str, folder: str, suffixes: Sequence[str]) -> DataFrame:
+    """The rows of the files in a folder, and of those that come to it, as a stream."""
+    from pyspark.sql import functions
+
+    base = str(Path(folder).resolve())
+    glob = f"*.{{{','.join(suffix.removeprefix('.') for suffix in suffixes)}}}"
+    reader = spark.readStream.format("binaryFile").option("pathGlobFilter", glob).option("recursiveFileLookup", "true")
+    path = functions.expr("url_decode(replace(regexp_replace(path, '^file:/+', '/'), '+', '%2B'))")
+    files = reader.schema(_BINARY).load(base).select(path.alias("path"))
+    name_of = functions.substring(files["path"], functions.lit(len(base) + 2), functions.length(files["path"]))
+    named = files.select("path", name_of.alias("name"))
+    return named.mapInArrow(partial(read_rows, name), read_schema(name))
+
+
+def suffixes_of(name: str) -> tuple[str, ...]:
+    """The files that a table can be read from."""
+    return TABLE_SUFFIXES + (DOCUMENT_SUFFIXES + FEED_SUFFIXES if name == "publications" else ())
+
+
+# --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def read_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Files as rows of a table."""
+    for batch in batches:
+        files: list[dict[str, Any]] = batch.to_pylist()
+        for file in files:
+            source = Source(Path(file["path"]), file["name"])
+            yield from (table_rows(name, source) if source.suffix in TABLE_SUFFIXES else document_rows(source))
+
+
+def table_rows(name: str, source: Source) -> Iterator[pa.RecordBatch]:
+    schema = _arrow_schema(name)
+    for read in read_table(name, [source]):
+        size = read.table.num_rows
+        origin: list[Any] = [
+            pa.repeat(pa.scalar(source.name, pa.string()), size),
+            pa.array(read.rows),
+            pa.nulls(size, REJECTED_TYPE),
+        ]
+        yield from pa.Table.from_arrays([*read.table.columns, *origin], schema=schema).to_batches()
+        yield from refused_rows(name, read.rejected)
+
+
+def document_rows(source: Source) -> Iterator[pa.RecordBatch]:
+    """The triples of one document by publication."""
+    vocabulary, schema = Vocabulary(), _arrow_schema("publications")
+    for found in read_documents([source], vocabulary):
+        publications = found.publications
+        ids = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
+        terms = [vocabulary.spell(*column) for column in zip(publications.triples, _POSITIONS, strict=True)]
+        columns: list[Any] = [pa.array(publications.ids, pa.string()).take(ids), *terms]
+        columns += [pa.repeat(pa.scalar(source.name, pa.string()), len(ids))]
+        columns += [pa.nulls(len(ids), pa.int64()), pa.nulls(len(ids), REJECTED_TYPE)]
+        yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
+        yield from refused_rows("publications", found.rejected)
+
+
+def refused_rows(name: str, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
+    """What was refused on the way, as rows of their own."""
+    schema = _arrow_schema(name)
+    rows = [{name: getattr(entry, name) for name in REJECTED_SCHEMA.names} for entry in rejected]
+    if rows:
+        nothing = [pa.nulls(len(rows), field.type) for field in list(schema)[:-1]]
+        yield pa.RecordBatch.from_arrays([*nothing, pa.array(rows, REJECTED_TYPE)], schema=schema)

@@ -1,0 +1,55 @@
+"""What Spark told beside what an embedded engine tells, as sets of plain rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from heliograph.model import NOTIFICATIONS_SCHEMA, Notifications, Rejected
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Rows = Counter[tuple[Any, ...]]
+
+COLUMNS = {
+    "publications": ("publication_id", "subject", "property", "object"),
+    "updates": ("seq", "op", "subject", "property", "object"),
+    "events": ("event_id", "publisher", "attributes"),
+}
+
+
+def table(name: str, rows: Sequence[Sequence[Any]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(COLUMNS[name], row, strict=True)) for row in rows])
+
+
+def frame(spark: SparkSession, name: str, rows: Sequence[Sequence[Any]], parts: int = 3) -> DataFrame:
+    """The rows as a DataFrame, scattered over partitions."""
+    types = {"seq": "bigint"}
+    schema = ", ".join(f"{column} {types.get(column, 'string')}" for column in COLUMNS[name])
+    return spark.createDataFrame(list(map(tuple, rows)), schema).repartition(parts)
+
+
+def told(frame: DataFrame) -> tuple[Rows, Rows]:
+    """Notifications and refusals of a DataFrame that a verb returned."""
+    rows = frame.collect()
+    assert all((row.rejected is None) is not (row.subscription_id is None) for row in rows)
+    notified = Counter(tuple(row)[: len(NOTIFICATIONS_SCHEMA)] for row in rows if row.rejected is None)
+    return notified, Counter(
+        (row.rejected.item, row.rejected.code, row.rejected.message) for row in rows if row.rejected
+    )
+
+
+def expected(found: Notifications, *more: Iterable[Rejected]) -> tuple[Rows, Rows]:
+    """What an embedded engine told, in the same form. Spark's messages name no rows, since a DataFrame has none."""
+    notified = Counter(tuple(row.values()) for row in found.table.to_pylist())
+    refused = [entry for entries in (found.rejected, *more) for entry in entries]
+    return notified, Counter((entry.item, entry.code, unnumbered(entry.message)) for entry in refused)
+
+
+def unnumbered(message: str) -> str:
+    return re.sub(r" in row \d+| \(item \d+\)", "", message)

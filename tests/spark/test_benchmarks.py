@@ -1,0 +1,32 @@
+"""The speed table of Spark measures what it says, on small workloads, in a process with a session of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks.tables import TABLES
+
+from heliograph.spark.environment import find_java
+from tests.spark.conftest import NO_JAVA
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = "piping.Size(subscriptions=200, publications=50, queries=200, updates=2_000, events=50, scale=0.01)"
+
+
+def test_every_row_has_a_target() -> None:
+    assert all(row.target is not None for row in TABLES["spark"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", TABLES["spark"], ids=lambda row: row.name)
+def test_a_row_is_measured(row: object) -> None:
+    if find_java() is None:
+        pytest.skip(NO_JAVA)
+    name = getattr(row, "measure").__name__  # noqa: B009
+    code = f"from benchmarks import piping; print(min(piping.{name}(1, {SMALL})))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert float(done.stdout.split()[-1]) > 0

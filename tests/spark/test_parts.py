@@ -1,0 +1,136 @@
+"""The parts of the Spark layer that need no session: the environment, versions, pins, keys, parcels, histories."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from heliograph import Watch
+from heliograph.errors import SetupError, StorageError
+from heliograph.spark import environment
+from heliograph.spark.frames import reported
+from heliograph.spark.hashing import spark_hash, spreading_keys
+from heliograph.spark.parcels import Parcel, done, packed, unpacked
+from heliograph.spark.scratch import storage_folder
+from heliograph.spark.sessions import settings
+from heliograph.spark.versions import Pointer, Versions
+from heliograph.spark.watchers import save_watchers
+from heliograph.spark.workers import MOST, opened
+from heliograph.storage import write_folder
+from tests.spark.test_watch import QUERIES
+
+TABLE = pa.table({"publication_id": ["p", "p"], "subject": ["a", "a"], "property": ["b", "b"], "object": ["c", None]})
+
+
+def save(path: Path) -> None:
+    write_folder(path, "test", 1)
+
+
+def test_importing_the_layer_does_not_import_pyspark() -> None:
+    code = "import sys, heliograph.spark; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_without_java_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_has_java", lambda: False)
+    with pytest.raises(SetupError, match="HG-902: Spark needs Java 17 or later, and there is none; install one"):
+        environment.check_environment()
+
+
+def test_a_package_that_is_missing_or_too_new_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: "3.0.1" if name == "pandas" else "7.0")
+    monkeypatch.setitem(environment.PACKAGES, "pyspark", ((4, 3), (99,)))
+    with pytest.raises(SetupError, match=r"HG-903: pandas 3\.0\.1 cannot work here"):
+        environment.check_environment()
+
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    with pytest.raises(SetupError, match=r"Spark needs pyspark 4\.3 or later"):
+        environment.check_environment()
+
+
+def test_a_local_session_binds_to_loopback_and_the_callers_settings_stand() -> None:
+    here = settings("local[3]", {"spark.ui.enabled": True})
+    assert (here["spark.driver.bindAddress"], here["spark.sql.shuffle.partitions"]) == ("127.0.0.1", "3")
+    assert here["spark.ui.enabled"] == "True"
+    assert settings("local-cluster[2,2,1024]")["spark.sql.shuffle.partitions"] == "4"
+    assert settings("local")["spark.sql.shuffle.partitions"] == "1"
+    assert "spark.driver.host" not in settings("spark://host:7077")
+
+
+def test_versions_are_numbered_and_a_batch_keeps_its_own(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path / "v"))
+    with pytest.raises(StorageError, match="HG-801"):
+        versions.latest()
+    assert [versions.add(save), versions.add(save)] == [1, 2]
+    (tmp_path / "v" / "version-00000009").mkdir()  # not finished
+    assert versions.latest() == 2
+    assert versions.pinned("query/1", 0) == 2
+    versions.add(save)
+    assert [versions.pinned("query/1", 0), versions.pinned("query/1", 1), versions.pinned("other", 0)] == [2, 3, 3]
+    assert Pointer(versions, 1).path() == versions.path(1)
+
+
+def test_only_the_latest_pins_are_kept(tmp_path: Path) -> None:
+    versions = Versions(str(tmp_path))
+    versions.add(save)
+    for batch in range(130):
+        versions.pinned("q", batch)
+    assert len(list((tmp_path / "pins" / "q").iterdir())) == 100
+
+
+def test_a_worker_keeps_what_it_opened_last() -> None:
+    made: list[int] = []
+    for number in [*range(MOST), 0, MOST, 0, 1]:
+        opened(("test", number), lambda number=number: made.append(number))  # type: ignore[misc]
+    assert made == [*range(MOST), MOST, 1]
+
+
+def test_keys_spread_wherever_partitions_and_shards_divide_each_other() -> None:
+    for shards, partitions in ((4, 4), (4, 2), (4, 12), (6, 3)):
+        places = [spark_hash(key) % partitions for key in spreading_keys(shards)]
+        assert len(set(places)) == min(shards, partitions)
+
+
+def test_parcels_come_out_as_they_went_in() -> None:
+    rows = [packed(Parcel(1, 7, TABLE)), *done(TABLE.to_batches(), 0), *done([], 0)]
+    parcel, ready = unpacked(rows)
+    assert isinstance(parcel, Parcel)
+    assert (parcel.shard, parcel.version, parcel.table.to_pylist()) == (1, 7, TABLE.to_pylist())
+    assert isinstance(ready, pa.RecordBatch)
+    assert ready.to_pylist() == TABLE.to_pylist()
+
+
+def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
+    twice = [*QUERIES, {"subscription_id": "old", "query": "ASK { ?x ?y ?z }"}]
+    watchers, rejected = save_watchers(str(tmp_path), {"subscriptions": twice}, None, 4, {})
+    assert [entry.code for entry in rejected] == ["HG-501"]
+    sizes = [Watch.load(watchers.path(shard)).stats().subscriptions for shard in range(4)]
+    assert sum(sizes) == len(QUERIES)
+    assert max(sizes) >= 5
+    again, _ = save_watchers(str(tmp_path), {"subscriptions": QUERIES}, None, 3, {})
+    assert again.mark != watchers.mark
+
+
+def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
+    engine = Watch()
+    engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
+    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
+    for shard, wanted in ((0, (1, 1, 1)), (1, (1, 0, 0))):
+        rows = pa.Table.from_batches(list(reported(found, shard)))
+        counts = rows["stats"].drop_null().to_pylist()[0]
+        assert counts is not None
+        refused = len(rows["rejected"].drop_null())
+        assert (counts["notifications"], counts["rejected"], refused) == wanted
+
+
+def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
+    assert storage_folder(tmp_path, "filter") == str(tmp_path)

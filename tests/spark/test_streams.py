@@ -1,0 +1,127 @@
+"""Streams: a restart goes on, versions change between two micro-batches, and poison goes to the rejected."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from heliograph import Watch
+from heliograph.errors import HeliographError, UsageError
+from heliograph.model import NOTIFICATIONS_SCHEMA
+from tests.cli.files import DOCUMENTS, EDGES, NODES
+from tests.spark.compare import expected, table
+from tests.spark.test_watch import QUERIES, drawn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+UPDATES = "seq bigint, op string, subject string, property string, object string"
+EVENTS = "event_id string, publisher string, attributes string"
+
+
+def put(folder: Path, name: str, content: pa.Table | str) -> None:
+    """A file that appears whole."""
+    folder.mkdir(exist_ok=True)
+    draft = folder / f".{name}"
+    draft.write_text(content) if isinstance(content, str) else parquet.write_table(content, draft)
+    os.rename(draft, folder / name)
+
+
+def run(frame: DataFrame, out: Path) -> Any:
+    """Takes all that is there, and ends."""
+    from heliograph.spark import write
+
+    query = write(frame, notifications=f"{out}/n", rejected=f"{out}/r", availableNow=True)
+    assert query is not None
+    query.awaitTermination()
+    return query
+
+
+def notified(spark: SparkSession, out: Path) -> Counter[tuple[Any, ...]]:
+    rows = spark.read.parquet(f"{out}/n").select(*NOTIFICATIONS_SCHEMA.names).collect()
+    return Counter(map(tuple, rows))
+
+
+@pytest.mark.parametrize("history", [None, 1], ids=["updates", "engines"])
+def test_a_watch_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path, history: int | None) -> None:
+    from heliograph.spark import watch
+
+    rows, folder = drawn(120), tmp_path / "in"
+    engine = Watch()
+    engine.subscribe(QUERIES)
+    wanted, _ = expected(engine.publish(table("updates", rows)))
+    options: dict[str, Any] = {} if history is None else {"history": history}
+    for number in range(2):
+        put(folder, f"{number}.parquet", table("updates", rows[number * 60 : number * 60 + 60][::-1]))
+        updates = spark.readStream.schema(UPDATES).parquet(str(folder))
+        run(watch(updates, QUERIES, shards=2, **options), tmp_path)
+    assert notified(spark, tmp_path) == wanted
+    other = watch(spark.readStream.schema(UPDATES).parquet(str(folder)), QUERIES[:2], shards=2)
+    put(folder, "2.parquet", table("updates", [(121, "+", "v1", "knows", "v2"), (None, "+", "v1", "knows", "v2")]))
+    with pytest.raises(Exception, match="HG-906"):
+        run(other, tmp_path)
+
+
+def test_a_stream_of_updates_needs_seqs(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import watch
+
+    put(tmp_path, "u.parquet", table("updates", drawn(2)))
+    updates = spark.readStream.schema(UPDATES).parquet(str(tmp_path))
+    with pytest.raises(UsageError, match="HG-083"):
+        watch(updates.drop("seq"), QUERIES)
+
+
+def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import Plans, filter
+    from heliograph.spark.metrics import progress_table
+    from heliograph.spark.reading import follow_folder, suffixes_of
+
+    plans, folder = Plans(tmp_path / "plans", shards=2, partition="containment"), tmp_path / "in"
+    plans.subscribe([("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("Ann's", "ASK { :Ann :knows ?y }")])
+    seen = []
+    for number in range(2):
+        put(folder, f"{number}.ttl", DOCUMENTS["ttl"])
+        put(folder, f"bad {number}.ttl", "@prefix : <")
+        query = run(
+            filter(follow_folder(spark, "publications", str(folder), suffixes_of("publications")), plans), tmp_path
+        )
+        seen += progress_table(query).to_pylist()
+        plans.subscribe([("new", "ASK { ?x :age ?a }")]) if number == 0 else None
+    told = {(row[0], row[2]) for row in notified(spark, tmp_path)}
+    first = {("friends", "0.ttl"), ("Ann's", "0.ttl")}
+    assert told == {*first, ("friends", "1.ttl"), ("Ann's", "1.ttl"), ("new", "1.ttl")}
+    refused = spark.read.parquet(f"{tmp_path}/r").collect()
+    assert {(row.source, row.code[:4]) for row in refused} == {("bad 0.ttl", "HG-3"), ("bad 1.ttl", "HG-3")}
+    assert [(row["publications"], row["notifications"]) for row in seen] == [(1, 2), (1, 3)]
+
+
+def test_a_route_takes_up_a_new_exchange(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import Exchanges, route
+
+    exchanges, folder = Exchanges(tmp_path / "exchange", NODES, EDGES), tmp_path / "in"
+    events = [[(f"e{number}", "Pub", "{}")] for number in range(2)]
+    for number in range(2):
+        put(folder, f"{number}.parquet", table("events", events[number]))
+        run(route(spark.readStream.schema(EVENTS).parquet(str(folder)), exchanges), tmp_path)
+        exchanges.change(nodes=[{"node_id": "Ad3"}], edges=[{"source": "Pub", "target": "Ad3"}])
+    assert {(row[0], row[2]) for row in notified(spark, tmp_path)} == {("Ad2", "e0"), ("Ad2", "e1"), ("Ad3", "e1")}
+    assert Exchanges(tmp_path / "exchange").size == exchanges.size
+
+
+def test_a_batch_that_is_written_again_is_there_once(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import filter, write
+    from tests.spark.compare import frame
+
+    found = filter(frame(spark, "publications", [("p", "A", "knows", "B")]), [("s", "ASK { ?x ?y ?z }"), ("t", "ASK")])
+    for _ in range(2):
+        assert write(found, notifications=f"{tmp_path}/n", rejected=f"{tmp_path}/r") is None
+    assert sum(notified(spark, tmp_path).values()) == 1
+    assert [row.item for row in spark.read.parquet(f"{tmp_path}/r").collect()] == ["t"]
+    with pytest.raises(HeliographError, match="HG-082"):
+        write(found, notifications=f"{tmp_path}/n", format="xls")
