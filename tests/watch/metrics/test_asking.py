@@ -50,6 +50,16 @@ def test_both_strategies_tell_the_same(query: str, options: str | None, count: i
     assert len(plain) == count
 
 
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_intervals_stand_in_the_order_of_values(algorithm: str) -> None:
+    query = "ASK { FILTER(hg:degree(:c) >= 3 && hg:dense(:a) > 0 && hg:dense(:d) >= 0) }"
+    [gained, lost] = told(query, algorithm)
+    assert gained.proof["value"] == [3, 1, 1]
+    assert gained.proof["interval"] == [None, [1, 2], [1, 2]]
+    assert told("ASK { FILTER(hg:dense(:a) >= 1) }", algorithm)[0].proof["interval"] == [1, 2]
+    assert lost.change == "-"
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

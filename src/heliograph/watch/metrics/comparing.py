@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,6 +130,17 @@ def parted_filters(
         each for each in others if not ranging.isdisjoint(node for node in walk(each) if isinstance(node, Variable))
     ]
     return [*asking, *waiting], [each for each in others if each not in waiting]
+
+
+def shown_more(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What metrics show beside their values, together: all edges; and the intervals, in the order of the values where
+    there are several, null for what is exact."""
+    edges = [edge for each in found for edge in each.get("edges", ())]
+    intervals = [[shown_value(end) for end in each["interval"]] if "interval" in each else None for each in found]
+    shown: dict[str, Any] = {"edges": edges} if edges else {}
+    if any(intervals):
+        shown["interval"] = intervals[0] if len(intervals) == 1 else intervals
+    return shown
 
 
 def shown_value(value: float) -> int | float | str | None:

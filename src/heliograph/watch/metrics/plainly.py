@@ -11,7 +11,7 @@ from heliograph.syntax.query import Metric, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, Term, TermKind, Variable, spell
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_value
+from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_more, shown_value
 from heliograph.watch.modes import Match, Solution, Turn
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
@@ -86,15 +86,12 @@ class Plainly:
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=more or None)
 
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
-        shown: dict[str, Any] = {}
-        asked = (metric for metric in metrics if witness or Key(metric.name).has_interval)
-        for called in filter(None, (_called(metric, known) for metric in asked)):
-            for name, what in naive_evidence(*called, self._graph).items():
-                if name != "edges":
-                    shown.setdefault(name, what)
-                elif what:
-                    shown.setdefault(name, []).extend(_spelled(edge) for edge in what)
-        return shown
+        shown = shown_more([self._evidence(metric, known, witness) for metric in metrics])
+        return {**shown, "edges": [_spelled(edge) for edge in shown["edges"]]} if "edges" in shown else shown
+
+    def _evidence(self, metric: Metric, known: Solution, witness: bool) -> Mapping[str, Any]:
+        called = _called(metric, known) if witness or Key(metric.name).has_interval else None
+        return {} if called is None else naive_evidence(*called, self._graph)
 
 
 def _called(metric: Metric, bindings: Solution) -> Called | None:
