@@ -5,7 +5,7 @@ A worker that only packs or unpacks needs nothing else, so nothing else is impor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -27,13 +27,31 @@ def from_bytes(payload: bytes) -> pa.Table:
         return stream.read_all()
 
 
-def encoded(table: pa.Table) -> pa.Table:
-    """The same with each distinct text once."""
+def encoded(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The same with each distinct text of these columns once."""
     columns = [
-        column.dictionary_encode().unify_dictionaries() if pa.types.is_string(column.type) else column
-        for column in table.columns
+        column.dictionary_encode().unify_dictionaries() if name in names else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, table.column_names).combine_chunks()
+
+
+def larger(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """So many batches together that what a call costs by itself is little."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= rows:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def parcel(part: int, table: pa.Table) -> pa.RecordBatch:
+    """A table for one part."""
+    columns: list[Any] = [pa.array([part], pa.int32()), pa.array([to_bytes(table)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(_TYPES))
 
 
 def pack_for_all(keys: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ from heliograph.spark.packing import encoded, from_bytes, to_bytes
 PARCELS = "shard int, version bigint, payload binary"
 _TYPES: dict[str, pa.DataType] = {"shard": pa.int32(), "version": pa.int64(), "payload": pa.binary()}
 _SCHEMA = pa.schema(_TYPES)
+_TERMS = ("subject", "property", "object")
 _DONE = -1  # the version of what needs no more work
 
 
@@ -28,7 +29,7 @@ class Parcel(NamedTuple):
 
 
 def packed(parcel: Parcel) -> pa.RecordBatch:
-    return _row(parcel.shard, parcel.version, to_bytes(encoded(parcel.table)))
+    return _row(parcel.shard, parcel.version, to_bytes(encoded(parcel.table, _TERMS)))
 
 
 def done(batches: Iterable[pa.RecordBatch], shard: int) -> Iterator[pa.RecordBatch]:

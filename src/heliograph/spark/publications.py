@@ -7,20 +7,24 @@ documents share no blank nodes, so where one publication has parts in several, t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.model import Rejected, Rejections
-from heliograph.spark.frames import ROW, SOURCE, gathered, is_read, parted, plain, refusals, shaped
-from heliograph.spark.reading import document_rows, read_schema
+from heliograph.spark.frames import ROW, SOURCE, is_read, parted, plain, refusals, shaped
+from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, parcel
+from heliograph.spark.reading import document_rows
 from heliograph.tables.grouping import group_rows
 from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
+from heliograph.tables.schemas import table_schema
 from heliograph.tables.sources import Source
 
 if TYPE_CHECKING:
@@ -29,18 +33,46 @@ if TYPE_CHECKING:
 pc: Any = pyarrow.compute
 
 DOCUMENTS = {"path", "content"}
+_TERMS = ("subject", "property", "object")
+_AT_ONCE = 1 << 18  # rows dealt together
 
 
 def publication_rows(frame: DataFrame) -> DataFrame:
-    """Triples by publication, each publication's in one partition."""
+    """Triples by publication, each publication's in one partition; they travel in parcels, not row by row."""
+    parts = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
     if set(frame.columns) >= DOCUMENTS and not is_read(frame):
-        rows = frame.select("path", "content").mapInArrow(parse, read_schema("publications"))
+        packed = frame.select("path", "content").mapInArrow(partial(parse_and_deal, parts), FOR_SHARDS)
     else:
-        rows = shaped(frame, "publications")
-    return rows.repartition("publication_id")
+        packed = shaped(frame, "publications").mapInArrow(partial(deal, parts), FOR_SHARDS)
+    return packed.repartitionById(parts, "shard")
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def parse_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return deal(parts, parse(batches))
+
+
+def deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Triples as parcels, all of one publication for the same part."""
+    for table in larger(batches, _AT_ONCE):
+        rows, bounds = _dealt(table, parts)
+        terms = encoded(rows, _TERMS)
+        for part, (first, last) in enumerate(pairwise(bounds)):
+            if first < last:
+                yield parcel(part, terms.slice(first, last - first))
+
+
+def _dealt(table: pa.Table, parts: int) -> tuple[pa.Table, list[int]]:
+    """The rows in the order of their parts, and where each part begins."""
+    if parts == 1:
+        return table, [0, table.num_rows]
+    ids = table["publication_id"].combine_chunks().dictionary_encode(null_encoding="encode")
+    places = np.array([crc32((id or "").encode()) % parts for id in ids.dictionary.to_pylist()], np.int64)
+    place = places[ids.indices.to_numpy()]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=parts))])
+    return table.take(np.argsort(place, kind="stable")), bounds.tolist()
 
 
 def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -74,7 +106,10 @@ class Intake(NamedTuple):
 
 def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
     """All publications of a task; their rows are in no order."""
-    table, rejected = parted(gathered(batches, "publications"))
+    tables = [from_bytes(payload) for batch in batches for payload in batch["payload"].to_pylist() if payload]
+    if not tables:
+        return Intake(table_schema("publications").empty(), [])
+    table, rejected = parted(pa.concat_tables(tables).unify_dictionaries())
     return Intake(_apart(table) if SOURCE in table.column_names else table, rejected)
 
 
@@ -102,7 +137,7 @@ def _apart(table: pa.Table) -> pa.Table:
     suffix = pc.binary_join_element_wise("", pc.cast(codes, pa.string()), "-d")
     of_document = pc.is_null(table[ROW].combine_chunks())
     for name in ("subject", "object"):
-        cells = table[name].combine_chunks()
+        cells = table[name].cast(pa.string()).combine_chunks()
         where = pc.and_(of_document, pc.fill_null(pc.starts_with(cells, "_:"), False))
         renamed = pc.binary_join_element_wise(cells, suffix, "")
         table = table.set_column(table.column_names.index(name), name, pc.if_else(where, renamed, cells))

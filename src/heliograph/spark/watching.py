@@ -18,7 +18,7 @@ from heliograph.errors import SetupError, UsageError
 from heliograph.spark.frames import MEASURED, parted, plain, refusals, reported, shaped
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.metrics import finished
-from heliograph.spark.packing import FOR_SHARDS, pack_for_all, unpack_found
+from heliograph.spark.packing import FOR_SHARDS, larger, pack_for_all, unpack_found
 from heliograph.spark.scratch import storage_folder
 from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
 from heliograph.spark.watchers import TABLES, Setting, Watchers, save_watchers
@@ -108,7 +108,7 @@ def _nulls(rows: DataFrame) -> list[Any]:
 def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All updates through the engine of one shard, in a worker."""
     engine = None
-    for some in _larger(batches):
+    for some in larger(batches, _TOGETHER):
         shard = some[_SHARD][0].as_py()
         if engine is None:
             engine = watchers.open(shard)
@@ -116,18 +116,6 @@ def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator
         table, rejected = parted(rows)
         yield from refusals(rejected) if rejected and shard == 0 else ()
         yield from reported(engine.publish(plain(table)), shard)
-
-
-def _larger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """So many batches together that what a call costs by itself is little."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(each.num_rows for each in held) >= _TOGETHER:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 # --- a stream ---------------------------------------------------------------------------------------------------
