@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from heliograph import Filter, Route, Watch
+from heliograph.spark.reading import read
 from heliograph.workloads.filter import generate_filter
 from heliograph.workloads.route import generate_route
 from heliograph.workloads.watch import generate_watch
@@ -46,6 +47,7 @@ FULL = Size()
 class Case(NamedTuple):
     """One input file, what the embedded engine makes of it, and what Spark makes of it."""
 
+    table: str
     input: Path
     embedded: Callable[[pa.Table], pa.Table]
     on_spark: Callable[[DataFrame], DataFrame]
@@ -75,7 +77,7 @@ def measure_route(seed: int, size: Size = FULL) -> Sequence[float]:
 
         exchanges = Exchanges(Path(folder, "exchange"), tables["nodes"], tables["edges"])
         path = _written(tables["events"], Path(folder))
-        case = Case(path, lambda table: engine.publish(table).table, lambda frame: route(frame, exchanges))
+        case = Case("events", path, lambda table: engine.publish(table).table, lambda frame: route(frame, exchanges))
         return _shares(case, Path(folder))
 
 
@@ -91,6 +93,7 @@ def measure_watch(seed: int, size: Size = FULL) -> Sequence[float]:
 
         path = _written(tables["updates"], Path(folder))
         case = Case(
+            "updates",
             path,
             lambda table: Watch.load(saved).publish(table).table,
             lambda frame: watch(frame, tables["subscriptions"]),
@@ -107,7 +110,7 @@ def _filter_case(seed: int, size: Size, folder: Path) -> Case:
     engine.subscribe(**interests)
     plans.subscribe(**interests)
     path = _written(tables["publications"], folder)
-    return Case(path, lambda table: engine.publish(table).table, lambda frame: filter(frame, plans))
+    return Case("publications", path, lambda table: engine.publish(table).table, lambda frame: filter(frame, plans))
 
 
 def _shares(case: Case, folder: Path) -> Sequence[float]:
@@ -126,7 +129,7 @@ def _embedded_s(case: Case, folder: Path) -> float:
 
 
 def _on_spark_s(spark: SparkSession, case: Case, folder: Path) -> float:
-    frame = case.on_spark(spark.read.parquet(str(case.input)))
+    frame = case.on_spark(read(spark, case.table, str(case.input)))
     started = time.perf_counter()
     frame.drop("rejected").write.mode("overwrite").parquet(str(folder / "spark"))
     return time.perf_counter() - started
