@@ -39,6 +39,7 @@ class Size(NamedTuple):
     updates: int = 500_000
     events: int = 20_000
     scale: float = 1.0
+    times: int = 10  # that the publications come again under other ids: a job of Spark has a price of its own
 
 
 FULL = Size()
@@ -109,7 +110,7 @@ def _filter_case(seed: int, size: Size, folder: Path) -> Case:
     engine, plans = Filter(), Plans(folder / "plans")
     engine.subscribe(**interests)
     plans.subscribe(**interests)
-    path = _written(tables["publications"], folder)
+    path = _written(_again(tables["publications"], size.times), folder)
     return Case("publications", path, lambda table: engine.publish(table).table, lambda frame: filter(frame, plans))
 
 
@@ -148,6 +149,13 @@ def _check(spark: SparkSession, case: Case, folder: Path) -> None:
         raise AssertionError(f"Spark told {told.total()}, the embedded engine {wanted.total()} notifications")
 
 
+def _again(publications: pa.Table, times: int) -> pa.Table:
+    """The same publications so many times, each time under other ids."""
+    ids = publications["publication_id"].to_pylist()
+    copies = [[f"{id} {number}" for id in ids] for number in range(times)]
+    return pa.concat_tables([publications.set_column(0, "publication_id", pa.array(copy)) for copy in copies])
+
+
 def _written(table: pa.Table, folder: Path) -> Path:
     parquet.write_table(table, folder / "input.parquet")
     return folder / "input.parquet"
@@ -159,7 +167,7 @@ def _written(table: pa.Table, folder: Path) -> Path:
 def measure_micro_batch(seed: int, size: Size = FULL) -> Sequence[float]:
     """What a micro-batch of 1,000 publications takes beyond the matching itself, in seconds, once all is warm."""
     with TemporaryDirectory() as folder:
-        case = _filter_case(seed, size._replace(publications=SMALL), Path(folder))
+        case = _filter_case(seed, size._replace(publications=SMALL, times=1), Path(folder))
         spark = one_worker()
         try:
             return _micro_batches(spark, case, Path(folder))
