@@ -62,12 +62,9 @@ def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
 
 def read_input(spark: SparkSession, name: str, spec: str, cluster: Cluster) -> DataFrame:
     """The rows of an input: of files as they are now, or of a folder as it goes on."""
-    from heliograph.spark.reading import follow_folder, read_files, suffixes_of
-    from heliograph.tables.sources import find_sources
+    from heliograph.spark.reading import read
 
-    if cluster.streaming:
-        return follow_folder(spark, name, spec, suffixes_of(name))
-    return read_files(spark, name, find_sources(spec, suffixes_of(name)))
+    return read(spark, name, spec, follow=cluster.streaming)
 
 
 def translated(error: Exception) -> HeliographError:

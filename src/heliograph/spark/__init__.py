@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from heliograph.spark.feed_source import register_feeds
     from heliograph.spark.filtering import filter
     from heliograph.spark.plans import Plans
+    from heliograph.spark.reading import read
     from heliograph.spark.routing import route
     from heliograph.spark.sessions import session
     from heliograph.spark.watching import watch
     from heliograph.spark.writing import write
 
-__all__ = ["Exchanges", "Plans", "filter", "register_feeds", "route", "session", "watch", "write"]
+__all__ = ["Exchanges", "Plans", "filter", "read", "register_feeds", "route", "session", "watch", "write"]
 
 _HOME = {
     "Exchanges": "exchanges",
     "Plans": "plans",
     "filter": "filtering",
     "route": "routing",
+    "read": "reading",
     "register_feeds": "feed_source",
     "session": "sessions",
     "watch": "watching",

@@ -20,7 +20,7 @@ import pyarrow.compute
 from heliograph.model import Rejected, Rejections
 from heliograph.spark.frames import ROW, SOURCE, is_read, parted, plain, refusals, shaped
 from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, parcel
-from heliograph.spark.reading import document_rows
+from heliograph.spark.reading import document_rows, files_of, read_rows
 from heliograph.tables.grouping import group_rows
 from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
@@ -40,7 +40,10 @@ _AT_ONCE = 1 << 18  # rows dealt together
 def publication_rows(frame: DataFrame) -> DataFrame:
     """Triples by publication, each publication's in one partition; they travel in parcels, not row by row."""
     parts = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-    if set(frame.columns) >= DOCUMENTS and not is_read(frame):
+    files = files_of(frame)
+    if files is not None:
+        packed = files.mapInArrow(partial(read_and_deal, parts), FOR_SHARDS)
+    elif set(frame.columns) >= DOCUMENTS and not is_read(frame):
         packed = frame.select("path", "content").mapInArrow(partial(parse_and_deal, parts), FOR_SHARDS)
     else:
         packed = shaped(frame, "publications").mapInArrow(partial(deal, parts), FOR_SHARDS)
@@ -48,6 +51,10 @@ def publication_rows(frame: DataFrame) -> DataFrame:
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def read_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return deal(parts, read_rows("publications", batches))
 
 
 def parse_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,7 +65,7 @@ def deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     """Triples as parcels, all of one publication for the same part."""
     for table in larger(batches, _AT_ONCE):
         rows, bounds = _dealt(table, parts)
-        terms = encoded(rows, _TERMS)
+        terms = encoded(rows, (*_TERMS, SOURCE))
         for part, (first, last) in enumerate(pairwise(bounds)):
             if first < last:
                 yield parcel(part, terms.slice(first, last - first))
@@ -117,9 +124,10 @@ def placed(table: pa.Table) -> pa.Table | Whole:
     """The rows with their places, where they are known, so that a refusal can name file and row."""
     if SOURCE not in table.column_names:
         return table
-    rows = table.sort_by(SOURCE)
-    names = rows[SOURCE].combine_chunks().dictionary_encode()
-    sizes = np.bincount(names.indices.to_numpy(zero_copy_only=False), minlength=len(names.dictionary))
+    names = table[SOURCE].combine_chunks().dictionary_encode()
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    rows = table if len(names.dictionary) == 1 else table.take(np.argsort(codes, kind="stable"))
+    sizes = np.bincount(codes, minlength=len(names.dictionary))
     numbers = pc.fill_null(rows[ROW], 0).to_numpy()
     terms, ends = plain(rows), np.cumsum(sizes)
     parts = []
@@ -130,11 +138,14 @@ def placed(table: pa.Table) -> pa.Table | Whole:
 
 def _apart(table: pa.Table) -> pa.Table:
     """Blank nodes of documents named anew where a publication has parts in several files."""
-    pairs = table.select(["publication_id", SOURCE]).group_by(["publication_id", SOURCE]).aggregate([])
+    sources = table[SOURCE].cast(pa.string()).combine_chunks().dictionary_encode()
+    if len(sources.dictionary) == 1:
+        return table
+    keys = pa.table({"publication_id": table["publication_id"], SOURCE: sources.indices})
+    pairs = keys.group_by(["publication_id", SOURCE]).aggregate([])
     if len(pairs) == len(pc.unique(pairs["publication_id"])):
         return table
-    codes = pc.fill_null(table[SOURCE].combine_chunks(), "").dictionary_encode().indices
-    suffix = pc.binary_join_element_wise("", pc.cast(codes, pa.string()), "-d")
+    suffix = pc.binary_join_element_wise("", pc.cast(sources.indices, pa.string()), "-d")
     of_document = pc.is_null(table[ROW].combine_chunks())
     for name in ("subject", "object"):
         cells = table[name].cast(pa.string()).combine_chunks()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from heliograph.model import REJECTED_SCHEMA, Rejected
 from heliograph.spark.frames import REFUSAL, REJECTED_TYPE, ROW, SOURCE, SPARK_TYPES
 from heliograph.tables.reader import read_table
 from heliograph.tables.schemas import table_schema
-from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source
+from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 
@@ -45,8 +46,7 @@ def _arrow_schema(name: str) -> pa.Schema:
 def read_files(spark: SparkSession, name: str, sources: Sequence[Source]) -> DataFrame:
     """The rows of these files, in the order of the files."""
     rows = [(str(Path(str(source.path)).absolute()), source.name) for source in sources]
-    files = spark.createDataFrame(rows, _FILES)
-    return files.mapInArrow(partial(read_rows, name), read_schema(name))
+    return _rows_of(spark.createDataFrame(rows, _FILES), name)
 
 
 def follow_folder(spark: SparkSession, name: str, folder: str, suffixes: Sequence[str]) -> DataFrame:
@@ -59,8 +59,32 @@ def follow_folder(spark: SparkSession, name: str, folder: str, suffixes: Sequenc
     path = functions.expr("url_decode(replace(regexp_replace(path, '^file:/+', '/'), '+', '%2B'))")
     files = reader.schema(_BINARY).load(base).select(path.alias("path"))
     name_of = functions.substring(files["path"], functions.lit(len(base) + 2), functions.length(files["path"]))
-    named = files.select("path", name_of.alias("name"))
-    return named.mapInArrow(partial(read_rows, name), read_schema(name))
+    return _rows_of(files.select("path", name_of.alias("name")), name)
+
+
+_READ: WeakKeyDictionary[Any, DataFrame] = WeakKeyDictionary()
+"""By a DataFrame of rows the DataFrame of the files that they are read from."""
+
+
+def _rows_of(files: DataFrame, name: str) -> DataFrame:
+    rows = files.mapInArrow(partial(read_rows, name), read_schema(name))
+    _READ[rows] = files
+    return rows
+
+
+def files_of(rows: DataFrame) -> DataFrame | None:
+    """The files of rows that were read here: who reads them himself spares the rows their way through the JVM."""
+    return _READ.get(rows)
+
+
+def read(spark: SparkSession, name: str, spec: str, *, follow: bool = False) -> DataFrame:
+    """A table of the contract from a file, a folder or a glob, as the embedded engines read it.
+
+    Publications may be documents and feeds too. `follow` makes it a stream of what is in a folder and comes to it.
+    """
+    if follow:
+        return follow_folder(spark, name, spec, suffixes_of(name))
+    return read_files(spark, name, find_sources(spec, suffixes_of(name)))
 
 
 def suffixes_of(name: str) -> tuple[str, ...]:
