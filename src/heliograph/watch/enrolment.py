@@ -32,7 +32,7 @@ from heliograph.kernels.network_layout import (
     W_REF,
 )
 from heliograph.network import Compiled, Limits, Network
-from heliograph.syntax.query import Expression, Form
+from heliograph.syntax.query import Expression, Form, Query
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Report, Watched, afresh, standing
@@ -292,6 +292,12 @@ class Enrolment:
         assert entry.deltas is not None
         satisfying = map(entry.judged.completion.solution, sorted(entry.judged.true))
         return standing(entry.interest, satisfying, entry.deltas.standing)
+
+    def selected(self, query: Query) -> frozenset[Term]:
+        """The vertices that solutions of a query bind, where it asks for them."""
+        asking = (each.judged for each in self.measured.values() if each.judged and each.query == query)
+        judged = next(asking, None)
+        return frozenset() if judged is None else frozenset(map(self._vocabulary.term, judged.selected))
 
     def is_true(self, entry: Entry) -> bool:
         return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)

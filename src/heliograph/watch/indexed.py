@@ -57,7 +57,8 @@ class Indexed:
         self._pending: dict[str, Interest] = {}
         self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
-        self.answers = Reevaluation(triples, self._taxonomy, Metered(self._enrolment.meter, self._vocabulary))
+        metered = Metered(self._enrolment.meter, self._vocabulary, self._enrolment.selected)
+        self.answers = Reevaluation(triples, self._taxonomy, metered)
 
     def _base(self) -> Int32s:
         """The edges of the graph, for whoever derives others from them."""

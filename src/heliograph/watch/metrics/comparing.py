@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from heliograph.kernels.evolution_layout import Floats
 from heliograph.semantics.expressions import METRIC_TOLERANCE
 from heliograph.syntax.query import And, Compare, Expression, Metric, Query, walk
-from heliograph.terms import Term, Variable, literal, value_of
+from heliograph.terms import Position, Term, Variable, literal, spell, value_of
 from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import points_at
 from heliograph.watch.sequence import Flags
 
+_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
@@ -50,6 +51,18 @@ class Comparison(NamedTuple):
         compare = beyond.get(self.operator)
         held: Flags = np.zeros(len(values), np.bool_) if compare is None else compare(values, self.limit) & ~near
         return held | near if self.operator in ("<=", ">=", "=") else held
+
+    @property
+    def end(self) -> str:
+        """How a value that holds it ceases to."""
+        how = {">=": "falls below", ">": "falls to", "<=": "rises above", "<": "rises to"}[self.operator]
+        return f"{how} {shown_value(self.limit - self.slack)}"
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether what holds it once holds it for good: counts and metrics are 0 or more."""
+        last = self.limit - self.slack
+        return (self.operator == ">=" and last <= 0) or (self.operator == ">" and last < 0)
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -140,3 +153,16 @@ def shown_value(value: float) -> int | float | str | None:
         return "INF"
     rounded = float(f"{value:.12g}")
     return int(rounded) if rounded == int(rounded) else rounded
+
+
+def join_shown(shown: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Adds what a further metric shows: of intervals the first stays, edges come after those that are there."""
+    for name, what in more.items():
+        if name != "edges":
+            shown.setdefault(name, what)
+        elif what:
+            shown.setdefault(name, []).extend(what)
+
+
+def spelled_edge(edge: Iterable[Term]) -> list[str]:
+    return [spell(term, place) for term, place in zip(edge, _PLACES, strict=True)]

@@ -26,7 +26,7 @@ from heliograph.syntax.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Call, call_of
-from heliograph.watch.metrics.comparing import comparisons, metric_filters, metric_term
+from heliograph.watch.metrics.comparing import comparisons, join_shown, metric_filters, metric_term
 from heliograph.watch.metrics.listeners import Attention
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.modes import Solution
@@ -191,6 +191,11 @@ class Judged:
             changed |= before != after
         return tuple(self._rows) if changed else ()
 
+    @property
+    def selected(self) -> Iterable[int]:
+        """The vertices that solutions of the pattern bind, where that is asked for."""
+        return self._selected
+
     def _is_wanted(self, term: int) -> bool:
         if not self._binding[term]:
             del self._binding[term]
@@ -326,11 +331,7 @@ class Judged:
         shown: dict[str, Any] = {}
         for call, value in zip(self.calls, values, strict=True):
             if not isnan(value) and (witness or call.key.has_interval):
-                for name, what in self._meter.evidence(call.key, call.of(row), value).items():
-                    if name != "edges":
-                        shown.setdefault(name, what)
-                    elif what:
-                        shown.setdefault(name, []).extend(what)
+                join_shown(shown, self._meter.evidence(call.key, call.of(row), value))
         return shown
 
     def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:

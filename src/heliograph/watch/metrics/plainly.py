@@ -9,12 +9,11 @@ from heliograph.baselines.solve import Graph, Plan, world
 from heliograph.baselines.watch_metrics import Weighted, naive_evidence, naive_value
 from heliograph.syntax.query import Metric, Query
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Position, Term, TermKind, Variable, spell
+from heliograph.terms import Term, TermKind, Variable
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_value
+from heliograph.watch.metrics.comparing import join_shown, metric_filters, metric_term, shown_value, spelled_edge
 from heliograph.watch.modes import Match, Solution, Turn
 
-_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 Called = tuple[str, tuple[Term | Metric, ...]]
 
 
@@ -87,14 +86,16 @@ class Plainly:
 
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
         shown: dict[str, Any] = {}
-        asked = (metric for metric in metrics if witness or Key(metric.name).has_interval)
-        for called in filter(None, (_called(metric, known) for metric in asked)):
-            for name, what in naive_evidence(*called, self._graph).items():
-                if name != "edges":
-                    shown.setdefault(name, what)
-                elif what:
-                    shown.setdefault(name, []).extend(_spelled(edge) for edge in what)
+        for metric in metrics:
+            if witness or Key(metric.name).has_interval:
+                join_shown(shown, self.shown(metric, known))
         return shown
+
+    def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
+        """What a function shows beside its value, edges as texts."""
+        called = _called(metric, bindings)
+        shown = {} if called is None else naive_evidence(*called, self._graph)
+        return {name: [*map(spelled_edge, what)] if name == "edges" else what for name, what in shown.items()}
 
 
 def _called(metric: Metric, bindings: Solution) -> Called | None:
@@ -102,7 +103,3 @@ def _called(metric: Metric, bindings: Solution) -> Called | None:
     if any(each is None for each in arguments):
         return None
     return metric.name, arguments  # type: ignore[return-value]
-
-
-def _spelled(edge: Iterable[Term]) -> list[str]:
-    return [spell(term, place) for term, place in zip(edge, _PLACES, strict=True)]
