@@ -6,6 +6,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.model import Notification
+from heliograph.watch.indexed import Indexed
 
 UPDATES = [
     ("+", "a", "k", "b"),
@@ -51,6 +52,18 @@ def test_both_strategies_tell_the_same(query: str, options: str | None, count: i
 
 
 @pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_sums_and_hops_beyond_all_bounds(algorithm: str) -> None:
+    engine = Watch(algorithm=algorithm)
+    far = "SELECT * { FILTER(hg:density(?x, 100000000000) >= 0.5) }"
+    near = 'ASK { FILTER(hg:distance(:a, :c, "weight") < "INF"^^xsd:double || hg:steiner(:a, :c) < 4) }'
+    engine.subscribe([("far", far), ("near", near)])
+    heavy = [{"op": "+", "subject": s, "property": "p", "object": o, "weight": 1.5e308} for s, o in ("ab", "bc")]
+    light = {"op": "+", "subject": "a", "property": "p", "object": "c", "weight": 3}
+    found = [(n.subscription_id, n.publication_id, n.change) for n in engine.publish([*heavy, light])]
+    assert found == [*[("far", "1", "+")] * 2, *[("far", "2", "-")] * 2, *[("far", "3", "+")] * 3, ("near", "3", "+")]
+
+
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 def test_intervals_stand_in_the_order_of_values(algorithm: str) -> None:
     query = "ASK { FILTER(hg:degree(:c) >= 3 && hg:dense(:a) > 0 && hg:dense(:d) >= 0) }"
     [gained, lost] = told(query, algorithm)
@@ -82,3 +95,16 @@ def test_what_a_silent_query_lacks(query: str, said: str) -> None:
     engine.subscribe(("s", query))
     engine.publish([("+", "a", "k", "b"), ("+", "c", "k", "a")])
     assert engine.explain("s").summary.endswith(said)
+
+
+def test_who_waits_for_a_threshold_costs_updates_nothing() -> None:
+    """Only those who must look at every step are gone through when an update comes."""
+    engine = Watch(algorithm="indexed")
+    engine.subscribe([(f"s{n}", f"ASK {{ FILTER(hg:degree(:a) >= {n}) }}") for n in range(1, 50)])
+    engine.subscribe(("all", "SELECT * { FILTER(hg:degree(?x) < 1) }"))
+    engine.publish(UPDATES)
+    assert isinstance(engine._strategy, Indexed)
+    assert len(engine._strategy._enrolment.meter.attentive) == 1
+    engine.unsubscribe("all")
+    engine.publish(UPDATES)
+    assert not engine._strategy._enrolment.meter.attentive

@@ -18,6 +18,7 @@ from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import points_at
 from heliograph.watch.sequence import Flags
 
+_WHOLE = 2.0**53  # beyond it every number is whole
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
@@ -150,4 +151,4 @@ def shown_value(value: float) -> int | float | str | None:
     if value == float("inf"):
         return "INF"
     rounded = float(f"{value:.12g}")
-    return int(rounded) if rounded == int(rounded) else rounded
+    return int(rounded) if abs(rounded) < _WHOLE and rounded == int(rounded) else rounded
