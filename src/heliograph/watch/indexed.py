@@ -88,10 +88,10 @@ class Indexed:
 
     def watched(self, id: str) -> Watched:
         self._enter()
-        measured = self._enrolment.measured.get(id)
-        if measured is not None:
+        entry = self._enrolment.entries.get(id)
+        if entry is not None and entry.judged is not None:
             self._enrolment.settle()
-            return self._enrolment.standing(measured)
+            return self._enrolment.standing(entry)
         held = self._enrolment.memory().held.get(id, ())
         return afresh(self._interests[id], self.answers, held, witness=False)
 

@@ -62,10 +62,9 @@ class Plain:
 
     # --- updates ------------------------------------------------------------------------------------------------
 
-    @property
-    def foreseen_ns(self) -> int:
-        """About how long the metrics that are asked will take of the next update."""
-        return self._effort.foreseen_ns(len(self._graph.edges))
+    def foreseen_ns(self, coming: int = 0) -> int:
+        """About how long the metrics that are asked will take of the next update, with so many edges more."""
+        return self._effort.foreseen_ns(len(self._graph.edges) + coming)
 
     def load(self, updates: Encoded) -> None:
         self._graph.load(updates.updates(self._vocabulary))

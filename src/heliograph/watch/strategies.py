@@ -110,7 +110,7 @@ class Auto:
     # --- updates ------------------------------------------------------------------------------------------------
 
     def load(self, updates: Encoded) -> None:
-        strategy, began = self._choose(len(updates) > ROWS), time.perf_counter_ns()
+        strategy, began = self._choose(len(updates) > ROWS, len(updates)), time.perf_counter_ns()
         strategy.load(updates)
         self._spend(began)
 
@@ -145,11 +145,12 @@ class Auto:
     def restore(self, snapshot: Snapshot) -> None:
         if snapshot.memory.measures and self._plain is not None:
             self._go_over(self._plain)  # kernels kept them, and only kernels can go on with them
-        self._choose(snapshot.edges.size > ROWS).restore(snapshot)
+        self._choose(snapshot.edges.size > ROWS, snapshot.edges.size).restore(snapshot)
 
-    def _choose(self, much: bool = False) -> Strategy:
-        """Goes over to the kernels if they pay; `much` says that there is plainly much to do."""
-        if self._plain is not None and self._pays(self._spent_ns + self._plain.foreseen_ns, much):
+    def _choose(self, much: bool = False, coming: int = 0) -> Strategy:
+        """Goes over to the kernels if they pay; `much` says that there is plainly much to do, and `coming` how many
+        edges there will be more."""
+        if self._plain is not None and self._pays(self._spent_ns + self._plain.foreseen_ns(coming), much):
             self._go_over(self._plain)
         return self._held
 

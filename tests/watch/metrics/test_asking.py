@@ -6,6 +6,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.model import Explanation, Notification
+from heliograph.watch.indexed import Indexed
 
 UPDATES = [
     ("+", "a", "k", "b"),
@@ -18,7 +19,11 @@ UPDATES = [
 ]
 
 
-def told(query: str, algorithm: str, options: str | None = None) -> tuple[list[Notification], Explanation]:
+def told(query: str, algorithm: str, options: str | None = None) -> list[Notification]:
+    return told_and_explained(query, algorithm, options)[0]
+
+
+def told_and_explained(query: str, algorithm: str, options: str | None) -> tuple[list[Notification], Explanation]:
     """What is told of all updates, and how it is explained after the last but one."""
     engine = Watch(algorithm=algorithm)
     engine.subscribe({"subscription_id": "s", "query": query, "options": options})
@@ -48,9 +53,31 @@ def told(query: str, algorithm: str, options: str | None = None) -> tuple[list[N
     ],
 )
 def test_both_strategies_tell_the_same(query: str, options: str | None, count: int) -> None:
-    plain = told(query, "plain", options)
-    assert told(query, "indexed", options) == plain
+    plain = told_and_explained(query, "plain", options)
+    assert told_and_explained(query, "indexed", options) == plain
     assert len(plain[0]) == count
+
+
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_sums_and_hops_beyond_all_bounds(algorithm: str) -> None:
+    engine = Watch(algorithm=algorithm)
+    far = "SELECT * { FILTER(hg:density(?x, 100000000000) >= 0.5) }"
+    near = 'ASK { FILTER(hg:distance(:a, :c, "weight") < "INF"^^xsd:double || hg:steiner(:a, :c) < 4) }'
+    engine.subscribe([("far", far), ("near", near)])
+    heavy = [{"op": "+", "subject": s, "property": "p", "object": o, "weight": 1.5e308} for s, o in ("ab", "bc")]
+    light = {"op": "+", "subject": "a", "property": "p", "object": "c", "weight": 3}
+    found = [(n.subscription_id, n.publication_id, n.change) for n in engine.publish([*heavy, light])]
+    assert found == [*[("far", "1", "+")] * 2, *[("far", "2", "-")] * 2, *[("far", "3", "+")] * 3, ("near", "3", "+")]
+
+
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_intervals_stand_in_the_order_of_values(algorithm: str) -> None:
+    query = "ASK { FILTER(hg:degree(:c) >= 3 && hg:dense(:a) > 0 && hg:dense(:d) >= 0) }"
+    [gained, lost] = told(query, algorithm)
+    assert gained.proof["value"] == [3, 1, 1]
+    assert gained.proof["interval"] == [None, [1, 2], [1, 2]]
+    assert told("ASK { FILTER(hg:dense(:a) >= 1) }", algorithm)[0].proof["interval"] == [1, 2]
+    assert lost.change == "-"
 
 
 @pytest.mark.parametrize(
@@ -154,3 +181,16 @@ def test_a_hysteresis_from_above(condition: str, until: str) -> None:
     query = f"ASK {{ FILTER(hg:degree(:a) {condition}) }}"
     found = explained(query, "plain", "+ a k d", options='{"hysteresis": 1}')
     assert found.summary.endswith(f"hg:degree(a) is 3, which the hysteresis keeps true {until}")
+
+
+def test_who_waits_for_a_threshold_costs_updates_nothing() -> None:
+    """Only those who must look at every step are gone through when an update comes."""
+    engine = Watch(algorithm="indexed")
+    engine.subscribe([(f"s{n}", f"ASK {{ FILTER(hg:degree(:a) >= {n}) }}") for n in range(1, 50)])
+    engine.subscribe(("all", "SELECT * { FILTER(hg:degree(?x) < 1) }"))
+    engine.publish(UPDATES)
+    assert isinstance(engine._strategy, Indexed)
+    assert len(engine._strategy._enrolment.meter.attentive) == 1
+    engine.unsubscribe("all")
+    engine.publish(UPDATES)
+    assert not engine._strategy._enrolment.meter.attentive

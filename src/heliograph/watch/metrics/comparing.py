@@ -19,6 +19,7 @@ from heliograph.watch.metrics.listeners import points_at
 from heliograph.watch.sequence import Flags
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+_WHOLE = 2.0**53  # beyond it every number is whole
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
@@ -145,6 +146,17 @@ def parted_filters(
     return [*asking, *waiting], [each for each in others if each not in waiting]
 
 
+def shown_more(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What metrics show beside their values, together: all edges; and the intervals, in the order of the values where
+    there are several, null for what is exact."""
+    edges = [edge for each in found for edge in each.get("edges", ())]
+    intervals = [[shown_value(end) for end in each["interval"]] if "interval" in each else None for each in found]
+    shown: dict[str, Any] = {"edges": edges} if edges else {}
+    if any(intervals):
+        shown["interval"] = intervals[0] if len(intervals) == 1 else intervals
+    return shown
+
+
 def shown_value(value: float) -> int | float | str | None:
     """A value as evidence shows it: to 12 digits, for the last ones depend on the order of summing. NaN is none."""
     if isnan(value):
@@ -152,16 +164,7 @@ def shown_value(value: float) -> int | float | str | None:
     if value == float("inf"):
         return "INF"
     rounded = float(f"{value:.12g}")
-    return int(rounded) if rounded == int(rounded) else rounded
-
-
-def join_shown(shown: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Adds what a further metric shows: of intervals the first stays, edges come after those that are there."""
-    for name, what in more.items():
-        if name != "edges":
-            shown.setdefault(name, what)
-        elif what:
-            shown.setdefault(name, []).extend(what)
+    return int(rounded) if abs(rounded) < _WHOLE and rounded == int(rounded) else rounded
 
 
 def spelled_edge(edge: Iterable[Term]) -> list[str]:

@@ -17,7 +17,7 @@ from heliograph.terms import Term, Variable
 from heliograph.watch.board import Watched
 from heliograph.watch.bounded import Bounded
 from heliograph.watch.evidence import evidence
-from heliograph.watch.metrics.comparing import join_shown, metric_filters, parted_filters, shown_value, threshold_of
+from heliograph.watch.metrics.comparing import metric_filters, parted_filters, shown_more, shown_value, threshold_of
 from heliograph.watch.modes import Match, Solution, order
 
 _STEPS, _LISTED = 100_000, 1_000
@@ -80,10 +80,9 @@ def _explain_match(watched: Watched, answers: Reevaluation) -> Explanation:
 
 def _evidence(query: Query, solution: Solution, answers: Reevaluation) -> Any:
     """What a notification with a witness would carry."""
-    metrics, more = answers.metrics(query), dict[str, Any]()
+    metrics = answers.metrics(query)
     values = [_shown(metrics(metric, solution)) for metric in _metrics(query)]
-    for metric in _metrics(query):
-        join_shown(more, answers.shown(metric, solution))
+    more = shown_more([answers.shown(metric, solution) for metric in _metrics(query)])
     match = Match(None, values[0] if len(values) == 1 else values, solution, more)
     return evidence(query, match, witness=True)
 

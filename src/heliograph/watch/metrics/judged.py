@@ -26,7 +26,7 @@ from heliograph.syntax.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
 from heliograph.watch.encoding import NO_TERM
 from heliograph.watch.metrics.calls import Call, call_of
-from heliograph.watch.metrics.comparing import comparisons, join_shown, metric_filters, metric_term
+from heliograph.watch.metrics.comparing import comparisons, metric_filters, metric_term, shown_more
 from heliograph.watch.metrics.listeners import Attention
 from heliograph.watch.metrics.meter import Meter
 from heliograph.watch.modes import Solution
@@ -93,6 +93,8 @@ class Judged:
                 self._selections[place] = self._meter.listen((self, place), call.key, (), self._attention[place])
         if self.minds_vertices:
             self._meter.range()
+        if self.minds_vertices or self.needs_every_step:
+            self._meter.attentive[self] = None
         if self.is_lazy:
             for place, call in enumerate(self.calls):
                 self._meter.listen_everywhere((self, place), call.key, self._attention[place])
@@ -106,6 +108,7 @@ class Judged:
                 self._meter.ignore_everywhere((self, place), call.key, self._attention[place])
         if self.minds_vertices:
             self._meter.cease()
+        self._meter.attentive.pop(self, None)
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
                 self._meter.ignore((self, place), call.key, self._selections[place], self._attention[place])
@@ -328,11 +331,13 @@ class Judged:
     def shown(self, row: Row, values: tuple[float, ...], witness: bool) -> Mapping[str, Any]:
         """What metrics show beside their values: intervals, and for a witness the edges of paths and trees as they are
         now, whether the solution is there or not."""
-        shown: dict[str, Any] = {}
-        for call, value in zip(self.calls, values, strict=True):
-            if not isnan(value) and (witness or call.key.has_interval):
-                join_shown(shown, self._meter.evidence(call.key, call.of(row), value))
-        return shown
+        called = zip(self.calls, values, strict=True)
+        return shown_more([self._evidence(call, row, value, witness) for call, value in called])
+
+    def _evidence(self, call: Call, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
+        if isnan(value) or not (witness or call.key.has_interval):
+            return {}
+        return self._meter.evidence(call.key, call.of(row), value)
 
     def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:
         """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""

@@ -11,7 +11,7 @@ from heliograph.syntax.query import Metric, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, TermKind, Variable
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.comparing import join_shown, metric_filters, metric_term, shown_value, spelled_edge
+from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_more, shown_value, spelled_edge
 from heliograph.watch.modes import Match, Solution, Turn
 
 Called = tuple[str, tuple[Term | Metric, ...]]
@@ -85,11 +85,8 @@ class Plainly:
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=more or None)
 
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
-        shown: dict[str, Any] = {}
-        for metric in metrics:
-            if witness or Key(metric.name).has_interval:
-                join_shown(shown, self.shown(metric, known))
-        return shown
+        asked = ((metric, witness or Key(metric.name).has_interval) for metric in metrics)
+        return shown_more([self.shown(metric, known) if is_asked else {} for metric, is_asked in asked])
 
     def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
         """What a function shows beside its value, edges as texts."""
