@@ -145,7 +145,6 @@ def _is_wrong_outside(text: str) -> bool:
 NESTED = {
     "parentheses": ("FILTER(", "(", "1", ")", ")"),
     "negations": ("FILTER(", "!", "?x", "", ")"),
-    "minuses": ("FILTER(", "-(", "?x", ")", ")"),
     "calls": ("FILTER(", "STR(", "?x", ")", ")"),
     "lists": ("FILTER(", "?x IN (", "?x", ")", ")"),
     "blank nodes": ("?x :p ", "[ :p ", "?y", " ]", ""),
