@@ -123,6 +123,7 @@ def test_what_is_one_item() -> None:
         ("publications", ("d", 5), "HG-208", "no item of publications"),
         ("subscriptions", ("q",), "HG-208", "(id, query)"),
         ("updates", (1, 2), "HG-208", "no item of updates"),
+        ("updates", ("+", "a", "k"), "HG-208", "or (op, subject) or (op, subject, property, object)"),
         ("updates", ("+", "x" * 500, "p"), "HG-208", "…"),
         ("nodes", (["n"], "t"), "HG-204", "write text"),
         pytest.param("edges", ("a", "b", 1, "", 10**5000), "HG-204", "a int in column 'cost'", id="huge"),

@@ -108,6 +108,30 @@ def test_counts() -> None:
     assert held.evidence == {"bindings": {"y": "b"}, "value": 2}
 
 
+@pytest.mark.parametrize(
+    ("form", "hysteresis", "until"),
+    [
+        (
+            "SELECT (COUNT(*) AS ?n) { ?x :p ?y }",
+            1,
+            "COUNT(*) is 1, which the hysteresis keeps true until it falls below 1",
+        ),
+        ("SELECT (COUNT(*) AS ?n) { ?x :p ?y }", 2, "COUNT(*) is 1, which the hysteresis keeps true for good"),
+        (
+            "SELECT ?y (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?y",
+            2,
+            "COUNT(*) is 1 for ?y = b, which the hysteresis keeps true as long as the group has a match",
+        ),
+    ],
+)
+def test_a_count_that_the_hysteresis_keeps(form: str, hysteresis: int, until: str) -> None:
+    query = f"{form} HAVING (COUNT(*) >= 2)"
+    held = watching(query, "+ a p b", "+ c p b", hysteresis=hysteresis)
+    assert held.explain("s").summary.endswith(", and COUNT(*) >= 2")
+    held.publish(("-", "a", "p", "b"))
+    assert held.explain("s").summary == f"s holds: {until}"
+
+
 def test_a_rank() -> None:
     watch = watching("SELECT * { ?x :p ?y }", "+ a p b", top_k_of={"set": "m", "k": 1})
     assert watch.explain("s").evidence == {"value": 1}

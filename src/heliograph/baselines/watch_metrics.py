@@ -207,9 +207,10 @@ def _density(world: World) -> float:
 
 
 def _ball(near: Mapping[Term, set[Term]], centre: Term, hops: int) -> set[Term]:
-    held = {centre}
-    for _ in range(hops):
-        held |= {other for vertex in held for other in near.get(vertex, ())}
+    held, edge = {centre}, {centre}
+    while edge and hops:
+        edge = {other for vertex in edge for other in near.get(vertex, ())} - held
+        held, hops = held | edge, hops - 1
     return held
 
 
@@ -266,6 +267,14 @@ def _onward(cost: Cost, weight: float) -> Cost:
     return cost[0] + Fraction(weight), cost[1] + 1
 
 
+def _finite(total: Fraction) -> float:
+    """A sum of weights as a number; what is beyond all numbers is infinite."""
+    try:
+        return float(total)
+    except OverflowError:
+        return inf
+
+
 def _distance_links(world: World) -> Links:
     options = world.terms[2:]
     words = {option.value for option in options if option.is_literal}
@@ -276,7 +285,7 @@ def _distance_links(world: World) -> Links:
 def _distance(world: World) -> float:
     start, end = world.terms[:2]
     reach = _reach(_distance_links(world), start)
-    return float(reach[end][0]) if end in reach else inf
+    return _finite(reach[end][0]) if end in reach else inf
 
 
 def _path(links: Links, start: Term, end: Term, order: Order) -> list[Pair]:
@@ -326,7 +335,7 @@ def _via(world: World) -> list[Term]:
 def _steiner(world: World) -> float:
     links = _links(world, _via(world), weighted=True, both=True)
     pairs = _joined_terminals(links, world.terms, world.order)
-    return inf if pairs is None else float(sum(weight for (weight, _), _ in pairs))
+    return inf if pairs is None else _finite(sum((weight for (weight, _), _ in pairs), Fraction()))
 
 
 def _joined_terminals(links: Links, terminals: Iterable[Term], order: Order) -> list[tuple[Cost, Pair]] | None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
-from typing import Protocol
+from typing import Any, Protocol
 
 from heliograph.baselines.graph import Readable, Triple
 from heliograph.baselines.solve import Plan, Solution, world
+from heliograph.semantics.expressions import Metrics
 from heliograph.syntax.query import ClassPattern, Metric, Node, Pattern, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
@@ -62,6 +63,8 @@ class Measuring(Protocol):
 
     def term(self, metric: Metric, bindings: Mapping[Variable, Term], selected: frozenset[Term]) -> Term | None: ...
 
+    def shown(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Mapping[str, Any]: ...
+
 
 class Reevaluation:
     """Answers queries over the graph as it is now."""
@@ -75,11 +78,8 @@ class Reevaluation:
         measuring = self._measuring
         if measuring is None or not plan.query.metrics:
             return plan.solutions(world(self.graph, self.taxonomy))
-        selected = measuring.selected(plan.query)
         return plan.solutions(
-            world(self.graph, self.taxonomy),
-            metrics=lambda metric, bindings: measuring.term(metric, bindings, selected),
-            vertices=measuring.vertices,
+            world(self.graph, self.taxonomy), metrics=self.metrics(plan.query), vertices=measuring.vertices
         )
 
     @property
@@ -87,11 +87,17 @@ class Reevaluation:
         """What variables of metrics range over, if somebody measures."""
         return () if self._measuring is None else self._measuring.vertices
 
-    def measured(self, query: Query, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:
-        """What an `hg:` function of a query says, if somebody measures it."""
-        if self._measuring is None:
-            return None
-        return self._measuring.term(metric, bindings, self._measuring.selected(query))
+    def metrics(self, query: Query) -> Metrics:
+        """What `hg:` functions of a query say of bindings, as far as somebody measures them."""
+        measuring = self._measuring
+        if measuring is None:
+            return lambda metric, bindings: None
+        selected = measuring.selected(query)
+        return lambda metric, bindings: measuring.term(metric, bindings, selected)
+
+    def shown(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Mapping[str, Any]:
+        """What an `hg:` function shows beside its value: an interval, or the edges of a path or tree."""
+        return {} if self._measuring is None else self._measuring.shown(metric, bindings)
 
     def answer(self, query: Query) -> Iterator[Solution]:
         """The solutions of a query that is asked but once."""

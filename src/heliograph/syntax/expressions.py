@@ -153,6 +153,8 @@ def _signed(cursor: Cursor, clause: Clause) -> Expression:
         return cursor.signed_number()
     sign = cursor.word
     cursor.at += 1
+    if cursor.kind in ("+", "-") and cursor.ahead() != "number":
+        raise cursor.unexpected("what the sign is of, in parentheses if that has one too")
     if cursor.kind in NODES and cursor.ahead() != "(":
         operand: Expression = cursor.node(Role.VARIABLE) if cursor.kind == "var" else cursor.fixed(Role.OPERAND)
     else:

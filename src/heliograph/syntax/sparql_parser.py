@@ -16,7 +16,7 @@ from heliograph.syntax.expressions import Clause, check_count, loose_literal, pa
 from heliograph.syntax.nodes import Problem, Role, Scope
 from heliograph.syntax.query import And, Expression, Form, Metric, Pattern, Query, Values, walk
 from heliograph.syntax.tokens import NODES, Tokens
-from heliograph.syntax.triples import parse_triples, starts_triples
+from heliograph.syntax.triples import misplaced_metric, parse_triples, starts_triples
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD_BOOLEAN
 
@@ -124,6 +124,7 @@ def _form(cursor: Cursor, draft: Draft) -> None:
 
 
 _GROUPING = frozenset({"COUNT", "GROUP", "HAVING"})
+_OPERATORS = frozenset({"=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "IN"})
 
 
 def _selection(cursor: Cursor, draft: Draft) -> None:
@@ -184,7 +185,7 @@ def _where(cursor: Cursor, draft: Draft) -> None:
         if starts_triples(cursor):
             parse_triples(cursor, draft.patterns)
             if not cursor.accept(".") and starts_triples(cursor):
-                raise cursor.unexpected(". between triples")
+                raise misplaced_metric(cursor, cursor.at) or cursor.unexpected(". between triples")
             continue
         if cursor.accept("FILTER"):
             draft.filters.append(parse_constraint(cursor, Clause.FILTER))
@@ -206,6 +207,9 @@ def _no_element(cursor: Cursor, opened: int) -> SparqlError:
         return cursor.refused(refusals.QUOTED)
     if cursor.kind == "end":
         cursor.close("}", opened)
+    if cursor.kind in _OPERATORS and cursor.kinds[cursor.at - 1] == ")":
+        fix = "put the whole condition in parentheses, as in FILTER(STR(?x) > 5)"
+        return cursor.error("HG-400", f"found {cursor.word} behind a condition that is complete", fix=fix)
     behind_triple = cursor.kinds[cursor.at - 1] not in ("{", ".")
     return cursor.unexpected(". ; , FILTER, VALUES or }" if behind_triple else "a triple, FILTER, VALUES or }")
 

@@ -136,7 +136,18 @@ def _verb(cursor: Cursor) -> Verb:
     return _is_a(cursor) if _at_path(cursor, cursor.at) else RDF_TYPE
 
 
+def misplaced_metric(cursor: Cursor, at: int) -> Exception | None:
+    """Why an `hg:` function is no part of a triple, if one stands there."""
+    word = cursor.words[at]
+    if not word.startswith("hg:") or cursor.kinds[at + 1] != "(":
+        return None
+    fix = f"put the condition in FILTER( ), as in FILTER({word}(…) >= 3), in a watch interest"
+    return cursor.error("HG-431", f"the metric {word} outside of a FILTER is not supported", fix=fix, at=at)
+
+
 def _no_verb(cursor: Cursor) -> Exception:
+    if cursor.kind == "(" and (misplaced := misplaced_metric(cursor, cursor.at - 1)):
+        return misplaced
     if cursor.kind in refusals.PATH_OPENERS:
         after = cursor.words[cursor.at + 1] if cursor.ahead() in NODES or cursor.ahead() == "a" else ""
         return cursor.refused(refusals.path(cursor.kind, "", after))

@@ -204,5 +204,6 @@ def _misshapen(schema: TableSchema, item: Any, place: Place) -> TableError:
 def _fix(schema: TableSchema) -> str:
     columns = ", ".join(f"{column.name!r}: …" for column in schema.columns if column.required)
     short = {"subscriptions": " or (id, query)", "publications": " or (id, [(s, p, o), …])"}.get(schema.name, "")
-    short = short or f" or ({', '.join((_FORMS.get(schema.name) or (schema.names,))[0])})"
+    forms = _FORMS.get(schema.name, (schema.names,))[: 2 if schema.name == "updates" else 1]
+    short = short or "".join(f" or ({', '.join(form)})" for form in forms)
     return f"give {{{columns}}}{short}, or an Arrow table"

@@ -32,7 +32,7 @@ from heliograph.kernels.network_layout import (
     W_REF,
 )
 from heliograph.network import Compiled, Limits, Network
-from heliograph.syntax.query import Expression, Form
+from heliograph.syntax.query import Expression, Form, Query
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.board import Interest, Report, Watched, afresh, standing
@@ -67,7 +67,7 @@ class Enrolment:
         self.machine = Machine(graph, self.network, derived)
         self._judge = Judge(self.network, vocabulary)
         self.meter = Meter(graph, vocabulary, make_measure, memory.measures)
-        self.measured: dict[str, Entry] = {}  # those who ask metrics
+        self.measured: dict[Judged, Entry] = {}  # those who ask metrics
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
         self.by_component: dict[int, dict[str, Entry]] = {}
@@ -158,7 +158,7 @@ class Enrolment:
         completion = Completion(entry.query, slots, self._vocabulary, others)
         hysteresis = 0.0 if entry.query.having is not None else entry.interest.options.hysteresis
         entry.judged = Judged(completion, asked, self.meter, hysteresis)
-        self.measured[entry.id] = entry
+        self.measured[entry.judged] = entry
         self.machine.keep_journal(True)
         return listing(entry, completion)
 
@@ -199,7 +199,7 @@ class Enrolment:
         entry = self.entries.pop(id)
         if entry.judged is not None:
             entry.judged.leave()
-            del self.measured[id]
+            del self.measured[entry.judged]
             self.machine.keep_journal(bool(self.measured))
         if entry.kind == Q_ROWS and entry.row >= 0:
             component = self.network.component(entry.row)
@@ -292,6 +292,12 @@ class Enrolment:
         assert entry.deltas is not None
         satisfying = map(entry.judged.completion.solution, sorted(entry.judged.true))
         return standing(entry.interest, satisfying, entry.deltas.standing)
+
+    def selected(self, query: Query) -> frozenset[Term]:
+        """The vertices that solutions of a query bind, where it asks for them."""
+        asking = (judged for judged, each in self.measured.items() if each.query == query)
+        judged = next(asking, None)
+        return frozenset() if judged is None else frozenset(map(self._vocabulary.term, judged.selected))
 
     def is_true(self, entry: Entry) -> bool:
         return bool(self.network.queries.rows.array[entry.row, Q_MISSING] == 0)

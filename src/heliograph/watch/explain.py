@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from heliograph.baselines.watch_naive import Reevaluation
@@ -18,9 +19,11 @@ from heliograph.terms import spell
 from heliograph.watch.board import Watched
 from heliograph.watch.bounded import Bounded
 from heliograph.watch.evidence import evidence
-from heliograph.watch.metrics.explaining import explain_metrics
+from heliograph.watch.metrics.comparing import Comparison, metric_filters
+from heliograph.watch.metrics.explaining import bare_query, explain_metrics, spell_filters
 from heliograph.watch.modes import Key, Match, Ranked, Solution, current, order
 from heliograph.watch.nearest import Near, nearest, unmet
+from heliograph.watch.options import threshold
 
 _STEPS = 300_000  # of a search: a second or two
 _LISTED = 10_000  # matches that are counted one by one
@@ -48,7 +51,7 @@ def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
     if query.having is not None:
         return _explain_count(watched, answers)
     if query.metrics:
-        return explain_metrics(watched, answers)
+        return explain_metrics(watched, answers) or _explain_pattern(id, query, answers)
     bounded = Bounded(answers, _STEPS)
     found = bounded.some(query, _LISTED + 1)
     if found:
@@ -81,8 +84,17 @@ def _explain_none(watched: Watched, answers: Reevaluation, cut: bool) -> Explana
     return _explain_missing(id, near, query) if near.missing else _explain_condition(id, near)
 
 
+def _explain_pattern(id: str, query: Query, answers: Reevaluation) -> Explanation:
+    """What the pattern of a query lacks that asks metrics besides."""
+    bare, (asked, _) = bare_query(query), metric_filters(query.filters)
+    near = unmet(bare, answers) or nearest(bare, answers)
+    if not near.missing:
+        return _explain_condition(id, near)
+    return _explain_missing(id, near._replace(waiting=(*near.waiting, *asked)), query)
+
+
 def _explain_condition(id: str, near: Near) -> Explanation:
-    failed = " and ".join(f"FILTER ({spell_expression(each)})" for each in near.waiting) or "VALUES"
+    failed = spell_filters(near.waiting) or "VALUES"
     all_hold = f"all {_edges(len(near.held))} hold together" if near.held else "there is no edge to hold"
     summary = f"{id} is silent: {all_hold}, but not {failed}{_where(near)}"
     return Explanation("watch", id, None, False, summary, failed=failed, held=_held(near))
@@ -105,10 +117,24 @@ def _explain_count(watched: Watched, answers: Reevaluation) -> Explanation:
     standing = current(watched.mode)
     if standing:
         shown = evidence(query, standing[0], witness=False)
-        return Explanation("watch", id, None, True, f"{id} holds: {_counted(standing[0])}, and {condition}", shown)
+        kept = _kept(watched, standing[0]) or f", and {condition}"
+        return Explanation("watch", id, None, True, f"{id} holds: {_counted(standing[0])}{kept}", shown)
     most, cut = _largest(watched, answers)
     summary = f"{id} is silent: {_counted(most, cut)}, and {condition} does not hold"
     return Explanation("watch", id, None, False, summary, failed=condition)
+
+
+def _kept(watched: Watched, match: Match) -> str:
+    """Where nothing but the hysteresis keeps a count: how long it does."""
+    query, hysteresis = watched.subscription.query, watched.options.hysteresis
+    known = threshold(query.having)
+    if not hysteresis or known is None:
+        return ""
+    compared = Comparison(*known, hysteresis if known[0] in (">", ">=") else -hysteresis)
+    if compared.holds(match.value, held=False):
+        return ""
+    endless = "as long as the group has a match" if query.group_by else "for good"
+    return f", which the hysteresis keeps true {endless if compared.is_endless else f'until it {compared.end}'}"
 
 
 def _largest(watched: Watched, answers: Reevaluation) -> tuple[Match, bool]:
@@ -120,7 +146,7 @@ def _largest(watched: Watched, answers: Reevaluation) -> tuple[Match, bool]:
     if isinstance(mode, Counting):
         counts = mode.counts
     else:
-        found = bounded.some(query, _STEPS)
+        found = list(islice(answers.answer(query), _STEPS)) if query.metrics else bounded.some(query, _STEPS)
         counts = Counter(tuple(solution.get(variable) for variable in query.group_by) for solution in found)
     if not counts:
         return Match(None, 0), bounded.cut

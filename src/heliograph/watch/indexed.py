@@ -57,7 +57,8 @@ class Indexed:
         self._pending: dict[str, Interest] = {}
         self._returning: frozenset[str] = frozenset()  # who came earlier, and is only entered again
         triples = Triples(self._graph, self._vocabulary)
-        self.answers = Reevaluation(triples, self._taxonomy, Metered(self._enrolment.meter, self._vocabulary))
+        metered = Metered(self._enrolment.meter, self._vocabulary, self._enrolment.selected)
+        self.answers = Reevaluation(triples, self._taxonomy, metered)
 
     def _base(self) -> Int32s:
         """The edges of the graph, for whoever derives others from them."""
@@ -87,10 +88,10 @@ class Indexed:
 
     def watched(self, id: str) -> Watched:
         self._enter()
-        measured = self._enrolment.measured.get(id)
-        if measured is not None:
+        entry = self._enrolment.entries.get(id)
+        if entry is not None and entry.judged is not None:
             self._enrolment.settle()
-            return self._enrolment.standing(measured)
+            return self._enrolment.standing(entry)
         held = self._enrolment.memory().held.get(id, ())
         return afresh(self._interests[id], self.answers, held, witness=False)
 

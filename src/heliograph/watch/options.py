@@ -114,7 +114,7 @@ def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | Non
     return SubscriptionError(
         "HG-522",
         "hysteresis on a query that has no threshold",
-        fix="it needs COUNT(*) in HAVING, or one hg: function in FILTER, and a number on either side of < <= > or >=; "
+        fix="it needs exactly one < <= > or >= between COUNT(*) in HAVING, or an hg: function in FILTER, and a number; "
         "drop the option otherwise",
     )
 

@@ -160,16 +160,12 @@ class _Telling:
 
     def judge(self, page: Page) -> None:
         """Tells whose solutions begin or cease to satisfy what they ask of metrics."""
-        measured, meter = self._enrolment.measured.values(), self._enrolment.meter
+        measured = self._enrolment.measured
         if not measured:
             return
-        judged = (entry.judged for entry in measured if entry.judged is not None)
-        judging = Judging(meter, page, judged, self._proof is not None)
-        verdicts = judging.follow(self._coming)
-        for entry in measured:
-            assert entry.judged is not None
-            if entry.judged in verdicts:
-                self._tell_verdicts(entry, entry.judged, verdicts[entry.judged])
+        verdicts = Judging(self._enrolment.meter, page, self._proof is not None).follow(self._coming)
+        for judged in sorted(verdicts, key=lambda each: measured[each].number):
+            self._tell_verdicts(measured[judged], judged, verdicts[judged])
 
     def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
         assert entry.deltas is not None

@@ -12,12 +12,14 @@ import numpy as np
 from heliograph.kernels.evolution_layout import Floats
 from heliograph.semantics.expressions import METRIC_TOLERANCE
 from heliograph.syntax.query import And, Compare, Expression, Metric, Query, walk
-from heliograph.terms import Term, Variable, literal, value_of
+from heliograph.terms import Position, Term, Variable, literal, spell, value_of
 from heliograph.values import NUMERIC, XSD_DOUBLE, XSD_INTEGER
 from heliograph.watch.metrics.calls import Key
 from heliograph.watch.metrics.listeners import points_at
 from heliograph.watch.sequence import Flags
 
+_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+_WHOLE = 2.0**53  # beyond it every number is whole
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
@@ -50,6 +52,18 @@ class Comparison(NamedTuple):
         compare = beyond.get(self.operator)
         held: Flags = np.zeros(len(values), np.bool_) if compare is None else compare(values, self.limit) & ~near
         return held | near if self.operator in ("<=", ">=", "=") else held
+
+    @property
+    def end(self) -> str:
+        """How a value that holds it ceases to."""
+        how = {">=": "falls below", ">": "falls to", "<=": "rises above", "<": "rises to"}[self.operator]
+        return f"{how} {shown_value(self.limit - self.slack)}"
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether what holds it once holds it for good: counts and metrics are 0 or more."""
+        last = self.limit - self.slack
+        return (self.operator == ">=" and last <= 0) or (self.operator == ">" and last < 0)
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -150,4 +164,8 @@ def shown_value(value: float) -> int | float | str | None:
     if value == float("inf"):
         return "INF"
     rounded = float(f"{value:.12g}")
-    return int(rounded) if rounded == int(rounded) else rounded
+    return int(rounded) if abs(rounded) < _WHOLE and rounded == int(rounded) else rounded
+
+
+def spelled_edge(edge: Iterable[Term]) -> list[str]:
+    return [spell(term, place) for term, place in zip(edge, _PLACES, strict=True)]

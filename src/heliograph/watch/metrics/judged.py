@@ -93,6 +93,8 @@ class Judged:
                 self._selections[place] = self._meter.listen((self, place), call.key, (), self._attention[place])
         if self.minds_vertices:
             self._meter.range()
+        if self.minds_vertices or self.needs_every_step:
+            self._meter.attentive[self] = None
         if self.is_lazy:
             for place, call in enumerate(self.calls):
                 self._meter.listen_everywhere((self, place), call.key, self._attention[place])
@@ -106,6 +108,7 @@ class Judged:
                 self._meter.ignore_everywhere((self, place), call.key, self._attention[place])
         if self.minds_vertices:
             self._meter.cease()
+        self._meter.attentive.pop(self, None)
         for place, call in enumerate(self.calls):
             if call.key.is_selected:
                 self._meter.ignore((self, place), call.key, self._selections[place], self._attention[place])
@@ -190,6 +193,11 @@ class Judged:
             before, after = self._meter.select(self.calls[place].key, instance, added, removed)
             changed |= before != after
         return tuple(self._rows) if changed else ()
+
+    @property
+    def selected(self) -> Iterable[int]:
+        """The vertices that solutions of the pattern bind, where that is asked for."""
+        return self._selected
 
     def _is_wanted(self, term: int) -> bool:
         if not self._binding[term]:

@@ -26,8 +26,9 @@ _FEW = 16  # sayings that are sooner judged one by one
 class Judging:
     """Follows one block."""
 
-    def __init__(self, meter: Meter, page: Page, judged: Iterable[Judged], witness: bool) -> None:
-        self._meter, self._page, self._judged, self._witness = meter, page, list(judged), witness
+    def __init__(self, meter: Meter, page: Page, witness: bool) -> None:
+        self._meter, self._page, self._witness = meter, page, witness
+        self._attentive: tuple[Judged, ...] = tuple(meter.attentive)
         self._done = 0  # rows of the page
         self._verdicts: dict[Judged, list[Verdict]] = {}
 
@@ -48,7 +49,7 @@ class Judging:
         """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
         paths are shown as they are then."""
         steps = {step for by_step in coming.values() for step in by_step}
-        if self._witness or any(judged.minds_vertices or judged.needs_every_step for judged in self._judged):
+        if self._witness or self._attentive:
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
@@ -96,7 +97,7 @@ class Judging:
         if turnout is None:
             return
         for vertex, came in zip(turnout.vertex.tolist(), turnout.came.tolist(), strict=True):
-            for judged in self._judged:
+            for judged in self._attentive:
                 if judged.ranges:
                     rows = judged.vertex_comes(vertex) if came else judged.vertex_goes(vertex)
                     affected |= {(judged, row): None for row in rows}

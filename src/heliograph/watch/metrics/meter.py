@@ -84,6 +84,7 @@ class Meter:
         self._literal: Flags = np.zeros(0, np.bool_)
         self._saved = dict(saved or {})  # for measures that were there, until somebody asks them again
         self.kept: dict[Key, Kept] = {}
+        self.attentive: dict[Any, None] = {}  # queries that look at every step, whatever measures say
         self.vertices: Vertices | None = None
         self._rangers = 0
 

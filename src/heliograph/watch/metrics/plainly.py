@@ -9,12 +9,11 @@ from heliograph.baselines.solve import Graph, Plan, world
 from heliograph.baselines.watch_metrics import Weighted, naive_evidence, naive_value
 from heliograph.syntax.query import Metric, Query
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Position, Term, TermKind, Variable, spell
+from heliograph.terms import Term, TermKind, Variable
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_more, shown_value
+from heliograph.watch.metrics.comparing import metric_filters, metric_term, shown_more, shown_value, spelled_edge
 from heliograph.watch.modes import Match, Solution, Turn
 
-_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 Called = tuple[str, tuple[Term | Metric, ...]]
 
 
@@ -86,12 +85,14 @@ class Plainly:
         return match._replace(value=shown[0] if len(shown) == 1 else shown, more=more or None)
 
     def _more(self, metrics: Iterable[Metric], known: Solution, witness: bool) -> Mapping[str, Any]:
-        shown = shown_more([self._evidence(metric, known, witness) for metric in metrics])
-        return {**shown, "edges": [_spelled(edge) for edge in shown["edges"]]} if "edges" in shown else shown
+        asked = ((metric, witness or Key(metric.name).has_interval) for metric in metrics)
+        return shown_more([self.shown(metric, known) if is_asked else {} for metric, is_asked in asked])
 
-    def _evidence(self, metric: Metric, known: Solution, witness: bool) -> Mapping[str, Any]:
-        called = _called(metric, known) if witness or Key(metric.name).has_interval else None
-        return {} if called is None else naive_evidence(*called, self._graph)
+    def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
+        """What a function shows beside its value, edges as texts."""
+        called = _called(metric, bindings)
+        shown = {} if called is None else naive_evidence(*called, self._graph)
+        return {name: [*map(spelled_edge, what)] if name == "edges" else what for name, what in shown.items()}
 
 
 def _called(metric: Metric, bindings: Solution) -> Called | None:
@@ -99,7 +100,3 @@ def _called(metric: Metric, bindings: Solution) -> Called | None:
     if any(each is None for each in arguments):
         return None
     return metric.name, arguments  # type: ignore[return-value]
-
-
-def _spelled(edge: Iterable[Term]) -> list[str]:
-    return [spell(term, place) for term, place in zip(edge, _PLACES, strict=True)]

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from heliograph.terms import Position, spell
 from heliograph.watch.deltas import Told
 from heliograph.watch.encoding import NO_TERM
-from heliograph.watch.metrics.comparing import shown_value
+from heliograph.watch.metrics.comparing import shown_value, spelled_edge
 from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.modes import Match, Turn
 
 Shown: TypeAlias = "int | float | str | None"
-
-_PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
 
 class Values:
@@ -51,8 +48,7 @@ class Values:
         return {**shown, **edges} or None
 
     def _edge(self, edge: Iterable[int]) -> list[str]:
-        term = self._judged.completion.vocabulary.term
-        return [spell(term(id), place) for id, place in zip(edge, _PLACES, strict=True)]
+        return spelled_edge(map(self._judged.completion.vocabulary.term, edge))
 
 
 def shown_values(values: Sequence[float]) -> Shown | list[Shown]:
