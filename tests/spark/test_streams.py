@@ -48,7 +48,9 @@ def notified(spark: SparkSession, out: Path) -> Counter[tuple[Any, ...]]:
     return Counter(map(tuple, rows))
 
 
-@pytest.mark.parametrize("history", [None, 1], ids=["updates", "engines"])
+@pytest.mark.parametrize(
+    "history", [pytest.param(None, id="updates", marks=pytest.mark.long), pytest.param(1, id="engines")]
+)
 def test_a_watch_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path, history: int | None) -> None:
     from heliograph.spark import watch
 
