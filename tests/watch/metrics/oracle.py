@@ -146,6 +146,7 @@ class Recomputed:
     def select(self, instance: int, added: Sequence[int], removed: Sequence[int]) -> None:
         self._selected[instance].update(added)
         self._selected[instance].subtract(removed)
+        self._told[instance] = self.value(instance)  # whoever selects looks at the value
 
     def follow(self, log: Log, existing: Any = None) -> Said:
         said: list[tuple[int, int, float]] = []
