@@ -19,7 +19,7 @@ import pyarrow.compute
 from heliograph.filter import Filter
 from heliograph.filter.reporting import check_limit
 from heliograph.filter.stages import Stage
-from heliograph.spark.frames import MEASURED, measured, plain
+from heliograph.spark.frames import measured, plain
 from heliograph.spark.metrics import finished
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
 from heliograph.spark.plans import Division, Plans
@@ -55,8 +55,10 @@ def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack
     plans = Plans.of(subscriptions, tables, folder, options)
     task = Task(plans.pointer(publications.isStreaming), bindings, plans.shards or 0)
     rows = publication_rows(publications)
-    found = _divided(rows, task) if task.shards else _undivided(rows, task)
-    return finished(found, plans.rejected)
+    if not task.shards:
+        return finished(rows, partial(match_all, task), plans.rejected)
+    routed = rows.mapInArrow(partial(look_up, task), PARCELS).repartitionById(task.shards, "shard")
+    return finished(routed, partial(match_shards, task), plans.rejected)
 
 
 class Task(NamedTuple):
@@ -65,15 +67,6 @@ class Task(NamedTuple):
     pointer: Pointer
     bindings: int
     shards: int
-
-
-def _undivided(rows: DataFrame, task: Task) -> DataFrame:
-    return rows.mapInArrow(partial(match_all, task), MEASURED)
-
-
-def _divided(rows: DataFrame, task: Task) -> DataFrame:
-    routed = rows.mapInArrow(partial(look_up, task), PARCELS)
-    return routed.repartitionById(task.shards, "shard").mapInArrow(partial(match_shards, task), MEASURED)
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
 from heliograph.model import Rejected
-from heliograph.spark.frames import COUNTS, REJECTED, STATS, with_refusals
+from heliograph.spark.frames import COUNTS, MEASURED, REJECTED, STATS, with_refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NAME = "heliograph"
+Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _COLUMNS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
 
 
@@ -22,13 +23,14 @@ _OBSERVED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """By the DataFrame of a batch what Spark observes of it."""
 
 
-def finished(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
-    """What a verb returns: the measurements taken out of its rows, and what was refused of the interests added.
+def finished(rows: DataFrame, step: Step, rejected: Iterable[Rejected]) -> DataFrame:
+    """What a verb returns after its last step: the measurements taken out of the rows, refused interests added.
 
     The measurements of a stream are in `observedMetrics` of the query's progress, those of a batch in `batch_counts`.
     """
     from pyspark.sql import Observation, functions
 
+    frame = rows.mapInArrow(step, MEASURED)
     sums = [functions.sum(frame[STATS][name]).alias(name) for name in COUNTS]
     observation = None if frame.isStreaming else Observation(NAME)
     seen = frame.observe(observation or NAME, *sums).where(frame[STATS].isNull()).drop(STATS)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from heliograph.route import Route
 from heliograph.route.options import Choices, Options
 from heliograph.spark.exchanges import Exchanges
-from heliograph.spark.frames import MEASURED, gathered, measured, parted, plain, refusals, shaped
+from heliograph.spark.frames import gathered, measured, parted, plain, refusals, shaped
 from heliograph.spark.metrics import finished
 from heliograph.spark.versions import Pointer
 from heliograph.spark.workers import opened
@@ -46,7 +46,7 @@ def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[Ro
     exchanges = Exchanges.of(nodes, edges, match, folder)
     task = Task(exchanges.pointer(events.isStreaming), given)
     rows = shaped(events, "events").repartition("event_id")
-    return finished(rows.mapInArrow(partial(route_all, task), MEASURED), exchanges.rejected)
+    return finished(rows, partial(route_all, task), exchanges.rejected)
 
 
 class Task(NamedTuple):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
-from heliograph.spark.frames import MEASURED, parted, plain, refusals, reported, shaped
+from heliograph.spark.frames import parted, plain, refusals, reported, shaped
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.metrics import finished
 from heliograph.spark.packing import FOR_SHARDS, larger, pack_for_all, unpack_found
@@ -60,8 +60,9 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Watch
     if updates.isStreaming:
         _check_stream(updates)
     watchers, rejected = save_watchers(folder, interests, graph, shards, given)  # type: ignore[arg-type]
-    found = _streamed(updates, watchers, history) if updates.isStreaming else _at_once(updates, watchers)
-    return finished(found, rejected)
+    if updates.isStreaming:
+        return finished(_streamed(updates, watchers, history), unpack_found, rejected)
+    return finished(_at_once(updates, watchers), partial(run_shard, watchers), rejected)
 
 
 def _check_stream(updates: DataFrame) -> None:
@@ -85,8 +86,7 @@ def _at_once(updates: DataFrame, watchers: Watchers) -> DataFrame:
     opening = updates.sparkSession.range(1).select(*_nulls(rows), first)
     everywhere = functions.explode(functions.array(*map(functions.lit, range(watchers.shards)))).alias(_SHARD)
     placed = rows.unionByName(opening).select("*", everywhere).repartitionById(watchers.shards, _SHARD)
-    ordered = placed.sortWithinPartitions(*_order())
-    return ordered.mapInArrow(partial(run_shard, watchers), MEASURED)
+    return placed.sortWithinPartitions(*_order())
 
 
 def _order() -> list[Any]:
@@ -129,5 +129,4 @@ def _streamed(updates: DataFrame, watchers: Watchers, history: int) -> DataFrame
     rows = shape.withColumn("seq", shape["seq"].try_cast("bigint"))
     parcels = rows.mapInArrow(partial(pack_for_all, keys), FOR_SHARDS)
     processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)}, history)
-    found = parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
-    return found.mapInArrow(unpack_found, MEASURED)
+    return parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
