@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,11 @@ def _places(outcome: Outcome) -> dict[Any, float]:
     return {x: float(number) for number, x in enumerate(outcome.xs)}
 
 
+def _decades(low: float, high: float) -> tuple[float, float]:
+    """Limits that hold at least a power of ten, so that a flat line looks flat."""
+    return (low, high) if high > 10 * low else (10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
+
+
 def _axes(axes: Any, record: Record) -> None:
     x, y = record.x, record.y
     axes.set_xlabel(x.text)
@@ -85,6 +91,7 @@ def _axes(axes: Any, record: Record) -> None:
         axes.set_xscale("log")
     if y.log:
         axes.set_yscale("log")
+        axes.set_ylim(*_decades(*axes.get_ylim()))
     else:
         axes.set_ylim(bottom=0)
     axes.set_title(f"{record.facts['paper']}: {record.facts['title']} ({record.facts['scale']} scale)", fontsize=9)

@@ -94,7 +94,9 @@ class Outcome:
 
     @property
     def xs(self) -> list[X]:
-        return list(dict.fromkeys(point.x for point in self.points))
+        """Numbers in ascending order, names as they came."""
+        found = list(dict.fromkeys(point.x for point in self.points))
+        return found if any(isinstance(x, str) for x in found) else sorted(found, key=float)
 
     def line(self, series: str) -> list[Point]:
         """The points of a line, in the order in which they were measured."""

@@ -95,6 +95,8 @@ def _setting(record: Record) -> str:
 def _plainly(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(_plainly(each) for each in value)
+    if isinstance(value, float):
+        return number(value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
