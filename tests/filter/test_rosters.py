@@ -31,5 +31,16 @@ def test_segments_lie_end_to_end(sizes: list[int], data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(owners) - 1), max_size=5)) if owners else []
     wanted = np.array(places, np.int64)
     assert one.subscriptions(wanted) == other.subscriptions(wanted) == [owners[place] for place in places]
-    assert one.ids().to_pylist() == other.ids().to_pylist() == [each.id for each in owners]
-    assert one.subscribers().to_pylist() == other.subscribers().to_pylist() == [each.subscriber for each in owners]
+    for roster in (one, other):
+        named = roster.named(wanted)
+        assert [named.ids[number].as_py() for number in named.numbers] == [owners[place].id for place in places]
+        assert [named.subscribers[number].as_py() for number in named.numbers] == [
+            owners[place].subscriber for place in places
+        ]
+
+
+def test_few_matches_name_few() -> None:
+    owners = subscriptions(100)
+    named = Listed(owners).named(np.array([70, 3, 70], np.int64))
+    assert (named.ids.to_pylist(), named.numbers.tolist()) == (["s3", "s70"], [1, 0, 1])
+    assert len(Listed(owners).named(np.arange(20)).ids) == 100

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from heliograph.baselines.solve import World
+from heliograph.filter.rosters import Roster
 from heliograph.index.segment import Segment
 from heliograph.model import Slow
 from heliograph.partition.plan import Plan
@@ -29,16 +29,6 @@ class Publication:
 
     id: str
     world: World
-
-
-class Roster(Protocol):
-    """The subscriptions of matches, by place in some lists; nothing is looked up before it is asked for."""
-
-    def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]: ...
-
-    def ids(self) -> pa.Array[Any]: ...
-
-    def subscribers(self) -> pa.Array[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

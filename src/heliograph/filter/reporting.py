@@ -54,12 +54,10 @@ def report(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times
     )
 
     def table() -> pa.Table:
-        roster = matches.roster
+        named = matches.roster.named(matches.place)
         texts = None if shown is None else shown.texts
         ids = batch.publications.ids
-        return Columns(
-            matches.place, matches.publication, roster.ids(), roster.subscribers(), ids, "filter", texts
-        ).table()
+        return Columns(named.numbers, matches.publication, named.ids, named.subscribers, ids, "filter", texts).table()
 
     return Notifications.of_columns(table, len(matches.place), Rejections(batch.rejected), stats, matches.slow)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,46 @@ import pyarrow as pa
 from heliograph.index.segment import Segment
 from heliograph.subscriptions import Subscription
 
+_FEW = 8  # of so many subscriptions fewer than one matches: then only those that do are looked at
+
+
+class Named(NamedTuple):
+    """Ids and subscribers of some subscriptions, and for each match which of them it is."""
+
+    numbers: npt.NDArray[np.int64]
+    ids: pa.Array[Any]
+    subscribers: pa.Array[Any]
+
+    @classmethod
+    def of(cls, numbers: npt.NDArray[np.int64], entries: list[Subscription]) -> Self:
+        ids, subscribers = ([getattr(entry, name) for entry in entries] for name in ("id", "subscriber"))
+        return cls(numbers, pa.array(ids, pa.string()), pa.array(subscribers, pa.string()))
+
+
+class Roster(ABC):
+    """Subscriptions by their places."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]: ...
+
+    @abstractmethod
+    def everybody(self) -> list[Subscription]: ...
+
+    def named(self, places: npt.NDArray[np.int64]) -> Named:
+        """Those at these places by name; what few matches cost does not grow with the subscriptions."""
+        if len(places) * _FEW >= len(self):
+            return Named.of(places, self.everybody())
+        own, numbers = np.unique(places, return_inverse=True)
+        return Named.of(numbers, self.subscriptions(own))
+
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Roster):
     """Subscriptions one by one; the place of each is its number in the list."""
 
     entries: list[Subscription]
@@ -23,15 +61,15 @@ class Listed:
     def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]:
         return [self.entries[place] for place in places.tolist()]
 
-    def ids(self) -> pa.Array[Any]:
-        return pa.array([each.id for each in self.entries], pa.string())
+    def __len__(self) -> int:
+        return len(self.entries)
 
-    def subscribers(self) -> pa.Array[Any]:
-        return pa.array([each.subscriber for each in self.entries], pa.string())
+    def everybody(self) -> list[Subscription]:
+        return self.entries
 
 
 @dataclass(frozen=True, slots=True)
-class Segmented:
+class Segmented(Roster):
     """Subscriptions of segments end to end, each in order of subscribing."""
 
     segments: tuple[Segment, ...]
@@ -43,11 +81,8 @@ class Segmented:
         pairs = zip(which.tolist(), inside.tolist(), strict=True)
         return [self.segments[number].owners[place] for number, place in pairs]
 
-    def ids(self) -> pa.Array[Any]:
-        return pa.array([each.id for each in self._owners()], pa.string())
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
 
-    def subscribers(self) -> pa.Array[Any]:
-        return pa.array([each.subscriber for each in self._owners()], pa.string())
-
-    def _owners(self) -> Any:
-        return chain.from_iterable(segment.owners for segment in self.segments)
+    def everybody(self) -> list[Subscription]:
+        return list(chain.from_iterable(segment.owners for segment in self.segments))
