@@ -14,8 +14,9 @@ from tests.index.worlds import columns_of, sketch
 
 
 def subscriptions(count: int) -> list[Subscription]:
-    items = [(f"s{number}", f"ASK {{ ?x :p{number} ?y }}", f"who{number}") for number in range(count)]
+    items = [(f"s{number}", f"who{number}", f"ASK {{ ?x :p{number} ?y }}") for number in range(count)]
     taken, _ = Subscriptions("filter", None).subscribe(items)
+    assert len(taken) == count
     return list(taken)
 
 
