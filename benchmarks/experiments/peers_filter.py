@@ -46,11 +46,13 @@ def heliograph(tables: Tables, publications: Iterable[str], algorithm: str = "in
     engine = loaded(tables, algorithm)
     parts = {id: _rows(tables, id) for id in publications}
     engine.publish(next(iter(parts.values())))  # nothing is put off
-    return lambda id: _timed(lambda: set(engine.publish(parts[id]).table["subscription_id"].to_pylist()))
+    return lambda id: _timed(
+        lambda: {str(name) for name in engine.publish(parts[id]).table["subscription_id"].to_pylist()}
+    )
 
 
 def pyoxigraph(tables: Tables, publications: Iterable[str]) -> Callable[[str], Any]:
-    ids = pc.unique(tables["patterns"]["subscription_id"]).to_pylist()
+    ids = [str(id) for id in pc.unique(tables["patterns"]["subscription_id"]).to_pylist()]
     wanted = list(publications)
     asking = ask(tables, len(ids), len(wanted))
 
@@ -65,7 +67,7 @@ def rdflib(tables: Tables, publications: Iterable[str]) -> Callable[[str], Any]:
     from rdflib import Graph, URIRef
     from rdflib.plugins.sparql import prepareQuery
 
-    ids = pc.unique(tables["patterns"]["subscription_id"]).to_pylist()
+    ids = [str(id) for id in pc.unique(tables["patterns"]["subscription_id"]).to_pylist()]
     prepared = {id: prepareQuery(text) for id, text in queries(tables, ids).items()}
     graphs = {}
     for id in publications:

@@ -217,8 +217,8 @@ def test_a_version_outlives_its_subscriptions(name: str) -> None:
     engine.unsubscribe([f"s{number}" for number in range(0, 200, 2) if f"s{number}" in engine._subscriptions])
     subscribe(engine, [POOL.interests[number]._replace(id=f"t{number}") for number in range(100)])
     matches = version.match(batch)
-    names = matches.roster.ids().to_pylist()
-    found = [(batch.ids[row], names[place]) for row, place in zip(matches.publication, matches.place, strict=True)]
+    names = [each.id for each in matches.roster.subscriptions(matches.place)]
+    found = [(batch.ids[row], name) for row, name in zip(matches.publication, names, strict=True)]
     assert found == [(each.publication_id, each.subscription_id) for each in expected]
 
 
