@@ -1,16 +1,21 @@
-"""A watch in shards without Spark: letters are written and delivered by hand, one engine for each shard."""
+"""A watch in shards without Spark: letters are written and delivered by hand, one engine for each shard.
+
+Now and then a shard loses its engine, which is then made again from its history, as a worker would do it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from heliograph.spark.frames import reported
-from heliograph.spark.letters import Delivery, Facts, delivered
+from heliograph.spark.letters import Delivery, Facts, delivered, pressed
+from heliograph.spark.state import ENGINE, UPDATES, packed_engine, replayed
 from heliograph.spark.watchers import Watchers
 from heliograph.watch import Watch
 from tests.spark.compare import unnumbered
@@ -21,9 +26,10 @@ Rows = Counter[tuple[Any, ...]]
 class Shards:
     """The shards of a watch, as a stream or a batch would drive them."""
 
-    def __init__(self, watchers: Watchers, streaming: bool = True) -> None:
-        self.watchers, self.streaming = watchers, streaming
-        self.engines: dict[int, tuple[Watch, int]] = {}
+    def __init__(self, watchers: Watchers, streaming: bool, chance: Random) -> None:
+        self.watchers, self.streaming, self._chance = watchers, streaming, chance
+        self._engines: dict[int, tuple[Watch, int]] = {}
+        self._history: dict[int, list[tuple[int, int, bytes]]] = {}
         self.notified: Rows = Counter()
         self.refused: Rows = Counter()
         self.told = 0  # rows that went to shards, as they are
@@ -45,6 +51,7 @@ class Shards:
     def _deliver(self, shard: int, delivery: Delivery) -> None:
         engine = self._engine(shard, delivery.version)
         found = pa.Table.from_batches(list(reported(engine.publish(delivery.updates), shard)))
+        self._remember(shard, engine, delivery)
         names = found.column_names[:-2]
         for row in found.to_pylist():
             if row["rejected"] is not None:
@@ -59,9 +66,17 @@ class Shards:
 
     def _engine(self, shard: int, version: int) -> Watch:
         placement = self.watchers.placement
-        if shard not in self.engines:
-            self.engines[shard] = placement.engine(shard, version), version
-        engine, had = self.engines[shard]
+        if shard not in self._engines:
+            return placement.engine(shard, version)
+        engine, had = self._engines[shard]
+        if self._chance.random() < 0.2:
+            engine = replayed(iter(self._history[shard]), placement, shard)
         placement.bring(engine, shard, had, version)
-        self.engines[shard] = engine, version
         return engine
+
+    def _remember(self, shard: int, engine: Watch, delivery: Delivery) -> None:
+        self._engines[shard] = engine, delivery.version
+        pieces = self._history.setdefault(shard, [])
+        pieces.append((UPDATES, delivery.version, pressed(delivery.updates)))
+        if self._chance.random() < 0.2:
+            pieces[:] = [(ENGINE, delivery.version, packed_engine(engine))]

@@ -27,10 +27,11 @@ METRICS = (
 
 
 class Story:
-    """What one embedded engine and the shards of a watch are given alike."""
+    """What one embedded engine and the shards of a watch are given alike, as a stream, or at once and partly without
+    seqs as a batch."""
 
-    def __init__(self, seed: int, growing: bool) -> None:
-        self.r, self.growing = Random(seed), growing
+    def __init__(self, seed: int, growing: bool, streaming: bool = True) -> None:
+        self.r, self.growing, self.streaming = Random(seed), growing, streaming
         self.number = self.seq = self.time = 0
         self.terms = self.r.choice(scenes.WORLDS)
         self.setting: dict[str, Any] = scenes.Scene.draw(self.r, 0).settings
@@ -50,8 +51,8 @@ class Story:
         rejected += embedded.subscribe(first).rejected
         watchers.subscribe(first)
         assert Counter(map(_told, rejected)) == Counter(map(_told, watchers.rejected))
-        shards = Shards(watchers)
-        for _ in range(self.r.randint(1, 5)):
+        shards = Shards(watchers, self.streaming, self.r)
+        for _ in range(self.r.randint(1, 5) if self.streaming else 1):
             self._publish(embedded, shards)
             if self.growing:
                 self._change(embedded, watchers)
@@ -80,7 +81,7 @@ class Story:
     # --- what happens -------------------------------------------------------------------------------------------
 
     def _queries(self, most: int) -> list[dict[str, Any]]:
-        found = []
+        found: list[dict[str, Any]] = []
         for _ in range(self.r.randint(1, most)):
             self.number += 1
             text, options = self._query()
@@ -98,7 +99,8 @@ class Story:
             edges = [f"{self._vertex()} {self._link()} {self._vertex()}" for _ in range(r.randint(1, 3))]
             text = f"ASK {{ {' . '.join(edges)} }}"
         elif chance < 0.5:
-            text = f"SELECT * {{ {self._vertex()} {r.choice(('?r', self._link()))} ?x . ?x {self._link()} {self._vertex()} }}"
+            link = r.choice(("?r", self._link()))
+            text = f"SELECT * {{ {self._vertex()} {link} ?x . ?x {self._link()} {self._vertex()} }}"
         elif chance < 0.65:
             text = r.choice(METRICS).format(p=self._link(), q=self._link(), a=self._vertex(), b=self._vertex())
             return text, None
@@ -124,14 +126,20 @@ class Story:
             wrong["seq"] = self.seq - self.r.randint(1, 6)
             name = self.r.choice([*wrong])
             rows.append({**row, name: wrong[name]} if self.r.random() < 0.15 else row)
+            if not self.streaming and self.r.random() < 0.2:
+                rows[-1]["seq"] = None
         return rows
 
 
 def in_turn(tables: list[pa.Table]) -> pa.Table:
-    """Rows as a stream takes them: by seq, of equal ones those of the first task, and there the smallest, nulls last."""
-    rows = [(row["seq"], task, _key(row), row) for task, table in enumerate(tables) for row in table.to_pylist()]
-    ordered = sorted(rows, key=lambda each: each[:3])
-    return pa.Table.from_pylist([row for *_, row in ordered], schema=tables[0].schema)
+    """Rows as Spark takes them: by seq, of equal ones those of the first task, and there the smallest, nulls last.
+
+    Those without a seq come first, in the order in which they stand.
+    """
+    rows = [(task, row) for task, table in enumerate(tables) for row in table.to_pylist()]
+    numbered = [(row["seq"], task, _key(row), row) for task, row in rows if row["seq"] is not None]
+    ordered = [row for *_, row in sorted(numbered, key=lambda each: each[:3])]
+    return pa.Table.from_pylist([row for _, row in rows if row["seq"] is None] + ordered, schema=tables[0].schema)
 
 
 def _key(row: dict[str, Any]) -> list[tuple[bool, Any]]:

@@ -9,7 +9,6 @@ always dealt in the same way.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,13 +41,12 @@ def dealt(askings: Iterable[Asking], shards: int, growing: bool = False) -> dict
     return places
 
 
-def placed(asking: Asking, known: Sequence[Collection[Key]], places: Mapping[str, int]) -> int:
+def placed(asking: Asking, known: Sequence[Collection[Key]], sizes: Mapping[int, int]) -> int:
     """The shard of a newcomer: the least full of those that see all that it sees, at last shard 0, which does."""
     if _stays(asking):
         return 0
     able = [shard for shard, keys in enumerate(known) if shard and covers(keys, asking.keys)]
-    sizes = Counter(places.values())
-    return min(able, key=lambda shard: (sizes[shard], shard)) if able else 0
+    return min(able, key=lambda shard: (sizes.get(shard, 0), shard)) if able else 0
 
 
 def _stays(asking: Asking) -> bool:

@@ -1,8 +1,8 @@
 """Updates on their way to the shards: what a task writes to each of them, and what a shard makes of all it got.
 
-A letter holds rows of updates as one Arrow stream, with what all shards must know of a task's updates beside them. Shard
-0 is the one that counts and refuses: it is told every row, those that none of its queries sees as ticks, which change
-nothing but seq and clock. In a window the clock is everybody's, so there every shard is told all of them so.
+A letter holds rows of updates as one Arrow stream, and beside them what all shards must know of a task's updates. The
+first shard counts and refuses: it is told every row, those that none of its queries sees as ticks, which change nothing
+but seq and clock. In a window the clock is everybody's, so there every shard is told all rows, as they are or as ticks.
 
 The laws: of several rows with one seq all shards take the same, that of the first letter, whether they see it or not;
 every shard knows the largest seq so far, so it refuses what comes too late; a row is refused once, by shard 0.
@@ -149,7 +149,7 @@ def in_order(table: pa.Table) -> pa.Table:
 
 def _counting(good: Flags, seq: Any, at: Any) -> Flags:
     """Which rows are accepted unless they come too late: good, numbered, and the first of their seq."""
-    counting = good & np.asarray(seq.is_valid())
+    counting: Flags = good & np.asarray(seq.is_valid())
     if at is not None:
         counting &= np.asarray(at.is_valid())
     rows = np.flatnonzero(counting)

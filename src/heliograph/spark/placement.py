@@ -28,7 +28,7 @@ pc: Any = pyarrow.compute
 
 KIND, PLAN = "watchers", "watchers plan"
 TABLES = ("subscriptions", "patterns", "constraints")
-PLACES = pa.schema([("subscription_id", pa.string()), ("shard", pa.int32())])
+_PLACES: dict[str, pa.DataType] = {"subscription_id": pa.string(), "shard": pa.int32()}
 _FORMAT = 1
 
 
@@ -63,7 +63,7 @@ class Placement:
         write_folder(Path(self.folder, "plan"), PLAN, _FORMAT, tables={"keys": keys_table(keys)}, meta=meta)
 
     def save_version(self, path: Path, tables: Mapping[str, pa.Table], places: Mapping[str, int]) -> None:
-        rows = pa.table({"subscription_id": [*places], "shard": [*places.values()]}, schema=PLACES)
+        rows = pa.table({"subscription_id": [*places], "shard": [*places.values()]}, schema=pa.schema(_PLACES))
         write_folder(path, KIND, _FORMAT, tables={**tables, "places": rows})
 
     # --- reading ------------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ Numbers = npt.NDArray[np.int64]
 Mask = tuple[bool, ...]
 Shards = Sequence[int]
 
-KEYS = pa.schema([("shard", pa.int32()), *((name, pa.string()) for name in ("subject", "property", "object"))])
+_TEXTS: dict[str, pa.DataType] = dict.fromkeys(("subject", "property", "object"), pa.string())
+KEYS = pa.schema({"shard": pa.int32(), **_TEXTS})
 _POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 
 
@@ -199,10 +200,11 @@ def keys_table(keys: Sequence[tuple[int, Key]]) -> pa.Table:
     vocabulary = Vocabulary()
     columns: list[Any] = [pa.array([shard for shard, _ in keys], pa.int32())]
     for part, position in enumerate(_POSITIONS):
-        known = [key[part] for _, key in keys]
-        texts = vocabulary.spell(vocabulary.intern_many([term for term in known if term is not None]), position)
-        places = np.cumsum([term is not None for term in known], dtype=np.int64) - 1
-        columns.append(texts.take(pa.array(places, mask=np.array([term is None for term in known], np.bool_))))
+        cells = [key[part] for _, key in keys]
+        texts = vocabulary.spell(vocabulary.intern_many([term for term in cells if term is not None]), position)
+        known = np.array([term is not None for term in cells], np.bool_)
+        places: Any = pa.array(np.cumsum(known) - 1, mask=~known)
+        columns.append(texts.take(places))
     return pa.Table.from_arrays(columns, schema=KEYS)
 
 
@@ -211,7 +213,8 @@ def read_keys(table: pa.Table) -> list[tuple[int, Key]]:
     columns = [
         _terms(table[name], position, vocabulary) for name, position in zip(KEYS.names[1:], _POSITIONS, strict=True)
     ]
-    return list(zip(table["shard"].to_pylist(), zip(*columns, strict=True), strict=True))  # type: ignore[arg-type]
+    shards: list[Any] = table["shard"].to_pylist()
+    return list(zip(shards, zip(*columns, strict=True), strict=True))
 
 
 def _terms(cells: Any, position: Position, vocabulary: Vocabulary) -> list[Term | None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,9 +204,11 @@ class Watchers:
         known: list[set[Key]] = [set() for _ in range(self._shards)]
         for shard, key in self._keys:
             known[shard].add(key)
+        sizes = Counter(self._places.values())
         for each in everybody:
             if each.id not in self._places:
-                self._places[each.id] = placed(_asking(each), known, self._places)
+                self._places[each.id] = shard = placed(_asking(each), known, sizes)
+                sizes[shard] += 1
 
     def _open(self) -> None:
         """Goes on from the latest version in the folder."""
@@ -215,8 +218,8 @@ class Watchers:
         self._subscriptions = Subscriptions("watch", self._placement.prefixes)
         saved = self._placement.version(self._placement.versions.latest())
         self._subscriptions.restore(saved, accept=self._check)
-        places = saved["places"]
-        self._places = dict(zip(places["subscription_id"].to_pylist(), places["shard"].to_pylist(), strict=True))
+        ids, shards = (column.to_pylist() for column in saved["places"].columns)
+        self._places = {str(id): int(shard or 0) for id, shard in zip(ids, shards, strict=True)}
 
 
 def _checked(shards: Any) -> int:

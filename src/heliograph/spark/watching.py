@@ -147,7 +147,7 @@ def _addressed(key: int, letter: Letter) -> pa.RecordBatch:
 
 def run_shard(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All letters of a batch to one shard, through its engine."""
-    payloads: list[bytes] = []
+    payloads: list[Any] = []
     shard = 0
     for batch in batches:
         payloads += batch["payload"].to_pylist()
