@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from heliograph.spark.sights import EVERYTHING, Key, Keys, covers
-from heliograph.terms import spell
 
 Shown = tuple[tuple[str, str, str], ...]
 
@@ -76,5 +75,5 @@ def _order(unit: Sequence[Asking]) -> tuple[bool, tuple[str, ...], Shown]:
 
 
 def _shown(key: Key) -> tuple[str, str, str]:
-    subject, property, object = ("" if term is None else spell(term) for term in key)
+    subject, property, object = ("" if term is None else term.value for term in key)
     return subject, property, object

@@ -20,7 +20,7 @@ from heliograph.spark.sights import Key
 from heliograph.spark.switchboard import Switchboard, keys_table, read_keys
 from heliograph.spark.versions import Versions
 from heliograph.spark.workers import opened
-from heliograph.storage import read_folder, write_folder
+from heliograph.storage import Saved, read_folder, write_folder
 from heliograph.terms import PREFIXES
 from heliograph.watch import Watch
 
@@ -85,7 +85,10 @@ class Placement:
         return written(updates, facts, self.habits(streaming), board, {**PREFIXES, **self.prefixes})
 
     def _switchboard(self) -> Switchboard:
-        return Switchboard(() if self.shards == 1 else self.load(self.folder)[1])
+        return Switchboard(self._plan().tables["keys"])
+
+    def _plan(self) -> Saved:
+        return read_folder(Path(self.folder, "plan"), PLAN, {_FORMAT})
 
     def engine(self, shard: int, version: int) -> Watch:
         """A new engine of a shard with the subscriptions of a version."""

@@ -10,25 +10,27 @@ Keys are looked up as numbers, all rows of a batch at once, once for each way to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heliograph.spark.sights import ANYTHING, Key
-from heliograph.terms import RDFS_MEMBER, Position, Term, is_container_member
+from heliograph.spark.sights import Key
+from heliograph.terms import RDFS_MEMBER, Position, is_container_member
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import REMOVE_VERTEX, SET, Encoded
 
 Numbers = npt.NDArray[np.int64]
 Mask = tuple[bool, ...]
-Shards = Sequence[int]
+Pairs = tuple[Numbers, Numbers]  # rows and shards
 
 _TEXTS: dict[str, pa.DataType] = dict.fromkeys(("subject", "property", "object"), pa.string())
 KEYS = pa.schema({"shard": pa.int32(), **_TEXTS})
-_POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+_POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
+_ANY = -1  # in place of the id of a term
 
 
 class Seen(NamedTuple):
@@ -60,8 +62,8 @@ class Index(NamedTuple):
         different, first = np.unique(codes[order], return_index=True)
         return cls(mask, pairs, different, np.append(first, len(codes)), shards[order])
 
-    def find(self, columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-        """Pairs of a row and a shard with a key like it."""
+    def find(self, columns: Sequence[Numbers]) -> Pairs:
+        """Rows and shards with a key like them."""
         fixed = [column for column, kept in zip(columns, self.mask, strict=True) if kept]
         places, known = _places(self.codes, _codes(fixed, self.pairs))
         rows, hits = np.flatnonzero(known), places[known]
@@ -73,19 +75,23 @@ class Index(NamedTuple):
 class Lookup(NamedTuple):
     """Keys of shards, by the parts that they fix; `always` are shards that see whatever there is."""
 
-    always: Shards
+    always: Sequence[int]
     indexes: tuple[Index, ...]
 
     @classmethod
-    def of(cls, keys: Collection[tuple[int, Key]], vocabulary: Vocabulary) -> Lookup:
-        always = {shard for shard, key in keys if key == ANYTHING}
-        groups: dict[Mask, list[tuple[int, Key]]] = {}
-        for shard, key in set(keys):
-            if shard not in always:
-                groups.setdefault(tuple(part is not None for part in key), []).append((shard, key))
-        return cls(sorted(always), tuple(_index(mask, some, vocabulary) for mask, some in sorted(groups.items())))
+    def of(cls, shards: Numbers, columns: Sequence[Numbers]) -> Lookup:
+        """Keys as columns of ids, with _ANY where anything may stand."""
+        fixed = np.stack([column != _ANY for column in columns], axis=1)
+        always = np.unique(shards[~fixed.any(axis=1)])
+        others = ~np.isin(shards, always)
+        indexes = []
+        for mask in product((False, True), repeat=3):
+            rows = np.flatnonzero((fixed == mask).all(axis=1) & others)
+            if len(rows):
+                indexes.append(Index.of(mask, [column[rows] for column in columns], shards[rows]))
+        return cls(always.tolist(), tuple(indexes))
 
-    def find(self, columns: Sequence[Numbers], known: int) -> Iterator[tuple[Numbers, Numbers]]:
+    def find(self, columns: Sequence[Numbers], known: int) -> Iterator[Pairs]:
         """Pairs of rows and shards; terms from `known` on stand in no key, so what holds one is not looked up."""
         for index in self.indexes:
             fixed = [column for column, kept in zip(columns, index.mask, strict=True) if kept]
@@ -97,13 +103,19 @@ class Lookup(NamedTuple):
 class Switchboard:
     """The keys of all shards, ready to be looked up."""
 
-    def __init__(self, keys: Iterable[tuple[int, Key]]) -> None:
-        own = set(keys)
+    def __init__(self, keys: pa.Table) -> None:
         self.vocabulary = Vocabulary()
         self._member = self.vocabulary.intern(RDFS_MEMBER)
-        self._edges = Lookup.of(own, self.vocabulary)
-        self._sets = Lookup.of({(shard, (s, p, None)) for shard, (s, p, _) in own}, self.vocabulary)
-        self._vertices = Lookup.of({end for shard, key in own for end in _ends(shard, key)}, self.vocabulary)
+        shards = keys["shard"].to_numpy().astype(np.int64)
+        subject, predicate, object = (
+            _ids(keys[name], position, self.vocabulary) for name, position in _POSITIONS.items()
+        )
+        anything = np.full(len(shards), _ANY, np.int64)
+        self._edges = Lookup.of(shards, (subject, predicate, object))
+        self._sets = Lookup.of(shards, (subject, predicate, anything))
+        is_open = (subject == _ANY) | (object == _ANY)  # then any vertex may be an end of what the key matches
+        ends = np.concatenate([np.where(is_open, _ANY, end) for end in (subject, object)])
+        self._vertices = Lookup.of(np.tile(shards, 2), (ends, np.tile(anything, 2), np.tile(anything, 2)))
         self._known = len(self.vocabulary)
 
     def seen(self, updates: Encoded, vocabulary: Vocabulary) -> Seen:
@@ -117,7 +129,7 @@ class Switchboard:
 
     def _edge_pairs(
         self, lookup: Lookup, where: npt.NDArray[np.bool_], updates: Encoded, vocabulary: Vocabulary
-    ) -> Iterator[tuple[Numbers, Numbers]]:
+    ) -> Iterator[Pairs]:
         rows = np.flatnonzero(where)
         subject, predicate, object = (
             column[rows].astype(np.int64) for column in (updates.subject, updates.predicate, updates.object)
@@ -129,28 +141,18 @@ class Switchboard:
         for some, shards in lookup.find([subject[members], general, object[members]], self._known):
             yield rows[members[some]], shards
 
-    def _found(self, lookup: Lookup, columns: Sequence[Numbers]) -> Iterator[tuple[Numbers, Numbers]]:
+    def _found(self, lookup: Lookup, columns: Sequence[Numbers]) -> Iterator[Pairs]:
         everyone = np.arange(len(columns[0]))
         for shard in lookup.always:
             yield everyone, np.full(len(everyone), shard, np.int64)
         yield from lookup.find(columns, self._known)
 
 
-def _ends(shard: int, key: Key) -> Iterator[tuple[int, Key]]:
-    """Whose removal may take a triple like the key: its ends if both are fixed, else anybody's."""
-    subject, _, object = key
-    if subject is None or object is None:
-        yield shard, ANYTHING
-    else:
-        yield shard, (subject, None, None)
-        yield shard, (object, None, None)
-
-
 def _members(predicate: Numbers, vocabulary: Vocabulary) -> list[int]:
     return [id for id in np.unique(predicate).tolist() if is_container_member(vocabulary.term(id))]
 
 
-def _distinct(found: Sequence[tuple[Numbers, Numbers]], size: int) -> Seen:
+def _distinct(found: Sequence[Pairs], size: int) -> Seen:
     rows = np.concatenate([np.empty(0, np.int64), *(pair[0] for pair in found)])
     shards = np.concatenate([np.empty(0, np.int64), *(pair[1] for pair in found)])
     both = np.unique(shards * max(size, 1) + rows)
@@ -158,17 +160,6 @@ def _distinct(found: Sequence[tuple[Numbers, Numbers]], size: int) -> Seen:
 
 
 # --- codes ------------------------------------------------------------------------------------------------------
-
-
-def _index(mask: Mask, keys: Sequence[tuple[int, Key]], vocabulary: Vocabulary) -> Index:
-    shards = np.array([shard for shard, _ in keys], np.int64)
-    columns = [_ids([key[part] for _, key in keys], vocabulary) for part in range(3)]
-    return Index.of(mask, columns, shards)
-
-
-def _ids(terms: Sequence[Term | None], vocabulary: Vocabulary) -> Numbers:
-    known = [term for term in terms if term is not None]
-    return np.array(vocabulary.intern_many(known) if len(known) == len(terms) else [0] * len(terms), np.int64)
 
 
 def _joined(first: Numbers, second: Numbers) -> Numbers:
@@ -196,10 +187,10 @@ def _places(values: Numbers, wanted: Numbers) -> tuple[Numbers, npt.NDArray[np.b
 
 
 def keys_table(keys: Sequence[tuple[int, Key]]) -> pa.Table:
-    """Keys as they are saved, null where anything may stand."""
+    """Keys of shards as a table, null where anything may stand."""
     vocabulary = Vocabulary()
     columns: list[Any] = [pa.array([shard for shard, _ in keys], pa.int32())]
-    for part, position in enumerate(_POSITIONS):
+    for part, position in enumerate(_POSITIONS.values()):
         cells = [key[part] for _, key in keys]
         texts = vocabulary.spell(vocabulary.intern_many([term for term in cells if term is not None]), position)
         known = np.array([term is not None for term in cells], np.bool_)
@@ -209,14 +200,15 @@ def keys_table(keys: Sequence[tuple[int, Key]]) -> pa.Table:
 
 
 def read_keys(table: pa.Table) -> list[tuple[int, Key]]:
+    """The same keys as terms."""
     vocabulary = Vocabulary()
-    columns = [
-        _terms(table[name], position, vocabulary) for name, position in zip(KEYS.names[1:], _POSITIONS, strict=True)
-    ]
+    columns = [_ids(table[name], position, vocabulary).tolist() for name, position in _POSITIONS.items()]
+    terms = [[None if id == _ANY else vocabulary.term(id) for id in column] for column in columns]
     shards: list[Any] = table["shard"].to_pylist()
-    return list(zip(shards, zip(*columns, strict=True), strict=True))
+    return list(zip(shards, zip(*terms, strict=True), strict=True))
 
 
-def _terms(cells: Any, position: Position, vocabulary: Vocabulary) -> list[Term | None]:
-    ids = iter(vocabulary.intern_cells(cells.drop_null(), position).ids.tolist())
-    return [vocabulary.term(next(ids)) if known else None for known in cells.is_valid().to_pylist()]
+def _ids(cells: Any, position: Position, vocabulary: Vocabulary) -> Numbers:
+    ids = np.full(len(cells), _ANY, np.int64)
+    ids[np.asarray(cells.is_valid())] = vocabulary.intern_cells(cells.drop_null(), position).ids
+    return ids

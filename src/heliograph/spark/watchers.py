@@ -26,7 +26,7 @@ from heliograph.spark.frames import collected
 from heliograph.spark.placement import Placement
 from heliograph.spark.scratch import storage_folder
 from heliograph.spark.sights import ANYTHING, EVERYTHING, Key, keys_of
-from heliograph.spark.switchboard import Switchboard
+from heliograph.spark.switchboard import Switchboard, keys_table
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.subscriptions import Subscription, Subscriptions, written
 from heliograph.tables.items import is_single
@@ -106,10 +106,13 @@ class Watchers:
             raise StorageError("HG-801", "no version in this folder", place=Place(self._folder), fix=fix)
         return self._placement
 
+    @property
+    def versions(self) -> Versions:
+        return self.placement.versions
+
     def pointer(self, streaming: bool) -> Pointer:
         """What tells a task which version is meant: a stream follows the versions, a batch has one."""
-        versions = self.placement.versions
-        return Pointer(versions, 1 if self._fixed else None if streaming else versions.latest())
+        return Pointer(self.versions, 1 if self._fixed else None if streaming else self.versions.latest())
 
     # --- changes ------------------------------------------------------------------------------------------------
 
@@ -183,7 +186,7 @@ class Watchers:
 
     def _save_engines(self, placement: Placement) -> None:
         """Saves an engine for each shard, with what it sees of the graph; in a window the clock is everybody's."""
-        board = Switchboard(self._keys)
+        board = Switchboard(keys_table(self._keys))
         vocabulary = board.vocabulary.overlay()
         prefixes = {**PREFIXES, **placement.prefixes}
         graph, refused = background(() if self._graph is None else self._graph, vocabulary, prefixes)
