@@ -87,7 +87,7 @@ class Watchers:
         """Watchers as they are given, or new ones with these subscriptions and no others."""
         if isinstance(interests, cls):
             return interests
-        if isinstance(interests, (str, Path)) and Versions.at(interests).numbers():
+        if isinstance(interests, (str, Path)) and Path(interests).is_dir() and Versions.at(interests).numbers():
             return cls(interests)
         watchers = cls(storage_folder(folder, "watch"), fixed=True, **given)
         watchers.subscribe(interests, **tables)
