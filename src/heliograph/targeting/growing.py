@@ -6,7 +6,7 @@ only when the capacity, which doubles, is used up.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,13 @@ class Growing:
         self._data: npt.NDArray[Any] = np.zeros(_LEAST, dtype)
         self._size = 0
         self.extend(first)
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any]) -> Self:
+        """Begins with an array, which may be mapped: it is copied as soon as something is added, and not before."""
+        made = cls(values.dtype)
+        made._data, made._size = values, len(values)
+        return made
 
     def __len__(self) -> int:
         return self._size
