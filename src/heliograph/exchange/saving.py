@@ -42,13 +42,11 @@ class PackedExchange(NamedTuple):
     keys: Mapping[str, Any]
 
 
-def pack_exchange(version: Version) -> PackedExchange | None:
-    """A version, compiled; None where its targeting has something that only its text can say."""
+def pack_exchange(version: Version) -> PackedExchange:
+    """A version, compiled."""
     with version.ledger.writing:
         ledger = rebuild(version).ledger
         targeting = pack_targeting(ledger.targeting)
-    if targeting is None:
-        return None
     arrays = {name: _used(ledger.arrays, name) for name in NAMES}
     keys: dict[str, int] = {}
     for name, ids in (("node_ids", ledger.ids), ("edge_ids", ledger.edge_ids)):

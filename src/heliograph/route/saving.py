@@ -1,8 +1,7 @@
 """A saved exchange: compiled, as arrays that are mapped when it is opened, with the texts of its targeting.
 
 The laws: what is loaded shows what was saved; what no exchange could have written is refused as damaged. A save of
-version 1 has tables alone, nodes and edges in order, and is compiled when it is opened; saves of older releases are
-such, and so are those whose targeting only its text can say.
+version 1, which older releases wrote, has tables alone, nodes and edges in order, and is compiled when it is opened.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from heliograph.errors import Place, PredicateError, StorageError, UsageError
 from heliograph.exchange.reading import MAX_COST
 from heliograph.exchange.saving import PackedExchange, pack_exchange, unpack_exchange
 from heliograph.exchange.store import Exchange
-from heliograph.exchange.tables import EDGES, NODES, exchange_of, tables_of
+from heliograph.exchange.tables import EDGES, NODES, exchange_of
 from heliograph.exchange.version import Version
 from heliograph.route.options import check_match
 from heliograph.storage import Saved, read_folder, write_folder
@@ -32,11 +31,8 @@ pc: Any = pyarrow.compute
 
 
 def save_exchange(path: str | Path, version: Version) -> None:
-    """Writes a version of the exchange; the order of rows is the order of reporting and of adding."""
+    """Writes a version of the exchange."""
     packed = pack_exchange(version)
-    if packed is None:
-        write_folder(path, KIND, PLAIN, tables=tables_of(version), meta={"match": version.match})
-        return
     meta = {"match": version.match, "keys": dict(packed.keys)}
     write_folder(path, KIND, VERSION, arrays=packed.arrays, tables=packed.tables, meta=meta)
 

@@ -41,8 +41,9 @@ class Growing:
             room = np.zeros(max(size, 2 * len(self._data)), self._data.dtype)
             room[: self._size] = self._data[: self._size]
             self._data = room
-        self._data[self._size : size] = added
-        self._size = size
+        if len(added):  # nothing fits behind an array that is full and cannot be written to
+            self._data[self._size : size] = added
+            self._size = size
 
     def replace(self, changes: dict[int, int]) -> None:
         """Other values for some elements, in a copy: views that were taken keep the old ones."""
