@@ -12,6 +12,7 @@ from heliograph import errors
 from heliograph.cli.guard import DEBUG
 from heliograph.cli.hiding import show_pandas
 from heliograph.cli.options import Cluster
+from heliograph.cli.stopping import STOPPING
 from heliograph.errors import HeliographError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def connected(cluster: Cluster) -> Iterator[SparkSession]:
 
     spark = session(cluster.master, settings(cluster.conf))
     try:
-        yield spark
+        with STOPPING.listening(spark.sparkContext.cancelAllJobs):
+            yield spark
     except HeliographError:
         raise
     except Exception as error:
