@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.route.sharing import homes
-from heliograph.spark.frames import SOURCE, shaped
-from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, parcel
+from heliograph.spark.frames import ROW, SOURCE, shaped
+from heliograph.spark.packing import FOR_SHARDS, from_bytes, larger, parcel
 from heliograph.spark.reading import files_of, read_rows
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def deal(parts: int, shares: int, batches: Iterable[pa.RecordBatch]) -> Iterator
     """A parcel for each part and share; those of the first share are numbered first."""
     for table in larger(batches, _AT_ONCE):
         rows, bounds = _dealt(table, parts)
-        terms = encoded(rows, (SOURCE,))
         for part, (first, last) in enumerate(pairwise(bounds)):
             for share in range(shares if first < last else 0):
-                yield parcel(share * parts + part, terms.slice(first, last - first))
+                yield parcel(share * parts + part, rows.slice(first, last - first))
 
 
 def _dealt(table: pa.Table, parts: int) -> tuple[pa.Table, list[int]]:
-    """The rows in the order of their parts, and where each part begins."""
+    """The rows in the order of their parts, without their places in files, and where each part begins."""
+    table = table.drop_columns([name for name in (SOURCE, ROW) if name in table.column_names])
     if parts == 1:
         return table, [0, table.num_rows]
     place = homes(table["event_id"].combine_chunks(), parts)
@@ -75,4 +75,4 @@ def taken(batches: Iterable[pa.RecordBatch]) -> tuple[int, pa.Table] | None:
         for row in rows:
             number = row["shard"]
             tables.append(from_bytes(row["payload"]))
-    return (number, pa.concat_tables(tables).unify_dictionaries()) if tables else None
+    return (number, pa.concat_tables(tables)) if tables else None

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import SetupError
 from heliograph.spark.environment import check_environment, find_java
+from heliograph.spark.failures import reason_of
+from heliograph.spark.masters import check_master
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,6 +46,7 @@ def session(
     from pyspark.sql import SparkSession
 
     where = master or (conf or {}).get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    check_master(where)
     _set_variables(where)
     builder = SparkSession.builder.master(where).appName(app)
     for name, value in settings(where, conf).items():
@@ -83,6 +86,5 @@ def _set_variables(master: str) -> None:
 
 def failed(error: Exception, master: str) -> SetupError:
     """A session that could not be had, without the trace of the JVM."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = lines[0][:300] if lines else type(error).__name__
+    reason = reason_of(str(error)) or type(error).__name__
     return SetupError("HG-905", f"no Spark session at {master}: {reason}", fix="check the master and --conf")
