@@ -15,6 +15,11 @@ _KINDS = re.compile(
 _PATIENCE = 5.0  # seconds for a machine that does not answer; Spark itself tries for a minute
 
 
+def is_here(master: str) -> bool:
+    """Whether driver and executors are on one machine, so that addresses of its own are enough."""
+    return master.startswith("local") or re.match(r"spark://(?:127\.|localhost:|\[::1\])", master) is not None
+
+
 def check_master(master: str) -> None:
     """Raises for what is no master, and for one of a standalone cluster that cannot be reached."""
     if _KINDS.fullmatch(master) is None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from heliograph.errors import SetupError
 from heliograph.spark.environment import check_environment, find_java
 from heliograph.spark.failures import reason_of
-from heliograph.spark.masters import check_master
+from heliograph.spark.masters import check_master, is_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,8 +61,9 @@ def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, st
     """What a session at this master is made with."""
     # A long error of a Python worker overflows the usual stack of the driver; its logs are errors alone.
     java = {"spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile={_LOGGING}"}
-    here = {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
-    return {**_ALWAYS, **java, **here, **{name: str(value) for name, value in (conf or {}).items()}}
+    here = _HERE if is_here(master) else {}
+    tasks = {"spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
+    return {**_ALWAYS, **java, **here, **tasks, **{name: str(value) for name, value in (conf or {}).items()}}
 
 
 def _cores(master: str) -> int:
@@ -79,7 +80,7 @@ def _set_variables(master: str) -> None:
     found = find_java()
     if found is not None:
         os.environ["JAVA_HOME"] = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
-    if master.startswith("local"):
+    if is_here(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
