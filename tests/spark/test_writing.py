@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from heliograph.spark.storing import Places, store
 from heliograph.tables.encoded import read_encoded
 from heliograph.tables.reader import read_table
 from heliograph.tables.sources import Source
-from tests.spark.compare import Rows, expected, frame
+from tests.spark.compare import Rows, expected, frame, table
 from tests.spark.test_streams import notified, put, run
 
 if TYPE_CHECKING:
@@ -193,13 +193,11 @@ def values(reads: Any) -> list[Any]:
 ROWS = [("p1", "A", "knows", "B"), ("p2", "A", "likes", "C"), ("p2", "B", "knows", "A"), ("p3", "_", "yeer:", "")]
 QUERIES = [("friends", "ASK { ?x :knows ?y }"), ("A's", "ASK { :A ?p ?o }"), ("bad", "ASK {")]
 
-COLUMNS = ("publication_id", "subject", "property", "object")
 
-
-def embedded(rows: list[tuple[str, ...]]) -> tuple[Rows, Rows]:
+def embedded(rows: Sequence[tuple[str, ...]]) -> tuple[Rows, Rows]:
     engine = Filter()
     refused = engine.subscribe(QUERIES).rejected
-    return expected(engine.publish([dict(zip(COLUMNS, row, strict=True)) for row in rows]), refused)
+    return expected(engine.publish(table("publications", rows)), refused)
 
 
 def test_the_table_that_workers_write_is_the_embedded_engines(spark: SparkSession, tmp_path: Path) -> None:
@@ -225,11 +223,7 @@ def test_a_stream_is_written_by_its_workers(spark: SparkSession, tmp_path: Path)
     from heliograph.spark.reading import read
 
     for number, rows in enumerate((ROWS[:1], ROWS[1:])):
-        put(
-            tmp_path / "in",
-            f"{number}.parquet",
-            pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in rows]),
-        )
+        put(tmp_path / "in", f"{number}.parquet", table("publications", rows))
         query = run(filter(read(spark, "publications", str(tmp_path / "in"), follow=True), QUERIES), tmp_path)
         (counts,) = progress_table(query).to_pylist()
         assert (counts["batch"], counts["notifications"]) == (number, sum(embedded(rows)[0].values()))
