@@ -16,6 +16,7 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -170,7 +171,12 @@ def admitted(job: Job, batches: Iterable[pa.RecordBatch]) -> tuple[Subscriptions
     if constraints is not None and patterns is None:
         patterns = as_table("patterns", table_schema("patterns").empty())
     taken = registry.subscribe(items, patterns=patterns, constraints=constraints, accept=check_options)
-    return registry, [unnumbered(entry) for entry in taken.receipt.rejected]
+    return registry, [_unplaced(entry) for entry in taken.receipt.rejected]
+
+
+def _unplaced(entry: Rejected) -> Rejected:
+    """A refusal without the number of its row in this task; one without an id is named by nothing else."""
+    return replace(unnumbered(entry), item=None) if entry.code == "HG-503" else unnumbered(entry)
 
 
 def _read(name: str, table: pa.Table) -> Any:
