@@ -31,11 +31,11 @@ PRINTED_RATIO, PRINTED_QUERIES = 45_000, 50_000  # [Z] section 3.2: BF's time ov
 Samples = Sequence[float]
 
 NOTES = (
-    "BF and INV stand there twice: over triples, and over packed integers as quick as plain Python makes them. Java and "
-    "Python differ in what a step costs, which a ratio of two algorithms in one language leaves out. BF is measured on a "
-    "few updates around the middle one of those that complete a query, the tries on the first of the stream, the others "
-    "on all of it. The graph is drawn with power-law degrees in place of Wikipedia's links; tries, in the manner of "
-    "TriC, are not in the paper. Heliograph is given interned updates in one batch, packed INV too."
+    "BF and INV stand there twice: over triples, and over packed integers as quick as plain Python makes them. Java "
+    "and Python differ in what a step costs, which a ratio of two algorithms in one language leaves out. BF is "
+    "measured on a few updates around the middle one of those that complete a query, the tries on the first of the "
+    "stream, the others on all of it. The graph is drawn with power-law degrees in place of Wikipedia's links; tries, "
+    "in the manner of TriC, are not in the paper. Heliograph is given interned updates in one batch, packed INV too."
 )
 CHECKED = "every algorithm tells exactly the notifications that the workload must give for the updates it was given"
 
@@ -208,9 +208,9 @@ def orders(outcome: Outcome) -> tuple[Word, str]:
         word = Word.DIFFERENT
     last = [ratios(outcome, *pair)[-1] for pair in PAIRS]
     text = (
-        f"INV is {min(found):,.0f} to {max(found):,.0f} times as quick as BF (at the last point {last[0]:,.0f} times over "
-        f"triples and {last[1]:,.0f} over packed integers): {min(shares):.2f} to {max(shares):.2f} times for each query, "
-        f"where the paper's figure is {printed:g}"
+        f"INV is {min(found):,.0f} to {max(found):,.0f} times as quick as BF (at the last point {last[0]:,.0f} times "
+        f"over triples and {last[1]:,.0f} over packed integers): {min(shares):.2f} to {max(shares):.2f} times for each "
+        f"query, where the paper's figure is {printed:g}"
     )
     return word, text
 

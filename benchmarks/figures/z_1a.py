@@ -56,8 +56,9 @@ def judge(outcome: Outcome) -> Verdict:
         word,
         f"from the smallest to the largest database the time of a query changes {_range(by_size)}-fold, from the "
         f"shortest to the longest queries {_range(by_length)}-fold",
-        f"at {lasts['queries']:,} queries of {lasts['length']} edges INV takes {packed:.1f} times as long as BF over packed "
-        f"integers, where the paper has {_PRINTED}, and {triples:.1f} times over triples, where BF also plans for variables",
+        f"at {lasts['queries']:,} queries of {lasts['length']} edges INV takes {packed:.1f} times as long as BF over "
+        f"packed integers, where the paper has {_PRINTED}, and {triples:.1f} times over triples, where BF also plans "
+        "for variables",
         f"heliograph takes {outcome.last(OURS) / outcome.last(PACKED_INV):.1f} times as long as packed INV, text read",
     )
 

@@ -48,8 +48,8 @@ EXPERIMENT = Experiment(
     title="filtering time against the number of queries",
     statement=(
         "With queries of 5 edges on average, 5 % of which match, the time of an update grows with the database for "
-        "both algorithms, and with 50,000 queries INV is 45,000 times as quick as BF. (The rates that the paper sums up "
-        "with, over 2 million updates a second against about 500, are 4,000 apart.)"
+        "both algorithms, and with 50,000 queries INV is 45,000 times as quick as BF. (The rates that the paper sums "
+        "up with, over 2 million updates a second against about 500, are 4,000 apart.)"
     ),
     checked=CHECKED,
     x=Axis("queries in the database"),
