@@ -97,8 +97,7 @@ class Ground:
         reaching = np.flatnonzero([len(nodes) for nodes in self.reached])
         ways: dict[str, Callable[[], float]] = {name: self._way(name) for name in PAPER}
         ways |= {WALK: self._by_walk, OURS: self._way("lanes"), INDEX: self._index, TESTS: self._tests}
-        firsts = {name: self._first_way(name, reaching) for name in PAPER}
-        firsts |= {WALK: lambda: self._first_by_walk(reaching), OURS: self._first_ours(reaching)}
+        firsts = self._firsts(reaching) if len(reaching) else {}
         repeats, sets = self.given.repeats, self._sets()  # which calls the kernel, so that it is compiled
         return Measured(_turns(ways, repeats), _turns(firsts, repeats), sets, len(reaching))
 
@@ -174,6 +173,11 @@ class Ground:
         return self._asked(MATCH, np.arange(len(self.batch)), self.met).seconds
 
     # --- first results ------------------------------------------------------------------------------------------
+
+    def _firsts(self, rows: Ints) -> dict[str, Callable[[], float]]:
+        """Every algorithm, on events that reach somebody."""
+        ways = {name: self._first_way(name, rows) for name in PAPER}
+        return ways | {WALK: lambda: self._first_by_walk(rows), OURS: self._first_ours(rows)}
 
     def _first_way(self, algorithm: str, rows: Ints) -> Callable[[], float]:
         """Seconds to the first node by one of the paper's algorithms, all events in one call."""
