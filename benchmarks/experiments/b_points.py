@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.experiments.b_exchange import INDEX, OURS, PAPER, SETS, WALK, Setting, measured
 from benchmarks.experiments.experiment import Outcome, Point, Run, Verdict, Word, X
+from benchmarks.experiments.page import number
 
 EVALUATE, SKIPPING, INDEX_BFS, BFS = PAPER
 RUNNING = (*PAPER, WALK, OURS)
@@ -23,8 +24,8 @@ NOTES = (
 )
 NOTES_FIRST = (
     f"{NOTES} Events that reach nobody are left out. The paper's algorithms and the plain walk stop at the first node. "
-    "Heliograph answers each event in a call of its own (`stream`), of which all but a few microseconds is what "
-    "handing the arrays to a kernel takes; the paper's algorithms get all events in one call, and are spared that."
+    "Heliograph answers each event in a call of its own (`stream`), and what such a call takes before it walks is in "
+    "its time; the paper's algorithms get all events in one call, and are spared that."
 )
 
 # Averages over 1,000 events, as printed in tables 2 and 3.
@@ -98,7 +99,8 @@ def ratios(outcome: Outcome, one: str, other: str) -> list[float]:
 
 
 def span(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    """The least and the greatest, unless they read the same."""
+    low, high = number(min(values)), number(max(values))
     return low if low == high else f"{low} to {high}"
 
 

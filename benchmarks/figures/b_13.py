@@ -20,8 +20,8 @@ EXPERIMENT = Experiment(
     title="run time against selectivity, beside the index baseline",
     statement=(
         "Evaluate beside the baseline that first takes all valid nodes from the index and then walks among them, with "
-        "the time spent in the index, on an axis that ends at 100 ms. The text names no ratio; by section 3.4 both "
-        "have the same bound and evaluate examines no more edges, so it takes no longer."
+        "the time spent in the index, on an axis that ends at 100 ms. The text names no ratio; section 3.4 gives both "
+        "the same bound and evaluate no more edges, which we read as: it takes no longer."
     ),
     checked=CHECKED,
     x=Axis("selectivity"),

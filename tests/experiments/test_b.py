@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -49,11 +50,11 @@ def test_every_algorithm_is_measured_at_every_place(experiment: Experiment) -> N
 def test_sets_are_those_of_the_papers_definitions(ground: Ground) -> None:
     """By networkx, from the tables: N_R are the targets of the publisher and of the results."""
     graph = nx.DiGraph(zip(*(ground.tables["edges"][name].to_pylist() for name in ("source", "target")), strict=True))
-    results: dict[str, list[str]] = {id: [] for id in ground.tables["events"]["event_id"].to_pylist()}
+    results: dict[str, list[str]] = {str(id): [] for id in ground.tables["events"]["event_id"].to_pylist()}
     for event, node in zip(
         *(ground.tables["expected"][name].to_pylist() for name in ("publication_id", "subscription_id")), strict=True
     ):
-        results[event].append(node)
+        results[str(event)].append(str(node))
     publishers = ground.tables["events"]["publisher"].to_pylist()
     reachable = [
         len({target for node in [start, *nodes] for target in graph.successors(node)})
@@ -70,11 +71,11 @@ def test_sets_are_those_of_the_papers_definitions(ground: Ground) -> None:
 def test_a_wrong_answer_is_not_measured() -> None:
     wrong = Ground(Setting(3, 0.01, 0.25, 40, 1))
     rows = np.flatnonzero([len(nodes) for nodes in wrong.reached])
-    ways = [*map(wrong._way, (*PAPER, "lanes")), wrong._by_walk]
+    ways: list[Callable[[], float]] = [*map(wrong._way, (*PAPER, "lanes")), wrong._by_walk]
     firsts = [*(wrong._first_way(name, rows) for name in PAPER), wrong._first_ours(rows)]
     assert all(way() >= 0 for way in [*ways, *firsts])
     wrong.reached = [nodes[:0] for nodes in wrong.reached]
-    for way in [*ways, *firsts, lambda: wrong._first_by_walk(rows)]:
+    for way in [*ways, *firsts, partial(wrong._first_by_walk, rows)]:
         with pytest.raises(WrongAnswer):
             way()
 
