@@ -102,7 +102,8 @@ def _made(
 ) -> Walk:
     ids = texts(tables["nodes"], "node_id")
     numbers = {id: number for number, id in enumerate(ids)}
-    tests = [compiled(form, text, read) for text in tables["nodes"]["targeting"].to_pylist()]
+    accept = compiled(form, None, read)
+    tests = [compiled(form, text, read) if text else accept for text in tables["nodes"]["targeting"].to_pylist()]
     rows = zip(texts(tables["events"], "publisher"), texts(tables["events"], "attributes"), strict=True)
     events = [(numbers[publisher], event(json.loads(text))) for publisher, text in rows]
     return Walk(ids, numbers, _targets(numbers, tables["edges"]), tests, events, walk)
