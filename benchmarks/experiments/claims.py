@@ -17,3 +17,10 @@ def judged(claims: Iterable[bool], sentence: str) -> Verdict:
 def linear(exponent: float) -> bool:
     """Whether a fitted exponent is one, as far as a few medians tell."""
     return 0.75 <= exponent <= 1.25
+
+
+def span(values: Iterable[float], form: str) -> str:
+    """From the smallest to the largest, or the only one."""
+    every = list(values)
+    least, most = (format(value, form) for value in (min(every), max(every)))
+    return least if least == most else f"{least} to {most}"

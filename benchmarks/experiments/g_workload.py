@@ -1,4 +1,4 @@
-"""The workload of [G] table 1, and which algorithm is drawn under which name.
+"""The workload of [G] table 1, and what its figures vary.
 
 A subscription has 5 nodes and 10 edges, as in [R]: table 1's 35 edges do not fit 5 nodes of a publication with 90.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.experiments.experiment import Run
-
-ALGORITHMS = {"naive": "naive", "OPS": "ops", "G-ToPSS": "gtopss", "heliograph": "indexed"}
+ALL = ("naive", "OPS", "G-ToPSS", "heliograph")
 
 TABLE_1: Mapping[str, Any] = {
     "publication_nodes": 35,
@@ -37,15 +35,6 @@ TIMED_NOTES = (
     f"{NOTES} Processor time of the matching, publications interned before; heliograph takes each of them `copies` "
     "times in a call, in other orders, the others once, since what a call costs by itself would hide its matching."
 )
-
-Options = tuple[tuple[str, Any], ...]  # of a workload, in a form that can be looked up
-
-
-def options(run: Run, **varied: Any) -> Options:
-    """What the generator is told: the parameters of the run, of which some are varied."""
-    given = {**{name: run[name] for name in (*TABLE_1, "subscriptions", "publications")}, **varied}
-    given["matches"] = max(1, round(given["subscriptions"] * given.pop("match_share")))
-    return tuple(sorted(given.items()))
 
 
 def sized(size: list[int]) -> dict[str, int]:

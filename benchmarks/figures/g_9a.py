@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_memory
+from benchmarks.experiments import filter_memory
 from benchmarks.experiments.claims import judged, linear
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
-from benchmarks.experiments.g_workload import ALGORITHMS, NOTES, NUMBERS, PAPER, PAPER_NUMBERS, SMALL
+from benchmarks.experiments.g_workload import ALL, NOTES, NUMBERS, PAPER, PAPER_NUMBERS, SMALL
 
 
 def measure(run: Run) -> Iterator[Point]:
-    return g_memory.points(run, ALGORITHMS, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
+    return filter_memory.points(run, ALL, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -39,5 +39,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     judge=judge,
     fitted=True,
-    notes=f"{NOTES} {g_memory.NOTES}",
+    notes=f"{NOTES} {filter_memory.NOTES}",
 )

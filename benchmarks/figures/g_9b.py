@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_times
+from benchmarks.experiments import filter_times
 from benchmarks.experiments.claims import judged, linear
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
-from benchmarks.experiments.g_workload import ALGORITHMS, NUMBERS, PAPER, PAPER_NUMBERS, SMALL, TIMED, TIMED_NOTES
+from benchmarks.experiments.g_workload import ALL, NUMBERS, PAPER, PAPER_NUMBERS, SMALL, TIMED, TIMED_NOTES
 
 
 def measure(run: Run) -> Iterator[Point]:
-    return g_times.points(run, ALGORITHMS, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
+    return filter_times.points(run, ALL, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
 
 
 def judge(outcome: Outcome) -> Verdict:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_memory
+from benchmarks.experiments import filter_memory
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
-from benchmarks.experiments.g_memory import MATRIX
+from benchmarks.experiments.filter_memory import MATRIX
 from benchmarks.experiments.g_workload import NOTES, PAPER, SMALL
 
 OVERLAPS = [0.0, 0.25, 0.5, 0.75, 0.95]
@@ -16,7 +16,7 @@ NOTICED = 0.95  # of the first: less of a change is not told from noise
 
 def measure(run: Run) -> Iterator[Point]:
     names = ["G-ToPSS", MATRIX, "heliograph"]
-    return g_memory.points(run, names, [(100 * share, {"overlap": share}) for share in run["overlap"]])
+    return filter_memory.points(run, names, [(100 * share, {"overlap": share}) for share in run["overlap"]])
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -45,5 +45,5 @@ EXPERIMENT = Experiment(
     },
     measure=measure,
     judge=judge,
-    notes=f"{NOTES} {g_memory.NOTES} That of the matrix alone is counted by tracemalloc while edges are inserted.",
+    notes=f"{NOTES} {filter_memory.NOTES} That of the matrix alone is counted by tracemalloc while edges are inserted.",
 )

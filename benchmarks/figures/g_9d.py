@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_memory
+from benchmarks.experiments import filter_memory
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
 from benchmarks.experiments.g_sizes import steps
-from benchmarks.experiments.g_workload import ALGORITHMS, NOTES, PAPER, SIZES, SMALL, named, sized
+from benchmarks.experiments.g_workload import ALL, NOTES, PAPER, SIZES, SMALL, named, sized
 
 
 def measure(run: Run) -> Iterator[Point]:
-    return g_memory.points(run, ALGORITHMS, [(named(size), sized(size)) for size in run["sizes"]])
+    return filter_memory.points(run, ALL, [(named(size), sized(size)) for size in run["sizes"]])
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -42,5 +42,5 @@ EXPERIMENT = Experiment(
     },
     measure=measure,
     judge=judge,
-    notes=f"{NOTES} {g_memory.NOTES}",
+    notes=f"{NOTES} {filter_memory.NOTES}",
 )

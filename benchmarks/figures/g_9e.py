@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_times
+from benchmarks.experiments import filter_times
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
 from benchmarks.experiments.g_sizes import steps, touched
@@ -15,7 +15,7 @@ UNCHANGED = 0.25  # how far from once the time still counts as no effect
 
 
 def measure(run: Run) -> Iterator[Point]:
-    return g_times.points(run, ["OPS", "G-ToPSS", "heliograph"], [(named(size), sized(size)) for size in run["sizes"]])
+    return filter_times.points(run, ["OPS", "G-ToPSS", "heliograph"], [(named(size), sized(size)) for size in run["sizes"]])
 
 
 def judge(outcome: Outcome) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_times
+from benchmarks.experiments import filter_times
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
 from benchmarks.experiments.g_workload import PAPER, SMALL, TIMED, TIMED_NOTES
@@ -15,7 +15,7 @@ QUICKLY = 2.0  # times as long at the end as at the beginning
 
 def measure(run: Run) -> Iterator[Point]:
     varied = [(round(100 * share, 3), {"match_share": share}) for share in run["match_share"]]
-    return g_times.points(run, ["OPS", "G-ToPSS", "heliograph"], varied)
+    return filter_times.points(run, ["OPS", "G-ToPSS", "heliograph"], varied)
 
 
 def judge(outcome: Outcome) -> Verdict:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_times
-from benchmarks.experiments.claims import judged
+from benchmarks.experiments import filter_times
+from benchmarks.experiments.claims import judged, span
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
 from benchmarks.experiments.g_workload import NUMBERS, PAPER, PAPER_NUMBERS, SMALL, TIMED, TIMED_NOTES
 
@@ -14,9 +14,9 @@ NAMES = ("OPS", "G-ToPSS", "heliograph")
 
 def measure(run: Run) -> Iterator[Point]:
     """With the generator's own number of labels, and with few."""
-    yield from g_times.points(run, NAMES, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
+    yield from filter_times.points(run, NAMES, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
     few = [(number, {"subscriptions": number, "properties": run["few_properties"]}) for number in run["subscriptions"]]
-    for point in g_times.points(run, NAMES, few):
+    for point in filter_times.points(run, NAMES, few):
         yield point._replace(series=f"{point.series}, few labels")
 
 
@@ -29,7 +29,7 @@ def judge(outcome: Outcome) -> Verdict:
         slopes = [outcome.exponent(f"{name}{few}") for name in NAMES[:2]]
         claims += [min(times) > 1, slopes[0] > slopes[1]]
         texts.append(
-            f"{min(times):.1f} to {max(times):.1f} times as long as G-ToPSS and grows as the number to the power "
+            f"{span(times, '.1f')} times as long as G-ToPSS and grows as the number to the power "
             f"{slopes[0]:.2f} (G-ToPSS {slopes[1]:.2f})"
         )
     sentence = (

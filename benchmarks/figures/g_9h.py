@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.experiments import g_times
-from benchmarks.experiments.claims import judged
+from benchmarks.experiments import filter_times
+from benchmarks.experiments.claims import judged, span
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
 from benchmarks.experiments.g_workload import NUMBERS, PAPER, PAPER_NUMBERS, SMALL, TIMED, TIMED_NOTES
 
@@ -14,13 +14,13 @@ FAR = 3.0  # times as long
 
 def measure(run: Run) -> Iterator[Point]:
     names = ["naive", "OPS", "heliograph"]
-    return g_times.points(run, names, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
+    return filter_times.points(run, names, [(number, {"subscriptions": number}) for number in run["subscriptions"]])
 
 
 def judge(outcome: Outcome) -> Verdict:
     times = [slow.median / fast.median for slow, fast in zip(*map(outcome.line, ("naive", "OPS")), strict=True)]
     sentence = (
-        f"Asking one subscription after the other takes {min(times):.1f} to {max(times):.1f} times as long as OPS, and "
+        f"Asking one subscription after the other takes {span(times, '.1f')} times as long as OPS, and "
         f"{outcome.last('naive') / outcome.last('heliograph'):,.0f} times as long as heliograph at the largest number."
     )
     return judged([min(times) >= FAR, min(times) > 1], sentence)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments.experiment import Point, Run, X
-from benchmarks.experiments.g_workload import ALGORITHMS, Options, options
+from benchmarks.experiments.filter_options import ALGORITHMS, Options, options
 from benchmarks.filter_workloads import check, loaded
 from benchmarks.resident import ROOT, resident
 from heliograph.baselines.filter_entries import Entry

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.experiments.experiment import Point, Run, X
-from benchmarks.experiments.g_workload import ALGORITHMS, Options, options
+from benchmarks.experiments.filter_options import ALGORITHMS, Options, options
 from benchmarks.filter_workloads import Case, Tables, check, loaded, repeated
 from heliograph.filter.encoding import encode
 from heliograph.terms import PREFIXES
