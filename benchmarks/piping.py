@@ -2,21 +2,28 @@
 
 Interests are loaded and everything is warm before the clock starts; Spark's start is not counted. What came out is
 compared before a figure is told. By the clock, since a pipeline is several processes: these rows need cores that nobody
-else uses.
+else uses. Inputs are as large as it takes for the work, not the half second that a job of Spark has as its own price.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyarrow import parquet
 
+from benchmarks.pinning import check_pinned, driver_s, pin_workers
 from heliograph import Filter, Route, Watch
 from heliograph.spark.reading import read
 from heliograph.workloads.filter import generate_filter
@@ -27,7 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SAMPLES = 5
+ONE_WORKER = "local[1]"
 SMALL = 1_000  # publications of a micro-batch
+MANY, FILES = 3, 6  # for two executors: so many times the publications, in so many files
+WARM = 10  # micro-batches before those that count: until then the JVM compiles
 
 
 class Size(NamedTuple):
@@ -37,7 +47,7 @@ class Size(NamedTuple):
     publications: int = 5_000
     queries: int = 50_000
     updates: int = 500_000
-    events: int = 20_000
+    events: int = 60_000
     scale: float = 1.0
     times: int = 10  # that the publications come again under other ids: a job of Spark has a price of its own
 
@@ -54,10 +64,19 @@ class Case(NamedTuple):
     on_spark: Callable[[DataFrame], DataFrame]
 
 
-def one_worker(extra: dict[str, Any] | None = None) -> SparkSession:
+@contextmanager
+def cluster(master: str) -> Iterator[SparkSession]:
+    """A session, ended afterwards; executors keep their files where they are removed with this process."""
     from heliograph.spark import session
 
-    return session("local[1]", {"spark.driver.memory": "4g", **(extra or {})})
+    if "SPARK_WORKER_DIR" not in os.environ:
+        os.environ["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="executors-")
+        atexit.register(shutil.rmtree, os.environ["SPARK_WORKER_DIR"], ignore_errors=True)
+    spark = session(master, {"spark.driver.memory": "4g", "spark.executor.memory": "1g"})
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 # --- ratios -----------------------------------------------------------------------------------------------------
@@ -115,12 +134,9 @@ def _filter_case(seed: int, size: Size, folder: Path) -> Case:
 
 
 def _shares(case: Case, folder: Path) -> Sequence[float]:
-    spark = one_worker()
-    try:
+    with cluster(ONE_WORKER) as spark:
         _check(spark, case, folder)
         return [_embedded_s(case, folder) / _on_spark_s(spark, case, folder) for _ in range(SAMPLES)]
-    finally:
-        spark.stop()
 
 
 def _embedded_s(case: Case, folder: Path) -> float:
@@ -163,6 +179,59 @@ def _written(table: pa.Table, folder: Path) -> Path:
     return folder / "input.parquet"
 
 
+# --- executors --------------------------------------------------------------------------------------------------
+
+
+class Scaling(NamedTuple):
+    """What a second executor brings, and what the driver takes meanwhile."""
+
+    gains: Sequence[float]
+    driver_shares: Sequence[float]  # processors that the driver used, of two executors
+
+
+def measure_executors(seed: int, size: Size = FULL) -> Sequence[float]:
+    """The throughput of the filter with two executors, as a multiple of that with one."""
+    return _scaling(seed, size).gains
+
+
+def measure_driver(seed: int, size: Size = FULL) -> Sequence[float]:
+    """How many processors the driver of the two executors used on the average."""
+    return _scaling(seed, size).driver_shares
+
+
+@cache
+def _scaling(seed: int, size: Size) -> Scaling:
+    with TemporaryDirectory() as folder:
+        case = _divided(_filter_case(seed, size._replace(times=MANY * size.times), Path(folder)), Path(folder))
+        alone, _ = _pinned_runs(case, 1, Path(folder))
+        both, shares = _pinned_runs(case, 2, Path(folder))
+        return Scaling([one / two for one, two in zip(alone, both, strict=True)], shares)
+
+
+def _divided(case: Case, folder: Path) -> Case:
+    """The same input as several files, so that both executors can read."""
+    (folder / "parts").mkdir()
+    rows = parquet.read_table(case.input)
+    each = -(-rows.num_rows // FILES)
+    for number in range(FILES):
+        parquet.write_table(rows.slice(number * each, each), folder / "parts" / f"{number}.parquet")
+    return case._replace(input=folder / "parts")
+
+
+def _pinned_runs(case: Case, executors: int, folder: Path) -> tuple[list[float], list[float]]:
+    """The times of some runs, each executor's Python workers on a processor of their own; what the driver used."""
+    times, shares = [], []
+    with cluster(f"local-cluster[{executors},1,1024]") as spark:
+        pin_workers(spark, executors, folder / f"pins of {executors}")
+        _check(spark, case, folder)
+        for _ in range(SAMPLES):
+            before = driver_s(spark)
+            times.append(_on_spark_s(spark, case, folder))
+            shares.append((driver_s(spark) - before) / times[-1])
+        check_pinned(spark, executors)
+    return times, shares
+
+
 # --- micro-batches ----------------------------------------------------------------------------------------------
 
 
@@ -170,11 +239,8 @@ def measure_micro_batch(seed: int, size: Size = FULL) -> Sequence[float]:
     """What a micro-batch of 1,000 publications takes beyond the matching itself, in seconds, once all is warm."""
     with TemporaryDirectory() as folder:
         case = _filter_case(seed, size._replace(publications=SMALL, times=1), Path(folder))
-        spark = one_worker()
-        try:
+        with cluster(ONE_WORKER) as spark:
             return _micro_batches(spark, case, Path(folder))
-        finally:
-            spark.stop()
 
 
 def _micro_batches(spark: SparkSession, case: Case, folder: Path) -> list[float]:
@@ -183,7 +249,7 @@ def _micro_batches(spark: SparkSession, case: Case, folder: Path) -> list[float]
 
     rows = parquet.read_table(case.input)
     (folder / "in").mkdir()
-    for number in range(SAMPLES + 2):
+    for number in range(WARM + SAMPLES):
         parquet.write_table(rows, folder / "in" / f"{number}.parquet")
     schema = spark.read.parquet(str(case.input)).schema
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
@@ -192,4 +258,4 @@ def _micro_batches(spark: SparkSession, case: Case, folder: Path) -> list[float]
     query.awaitTermination()
     matched = {row["batch"]: row["parse_ns"] + row["match_ns"] for row in progress_table(query).to_pylist()}
     taken = {each.batchId: each.durationMs["triggerExecution"] for each in query.recentProgress}
-    return [taken[batch] / 1e3 - matched[batch] / 1e9 for batch in sorted(matched)[2:]]
+    return [taken[batch] / 1e3 - matched[batch] / 1e9 for batch in sorted(matched)[WARM:]]

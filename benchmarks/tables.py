@@ -308,10 +308,13 @@ ROUTE = [
 
 # One worker, Parquet file to Parquet file; needs Java, and a core that nobody else uses for each process.
 _AGAINST = "one worker, against the embedded engine, Parquet to Parquet"
+_PINNED = "100,000 subscriptions; Python workers pinned, driver not"
 SPARK = [
     Row("filter", f"100,000 subscriptions; {_AGAINST}", "×", 0.6, piping.measure_filter, at_least=True, repeats=1),
     Row("route", f"71,097 nodes; {_AGAINST}", "×", 0.6, piping.measure_route, at_least=True, repeats=1),
     Row("watch", f"50,000 queries; {_AGAINST}", "×", 0.3, piping.measure_watch, at_least=True, repeats=1),
+    Row("executors", f"two against one, {_PINNED}", "×", 1.5, piping.measure_executors, at_least=True, repeats=1),
+    Row("driver", f"of two executors, {_PINNED}; processors used", "", None, piping.measure_driver, repeats=1),
     Row("micro-batch", "of 1,000 publications, beyond the matching", "s", 1, piping.measure_micro_batch, repeats=1),
 ]
 

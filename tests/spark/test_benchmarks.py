@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = "piping.Size(subscriptions=200, publications=50, queries=200, updates=2_000, events=50, scale=0.01)"
 
 
-def test_every_row_has_a_target() -> None:
-    assert all(row.target is not None for row in TABLES["spark"])
+def test_every_claim_has_a_row() -> None:
+    claimed = {row.name for row in TABLES["spark"] if row.target is not None}
+    assert claimed >= {"filter", "route", "watch", "executors", "micro-batch"}
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """What Spark found on its way to the outputs of a command: a file or a pipe that the driver writes, or a folder.
 
-A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch.
+A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch. Where
+driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyarrow import parquet
 
 from heliograph.cli.options import Cluster, Output
 from heliograph.cli.progress import Bar
 from heliograph.cli.run import Run
 from heliograph.cli.stopping import STOPPING
 from heliograph.errors import UsageError
-from heliograph.model import NOTIFICATIONS_SCHEMA, Rejected, Stats
+from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
 from heliograph.spark.metrics import batch_counts, progress_table
 from heliograph.spark.writing import write
 from heliograph.tables.sources import PIPE
@@ -56,6 +58,8 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
         return
     if is_folder(output):
         write(found, **_folders(output))
+    elif str(found.sparkSession.sparkContext.master).startswith("local"):
+        _take_files(found, run)
     else:
         take(found, run)
     counts = batch_counts(found)
@@ -67,6 +71,18 @@ def _folders(output: Output) -> dict[str, Any]:
     """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless told otherwise."""
     refused = output.rejected or os.path.join(output.out, REFUSED)
     return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
+
+
+def _take_files(found: DataFrame, run: Run) -> None:
+    """A batch to the outputs of the driver, through files of this machine."""
+    with tempfile.TemporaryDirectory() as scratch:
+        notified, refused = Path(scratch, "notified"), Path(scratch, "refused")
+        write(found, notifications=f"file:{notified}", rejected=f"file:{refused}")
+        for path in sorted(refused.glob("*/*.parquet")):
+            entries: list[Any] = parquet.read_table(path, schema=REJECTED_SCHEMA, partitioning=None).to_pylist()
+            run.reject(Rejected(**entry) for entry in entries)
+        for path in sorted(notified.glob("*/*.parquet")):
+            run.write(parquet.read_table(path, schema=NOTIFICATIONS_SCHEMA, partitioning=None))
 
 
 def take(frame: DataFrame, run: Run) -> None:

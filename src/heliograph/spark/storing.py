@@ -1,7 +1,7 @@
 """The last step of a verb with the storing of what it found: workers write files, and tell only which.
 
-A row of the JVM costs more than most notifications: 2 million of a route took ten times as long through Spark's rows
-and its Parquet writer as they took to be found. The laws: a task writes a file of notifications, one of refusals, or
+A row of the JVM costs more than most notifications: with 2 million of them through Spark's rows and Parquet writer a
+route had 0.03 to 0.10 of the embedded throughput. The laws: a task writes a file of notifications, one of refusals, or
 neither, and tells of them in one row, when they are complete; the columns are those that Spark would have written.
 """
 
