@@ -7,7 +7,7 @@ an engine that was subscribed to and unsubscribed from in between; so it tells w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import pyarrow.compute
 
 from heliograph.spark.letters import Facts, Habits, Letter, written
 from heliograph.spark.sights import Key
-from heliograph.spark.switchboard import Switchboard, keys_table, read_keys
+from heliograph.spark.switchboard import Switchboard, read_keys
 from heliograph.spark.versions import Versions
 from heliograph.spark.workers import opened
 from heliograph.storage import Saved, read_folder, write_folder
@@ -56,11 +56,11 @@ class Placement:
 
     # --- writing ------------------------------------------------------------------------------------------------
 
-    def save(self, keys: Sequence[tuple[int, Key]], mode: str, initial: bool) -> None:
+    def save(self, keys: pa.Table, mode: str, initial: bool) -> None:
         """The keys of the shards, and how subscriptions are meant that do not say."""
         meta: dict[str, Any] = {name: getattr(self, name) for name in ("mark", "shards", "windowed", "timed")}
         meta |= {"prefixes": dict(self.prefixes), "setting": {"mode": mode, "initial": initial}}
-        write_folder(Path(self.folder, "plan"), PLAN, _FORMAT, tables={"keys": keys_table(keys)}, meta=meta)
+        write_folder(Path(self.folder, "plan"), PLAN, _FORMAT, tables={"keys": keys}, meta=meta)
 
     def save_version(self, path: Path, tables: Mapping[str, pa.Table], places: Mapping[str, int]) -> None:
         rows = pa.table({"subscription_id": [*places], "shard": [*places.values()]}, schema=pa.schema(_PLACES))
