@@ -22,6 +22,7 @@ from benchmarks import (
 from benchmarks.check import Row
 from benchmarks.metric_table import METRICS
 from benchmarks.partition_table import PARTITION
+from benchmarks.spark_table import SHARDED
 from benchmarks.watch_table import WATCH
 
 FOUNDATION = [
@@ -313,6 +314,7 @@ SPARK = [
     Row("route", f"71,097 nodes; {_AGAINST}", "×", 0.6, piping.measure_route, at_least=True, repeats=1),
     Row("watch", f"50,000 queries; {_AGAINST}", "×", 0.3, piping.measure_watch, at_least=True, repeats=1),
     Row("micro-batch", "of 1,000 publications, beyond the matching", "s", 1, piping.measure_micro_batch, repeats=1),
+    *SHARDED,
 ]
 
 TABLES: dict[str, list[Row]] = {
