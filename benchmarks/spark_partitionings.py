@@ -213,7 +213,7 @@ def figures(seed: int, size: Size, partition: str) -> Figures:
 
 def shuffled_bytes(spark: SparkSession) -> list[int]:
     """The bytes that each stage has written for the next, by number of the stage."""
-    store: Any = spark.sparkContext._jsc.sc().statusStore()  # type: ignore[attr-defined]
+    store: Any = spark.sparkContext._jsc.sc().statusStore()
     stages = store.stageList(None, False, False, getattr(store, "stageList$default$4")(), None)
     every = sorted((stages.apply(n).stageId(), stages.apply(n).shuffleWriteBytes()) for n in range(stages.size()))
     return [size for _, size in every]

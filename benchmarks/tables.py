@@ -22,6 +22,7 @@ from benchmarks import (
 from benchmarks.check import Row
 from benchmarks.metric_table import METRICS
 from benchmarks.partition_table import PARTITION
+from benchmarks.spark_table import SHARDED
 from benchmarks.watch_table import WATCH
 
 FOUNDATION = [
@@ -316,6 +317,7 @@ SPARK = [
     Row("executors", f"two against one, {_PINNED}", "×", 1.5, piping.measure_executors, at_least=True, repeats=1),
     Row("driver", f"of two executors, {_PINNED}; processors used", "", None, piping.measure_driver, repeats=1),
     Row("micro-batch", "of 1,000 publications, beyond the matching", "s", 1, piping.measure_micro_batch, repeats=1),
+    *SHARDED,
 ]
 
 TABLES: dict[str, list[Row]] = {

@@ -11,7 +11,8 @@ import pytest
 
 from heliograph import Filter
 from heliograph.filter.parts import Ground, save_shard
-from heliograph.spark import assemblies
+from heliograph.spark import assemblies, changes, plans
+from heliograph.spark.plans import Plans
 from heliograph.workloads.filter import generate_filter
 from tests.filter.schemes import SCHEMES
 from tests.semantics.cases import read_cases
@@ -70,8 +71,34 @@ def test_a_job_says_what_the_embedded_engine_says(spark: SparkSession, scheme: s
 
 
 @pytest.mark.parametrize("scheme", [pytest.param(name, marks=pytest.mark.long) for name in ("hash", "containment")])
-def test_changes_on_top_of_parts_are_one_with_them(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
+def test_changes_on_top_of_parts_are_one_with_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
     check_changes(spark, tmp_path, SCHEMES[scheme])
+    again = Plans(tmp_path)
+    monkeypatch.setattr(changes, "_FEW", 0)
+    again.subscribe([(f"many {number}", "ASK { ?x ?y ?z }") for number in range(30)])
+    outline = again.outline()
+    assert outline is not None
+    assert outline.front + sum(outline.shards) - outline.mergers == again.size == Plans(tmp_path).size == 331
+
+
+@pytest.mark.long
+def test_a_large_table_is_compiled_by_a_job(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "_MANY", 100)
+    tables = generate_filter(6, subscriptions=100, publications=5)
+    made = Plans(tmp_path, shards=2)
+    made.subscribe([("first", "ASK { ?x ?y ?z }")])
+    assert made.subscribe(tables["patterns"]).accepted == 100
+    assert is_assembled(tmp_path, 2)
+    assert not is_assembled(tmp_path, 1)
+    assert made.size == 101
+
+
+def is_assembled(folder: Path, version: int) -> bool:
+    return assemblies.assembly_at(Plans(folder).versions.path(version)) is not None
 
 
 def test_changes_on_top_of_merged_parts_are_one_with_them(spark: SparkSession, tmp_path: Path) -> None:
@@ -80,27 +107,27 @@ def test_changes_on_top_of_merged_parts_are_one_with_them(spark: SparkSession, t
 
 def check_changes(spark: SparkSession, folder: Path, scheme: dict[str, Any]) -> None:
     """Pattern tables by a job, then a small change, then another job on top of both."""
-    from heliograph.spark import Plans, filter
+    from heliograph.spark import filter
 
     tables = generate_filter(5, subscriptions=300, publications=10, constraints=0.4)
-    whole, plans = Filter(), Plans(folder, **scheme)
+    whole, made = Filter(), Plans(folder, **scheme)
     frames = {name: spark.createDataFrame(tables[name]).repartition(3) for name in ("patterns", "constraints")}
-    assert plans.subscribe(**frames).accepted == 300
+    assert made.subscribe(**frames).accepted == 300
     whole.subscribe(patterns=tables["patterns"], constraints=tables["constraints"])
     matched = tables["expected"]["subscription_id"].to_pylist()
     again = [(matched[0], "ASK { ?x ?y ?z }"), (matched[1], "ASK { ?x ?y ?z }"), ("new", "ASK { ?x ?y ?z }")]
-    for engine in (whole, plans):
+    for engine in (whole, made):
         assert [entry.code for entry in engine.unsubscribe([matched[0], matched[2], "nobody"]).rejected] == ["HG-502"]
         assert [entry.item for entry in engine.subscribe(again).rejected] == [matched[1]]
     wanted = told_by(whole, tables["publications"])
     publications = spark.createDataFrame(tables["publications"])
-    assert pairs(filter(publications, plans)) == wanted
-    assert Plans(folder).size == plans.size == 300
+    assert pairs(filter(publications, made)) == wanted
+    assert Plans(folder).size == made.size == 300
     more = spark.createDataFrame([("late", "ASK { ?x ?y ?z }"), ("new", "ASK")], "subscription_id string, query string")
-    assert [entry.item for entry in plans.subscribe(more).rejected] == ["new"]
+    assert [entry.item for entry in made.subscribe(more).rejected] == ["new"]
     whole.subscribe([("late", "ASK { ?x ?y ?z }")])
     assert pairs(filter(publications, Plans(folder))) == told_by(whole, tables["publications"])
-    assert plans.versions.numbers() == [1, 2, 3, 4]
+    assert made.versions.numbers() == [1, 2, 3, 4]
 
 
 def told_by(engine: Filter, publications: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -127,8 +154,14 @@ def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: py
     assemblies.Assembly(parts, Scheme("hash", 3), Told("none", 3, 0), shards).write(tmp_path / "version")
     opened: list[Path] = []
     load = Filter.load
-    monkeypatch.setattr(Filter, "load", lambda path: opened.append(path) or load(path))
+
+    def noted(path: Path) -> Filter:
+        opened.append(path)
+        return load(path)
+
+    monkeypatch.setattr(Filter, "load", noted)
     for _ in range(2):
-        found = assemblies.open_shard(tmp_path / "version", 1).match([("p", "a", "b", "c")], 0)
+        published = table("publications", [("p", "a", "b", "c")])
+        found = assemblies.open_shard(tmp_path / "version", 1).match(published, 0)
         assert [each.subscription_id for each in found] == ["s1"]
     assert [path.name for path in opened] == ["part-1"]

@@ -108,7 +108,8 @@ def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: Spa
     from heliograph.spark.reading import follow_folder, suffixes_of
 
     plans, folder = Plans(tmp_path / "plans", shards=2, partition="containment"), tmp_path / "in"
-    plans.subscribe([("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("Ann's", "ASK { :Ann :knows ?y }")])
+    queries = [("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("Ann's", "ASK { :Ann :knows ?y }")]
+    plans.subscribe(spark.createDataFrame(queries, "subscription_id string, query string"))  # by a job
     seen = []
     for number in range(2):
         put(folder, f"{number}.ttl", DOCUMENTS["ttl"])

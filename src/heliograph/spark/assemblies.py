@@ -73,7 +73,7 @@ class Assembly(NamedTuple):
         found: set[str] = set()
         for path in self.parts() if len(asked) else ():
             column = _ids_of(path)
-            found.update(pc.filter(asked, pc.is_in(asked, value_set=column)).to_pylist())
+            found.update(column.filter(pc.is_in(column, value_set=asked)).to_pylist())
         return found
 
     # --- files --------------------------------------------------------------------------------------------------
