@@ -232,7 +232,7 @@ class Explains(EngineContract):
 
 
 class ExplainsItsOwn(Explains):
-    """For engines that explain nothing to whom they do not know; to a route such a node is one more that is not reached."""
+    """For engines that explain nothing about whom they do not know; to a route that is one more node not reached."""
 
     def test_an_unknown_subscription_is_named(self, scene: Scene) -> None:
         with pytest.raises(HeliographError, match="nobody"):
