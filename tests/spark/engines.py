@@ -7,7 +7,7 @@ publication, then what was lost before what was gained, then by id.
 What the protocol says and Spark says otherwise:
 - A single subscription that is refused is reported like one of many; here it is raised.
 - A filter and a route are saved as they are: a folder of versions. A version is explained by the embedded engine.
-- A watch in batches has nothing to save, since it has no state: its save is its input. It explains nothing either.
+- A watch in batches has no state, so there is nothing to save or to explain.
 """
 
 from __future__ import annotations
@@ -211,7 +211,10 @@ class WatchVerb(Verb):
     def run(self, frame: DataFrame) -> DataFrame:
         from heliograph.spark import watch
 
-        return watch(frame, list(self._queries), **self.options)
+        return watch(frame, self.queries(), **self.options)
+
+    def queries(self) -> list[Any]:
+        return list(self._queries)
 
     def rows(self, items: list[Any]) -> Rows:
         rows = [(seq, *item) for seq, item in enumerate(items, self.seen + 1)]
@@ -293,13 +296,17 @@ class AgainEngine(BatchEngine):
 
     def _run(self, rows: Rows) -> Notifications:
         self._rows += rows
-        found, newest = super()._run(self._rows), {str(row[0]) for row in rows}
-        notified = found.table.filter(
-            pa.array([id in newest for id in found.table["publication_id"].to_pylist()], pa.bool_())
-        )
-        refused = [entry for entry in found.rejected if entry.item in newest]
-        counts = {**found.stats, "publications": len(rows), "notifications": len(notified), "rejected": len(refused)}
-        return outcome(notified, refused, counts)
+        return newest(super()._run(self._rows), rows)
+
+
+def newest(found: Notifications, rows: Rows) -> Notifications:
+    """What came of these updates, where more was told."""
+    seqs = {str(row[0]) for row in rows}
+    here = pa.array([seq in seqs for seq in found.table["publication_id"].to_pylist()], pa.bool_())
+    refused = [entry for entry in found.rejected if entry.item in seqs]
+    counts = {**found.stats, "notifications": here.true_count, "rejected": len(refused)}
+    counts["publications"] = len(rows) - len(refused)
+    return outcome(found.table.filter(here), refused, counts)
 
 
 def outcome(notified: pa.Table, refused: list[Rejected], counts: Mapping[str, Any]) -> Notifications:
