@@ -100,6 +100,8 @@ def history(scene: Scene, engine: Engine) -> list[Any]:
 
 
 def tell(found: Notifications) -> list[Any]:
-    refused = [(entry.item, entry.code) for entry in found.rejected]
+    refused = [
+        entry.code for entry in found.rejected
+    ]  # an update without seq is named by its row, and Spark's have seqs
     notified = sorted(found, key=lambda each: (each.publication_id or "", each.subscription_id))
     return [notified, refused, found.stats.publications, found.stats.notifications, found.stats.rejected]
