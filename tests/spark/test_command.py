@@ -78,6 +78,19 @@ def test_a_folder_is_followed_once_and_again_from_the_checkpoint(run: Run, calls
     assert [json.loads(Path(name).read_text())["publications"] for name in ("one.json", "two.json")] == [4, 1]
 
 
+def test_a_stream_lists_the_subscriptions_that_were_refused(run: Run, calls: dict[str, list[str]]) -> None:
+    Path("updates").mkdir()
+    save([{"seq": seq, **row} for seq, row in enumerate(UPDATES, 1)], "updates/u.csv")
+    interests = calls["watch"][:2]
+    wanted = lines(run("watch", *interests, "--updates", "updates", "--rejected", "a.ndjson").out)
+    follow = ["--engine", "spark", "--once", "--out", "told", "--rejected", "bad", "--shards", "2"]
+    assert run("watch", *interests, "--updates", "updates", *follow).code == 3
+    import pyarrow.parquet as parquet
+
+    assert parquet.read_table("bad").select(["item"]).to_pylist() == [{"item": "x"}]
+    assert len(parquet.read_table("told")) == len(wanted) > 0
+
+
 def test_a_failure_names_the_input_not_the_jvm(run: Run, calls: dict[str, list[str]]) -> None:
     found = run("filter", *calls["filter"], "--engine", "spark", "--conf", "nonsense")
     assert (found.code, found.err.startswith("HG-031: --conf nonsense sets nothing")) == (2, True)

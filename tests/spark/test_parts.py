@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Watch
-from heliograph.errors import SetupError, StorageError
+from heliograph.errors import SetupError, StorageError, UsageError
 from heliograph.spark import environment
 from heliograph.spark.frames import reported
 from heliograph.spark.hashing import spark_hash, spreading_keys
@@ -19,7 +19,7 @@ from heliograph.spark.parcels import Parcel, done, packed, unpacked
 from heliograph.spark.scratch import storage_folder
 from heliograph.spark.sessions import settings
 from heliograph.spark.versions import Pointer, Versions
-from heliograph.spark.watchers import save_watchers
+from heliograph.spark.watchers import Watchers
 from heliograph.spark.workers import MOST, opened
 from heliograph.storage import write_folder
 from tests.spark.test_watch import QUERIES
@@ -111,13 +111,18 @@ def test_parcels_come_out_as_they_went_in() -> None:
 
 def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
     twice = [*QUERIES, {"subscription_id": "old", "query": "ASK { ?x ?y ?z }"}]
-    watchers, rejected = save_watchers(str(tmp_path), {"subscriptions": twice}, None, 4, {})
-    assert [entry.code for entry in rejected] == ["HG-501"]
-    sizes = [Watch.load(watchers.path(shard)).stats().subscriptions for shard in range(4)]
-    assert sum(sizes) == len(QUERIES)
+    watchers = Watchers(tmp_path, shards=4, fixed=True)
+    watchers.subscribe(twice)
+    assert [entry.code for entry in watchers.rejected] == ["HG-501"]
+    engines = [watchers.placement.engine(shard, 1) for shard in range(4)]
+    sizes = [engine.stats().subscriptions for engine in engines]
+    assert sum(sizes) == len(QUERIES) == watchers.size
     assert max(sizes) >= 5
-    again, _ = save_watchers(str(tmp_path), {"subscriptions": QUERIES}, None, 3, {})
-    assert again.mark != watchers.mark
+    with pytest.raises(UsageError, match="HG-089"):
+        watchers.subscribe(("new", "ASK { ?x ?y ?z }"))
+    again = Watchers(tmp_path, shards=3, fixed=True)
+    again.subscribe(QUERIES)
+    assert again.placement.mark != watchers.placement.mark
 
 
 def test_what_several_shards_refuse_is_told_and_counted_once() -> None:

@@ -54,21 +54,38 @@ def notified(spark: SparkSession, out: Path) -> Counter[tuple[Any, ...]]:
     return Counter(map(tuple, rows))
 
 
-@pytest.mark.parametrize(
-    "history", [pytest.param(None, id="updates", marks=pytest.mark.long), pytest.param(1, id="engines")]
-)
-def test_a_watch_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path, history: int | None) -> None:
+def test_a_watch_goes_on_after_a_restart_and_takes_up_subscriptions(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import Watchers, watch
+
+    rows, folder = drawn(120), tmp_path / "in"
+    new = [("v1's", "SELECT * { :v1 :knows ?y }"), ("anybody's", "ASK { ?x ?p :v2 . :v2 ?q ?y }")]
+    engine, watchers = Watch(), Watchers(tmp_path / "watchers", shards=3)
+    wanted: Counter[tuple[Any, ...]] = Counter()
+    for each in (engine, watchers):
+        each.subscribe(QUERIES)
+    for number in range(2):
+        some = rows[number * 60 : number * 60 + 60]
+        wanted += expected(engine.publish(table("updates", some)))[0]
+        put(folder, f"{number}.parquet", table("updates", some[::-1]))
+        updates = spark.readStream.schema(UPDATES).parquet(str(folder))
+        run(watch(updates, watchers if number else tmp_path / "watchers", history=1), tmp_path)
+        for each in (engine, watchers):
+            each.unsubscribe(["old"]) if number == 0 else None
+            each.subscribe(new) if number == 0 else None
+    assert notified(spark, tmp_path) == wanted
+
+
+@pytest.mark.long
+def test_a_watch_replays_its_updates_and_refuses_a_checkpoint_of_others(spark: SparkSession, tmp_path: Path) -> None:
     from heliograph.spark import watch
 
     rows, folder = drawn(120), tmp_path / "in"
     engine = Watch()
     engine.subscribe(QUERIES)
     wanted, _ = expected(engine.publish(table("updates", rows)))
-    options: dict[str, Any] = {} if history is None else {"history": history}
     for number in range(2):
         put(folder, f"{number}.parquet", table("updates", rows[number * 60 : number * 60 + 60][::-1]))
-        updates = spark.readStream.schema(UPDATES).parquet(str(folder))
-        run(watch(updates, QUERIES, shards=2, **options), tmp_path)
+        run(watch(spark.readStream.schema(UPDATES).parquet(str(folder)), QUERIES, shards=2), tmp_path)
     assert notified(spark, tmp_path) == wanted
     other = watch(spark.readStream.schema(UPDATES).parquet(str(folder)), QUERIES[:2], shards=2)
     put(folder, "2.parquet", table("updates", [(121, "+", "v1", "knows", "v2"), (None, "+", "v1", "knows", "v2")]))

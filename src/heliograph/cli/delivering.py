@@ -36,11 +36,16 @@ def is_folder(output: Output) -> bool:
 
 
 def without_files(output: Output) -> Output:
-    """The output of a command whose notifications go to a folder: nothing is left for the driver to write there."""
+    """The output of a command whose notifications go to a folder: what is left for the driver to write there is which
+    interests were refused, as the batch before the first."""
     if output.rejected is not None and Path(output.rejected).suffix:
         fix = "give --rejected a folder as well"
         raise UsageError("HG-037", f"--out {output.out} is a folder, --rejected {output.rejected} a file", fix=fix)
-    return replace(output, out=PIPE, rejected=None)
+    if output.rejected is None:
+        return replace(output, out=PIPE)
+    refused = Path(output.rejected, "batch=-1")
+    refused.mkdir(parents=True, exist_ok=True)
+    return replace(output, out=PIPE, rejected=str(refused / "interests.parquet"))
 
 
 def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from heliograph.cli.route import RouteOptions
     from heliograph.cli.run import Run
     from heliograph.cli.watch import WatchOptions
-    from heliograph.model import Receipt
 
 
 def filter_on_spark(options: FilterOptions) -> int:
@@ -58,22 +57,36 @@ def watch_on_spark(options: WatchOptions) -> int:
     with _run(options.output) as run, connected(options.cluster) as spark:
         from heliograph.spark import watch
 
-        with run.loading():
-            given = _Interests()
-            setting: Any = {**_setting(options, given, run), **given.tables}
+        watchers = _watchers(options, run)
         rows = read_input(spark, "updates", options.evolution.updates, options.cluster)
-        found = watch(rows, **setting, folder=options.cluster.folder, shards=options.shards)
-        run.subscribed(given.size)
-        _deliver(found, run, options.output, options.cluster)
+        _deliver(watch(rows, watchers), run, options.output, options.cluster)
     return run.exit_code
 
 
-def _setting(options: WatchOptions, given: _Interests, run: Run) -> dict[str, Any]:
-    from heliograph.cli.interests import read_context, subscribe
+def _watchers(options: WatchOptions, run: Run) -> Any:
+    from heliograph.cli.interests import subscribe
+    from heliograph.model import Rejections
+    from heliograph.spark import Watchers
+    from heliograph.spark.scratch import storage_folder
+
+    with run.loading():
+        setting = _setting(options, run)
+        folder = storage_folder(options.cluster.folder, "watch")
+        watchers = Watchers(folder, fixed=True, shards=options.shards, **setting)
+        with watchers.together():
+            subscribe(watchers, options.interests, run)
+            told = len(watchers.rejected)
+        run.reject(watchers.rejected[told:], options.evolution.graph)  # of which only writing a version tells
+        run.subscribed(watchers.size)
+        watchers.rejected = Rejections()  # told already
+    return watchers
+
+
+def _setting(options: WatchOptions, run: Run) -> dict[str, Any]:
+    from heliograph.cli.interests import read_context
 
     evolution = options.evolution
     context = read_context(options.interests, run)
-    subscribe(given, options.interests, run)
     return {
         "mode": evolution.mode,
         "initial": evolution.initial,
@@ -84,33 +97,6 @@ def _setting(options: WatchOptions, given: _Interests, run: Run) -> dict[str, An
         "witness": options.witness,
         "graph": None if evolution.graph is None else _graph(evolution.graph, run),
     }
-
-
-class _Interests:
-    """Takes subscriptions as an engine does, and keeps their tables."""
-
-    def __init__(self) -> None:
-        self.tables: dict[str, pa.Table] = {}
-
-    @property
-    def size(self) -> int:
-        """How many subscriptions were given, good or not."""
-        named = [table for name, table in self.tables.items() if name != "constraints"]
-        return sum(len(table["subscription_id"].unique()) for table in named)
-
-    def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
-        import pyarrow as pa
-
-        from heliograph.model import Receipt, Rejections
-        from heliograph.tables.items import as_table
-
-        rejected: list[Any] = []
-        for name, given in (("subscriptions", items), ("patterns", patterns), ("constraints", constraints)):
-            if given is not None:
-                read = as_table(name, given)
-                rejected += read.rejected
-                self.tables[name] = pa.concat_tables([self.tables.get(name, read.table.slice(0, 0)), read.table])
-        return Receipt(0, Rejections(rejected))
 
 
 def _graph(spec: str, run: Run) -> pa.Table:

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from heliograph.spark.reading import read
     from heliograph.spark.routing import route
     from heliograph.spark.sessions import session
+    from heliograph.spark.watchers import Watchers
     from heliograph.spark.watching import watch
     from heliograph.spark.writing import write
 
-__all__ = ["Exchanges", "Plans", "filter", "read", "register_feeds", "route", "session", "watch", "write"]
+__all__ = ["Exchanges", "Plans", "Watchers", "filter", "read", "register_feeds", "route", "session", "watch", "write"]
 
 _HOME = {
     "Exchanges": "exchanges",
     "Plans": "plans",
+    "Watchers": "watchers",
     "filter": "filtering",
     "route": "routing",
     "read": "reading",

@@ -21,10 +21,10 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from heliograph.errors import SetupError
-from heliograph.model import Rejected
-from heliograph.spark.frames import parted, plain, refusals, reported
+from heliograph.spark.frames import refusals, reported
+from heliograph.spark.letters import delivered, pressed
 from heliograph.spark.packing import from_bytes, to_bytes
-from heliograph.spark.watchers import Watchers
+from heliograph.spark.placement import Placement
 from heliograph.watch import Watch
 
 UPDATES, ENGINE = 0, 1  # what a piece of history is
@@ -35,35 +35,38 @@ _ENGINES: dict[str, tuple[str, Watch]] = {}
 
 
 class Head(NamedTuple):
-    """What the store says of a shard first: the token of its version, sizes in bytes, and who made it."""
+    """What the store says of a shard first: the token of its version, sizes in bytes, who made it, and with which
+    version of the subscriptions."""
 
     token: str
     updates: int
     engine: int
     mark: str
+    version: int
 
 
 class Watching(StatefulProcessor):
     """The engine of each shard, over the micro-batches of a stream."""
 
-    def __init__(self, watchers: Watchers, shards: dict[int, int], worth: int) -> None:
-        self._watchers = watchers
+    def __init__(self, placement: Placement, shards: dict[int, int], worth: int) -> None:
+        self._placement = placement
         self._shards = shards  # by key
         self._worth = worth
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._head = handle.getValueState("head", "token string, updates bigint, engine bigint, mark string")
-        self._history = handle.getListState("history", "kind int, payload binary")
+        head = "token string, updates bigint, engine bigint, mark string, version bigint"
+        self._head = handle.getValueState("head", head)
+        self._history = handle.getListState("history", "kind int, version bigint, payload binary")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """The updates of a micro-batch for one shard: parcels in, notifications as one parcel out."""
+        """The updates of a micro-batch for one shard: letters in, notifications as one parcel out."""
         shard = self._shards[key[0]]
         payloads = [payload for frame in rows for payload in frame["payload"]]
-        updates, refused = in_order([from_bytes(payload) for payload in payloads])
-        engine, head = self._standing(shard)
+        updates, refused, version = delivered(payloads, shard, self._placement.habits(streaming=True))
+        engine, head = self._standing(shard, version)
         found = engine.publish(updates)
-        self._keep(shard, engine, head, to_bytes(updates))
-        ready = [*reported(found, shard), *(refusals(refused) if refused and shard == 0 else ())]
+        self._keep(shard, engine, head, version, pressed(updates))
+        ready = [*reported(found, shard), *(refusals(refused) if refused else ())]
         yield pd.DataFrame({"payload": [to_bytes(pa.Table.from_batches(ready))]})
 
     def close(self) -> None:
@@ -71,64 +74,53 @@ class Watching(StatefulProcessor):
 
     # --- state --------------------------------------------------------------------------------------------------
 
-    def _standing(self, shard: int) -> tuple[Watch, Head | None]:
-        """The engine as the store has it: the one in memory if that is it, else made again from its history."""
+    def _standing(self, shard: int, version: int) -> tuple[Watch, Head | None]:
+        """The engine as the store has it, brought to a version: the one in memory if that is it, else made again."""
         stored = self._head.get()
-        head = None if stored is None else Head(*stored)
-        if head is None:
-            return self._watchers.open(shard), None
-        if head.mark != self._watchers.mark:
+        if stored is None:
+            return self._placement.engine(shard, version), None
+        head = Head(*stored)
+        if head.mark != self._placement.mark:
             message = "the checkpoint was made with other subscriptions, graph, options or shards"
             raise SetupError("HG-906", message, fix="give those it was made with, or start a new checkpoint")
         token, engine = _ENGINES.pop(self._name(shard), ("", None))
-        if engine is not None and token == head.token:
-            return engine, head
-        return replayed(self._history.get(), self._watchers, shard), head
+        if engine is None or token != head.token:
+            engine = replayed(self._history.get(), self._placement, shard)
+        self._placement.bring(engine, shard, head.version, version)
+        return engine, head
 
-    def _keep(self, shard: int, engine: Watch, head: Head | None, updates: bytes) -> None:
+    def _keep(self, shard: int, engine: Watch, head: Head | None, version: int, updates: bytes) -> None:
         token, size, saved = secrets.token_hex(16), len(updates), 0
         if head is not None:
             size, saved = size + head.updates, head.engine
         if size > max(self._worth, saved):
             blob = packed_engine(engine)
-            self._history.put([(ENGINE, blob)])
+            self._history.put([(ENGINE, version, blob)])
             size, saved = 0, len(blob)
         else:
-            self._history.appendValue((UPDATES, updates))
-        self._head.update((token, size, saved, self._watchers.mark))
+            self._history.appendValue((UPDATES, version, updates))
+        self._head.update((token, size, saved, self._placement.mark, version))
         while len(_ENGINES) >= _MOST_ENGINES:
             _ENGINES.pop(next(iter(_ENGINES)))
         _ENGINES[self._name(shard)] = (token, engine)
 
     def _name(self, shard: int) -> str:
-        return f"{self._watchers.mark} {self._watchers.folder} {shard}"
+        return f"{self._placement.mark} {self._placement.folder} {shard}"
 
 
-def replayed(history: Iterator[tuple[Any, ...]], watchers: Watchers, shard: int) -> Watch:
-    """An engine after its history; what it said then is not said again."""
-    engine: Watch | None = None
-    for kind, payload in history:
+def replayed(history: Iterator[tuple[Any, ...]], placement: Placement, shard: int) -> Watch:
+    """An engine after its history, which is never empty; what it said then is not said again."""
+    engine, had = None, 0
+    for kind, version, payload in history:
         if kind == ENGINE:
             engine = opened_engine(bytes(payload))
         else:
-            engine = engine or watchers.open(shard)
+            engine = placement.engine(shard, version) if engine is None else engine
+            placement.bring(engine, shard, had or version, version)
             engine.publish(from_bytes(bytes(payload)))
-    return engine or watchers.open(shard)
-
-
-# --- updates ----------------------------------------------------------------------------------------------------
-
-
-def in_order(tables: list[pa.Table]) -> tuple[pa.Table, list[Rejected]]:
-    """The updates of a micro-batch in ascending seq, and refusals of those without: a stream's rows have no order."""
-    rows, rejected = parted(pa.concat_tables(tables))
-    table = plain(rows)
-    unnumbered = table["seq"].null_count
-    if unnumbered:
-        table = table.filter(table["seq"].is_valid())
-    keys: Any = [(name, "ascending") for name in table.column_names]  # of equal seqs always the same one comes first
-    message = "an update of a stream without seq; number the updates, since the rows of a stream have no order"
-    return table.sort_by(keys), rejected + [Rejected("updates", None, "HG-626", message)] * unnumbered
+        had = version
+    assert engine is not None
+    return engine
 
 
 # --- engines ----------------------------------------------------------------------------------------------------

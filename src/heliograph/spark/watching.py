@@ -1,37 +1,39 @@
 """`heliograph.spark.watch`: updates of an evolving graph against queries that are divided among shards.
 
-A shard has the whole graph and some of the queries, so every update goes to every shard, in order. A batch is one
-ordered run in each shard; a stream keeps its engines in Spark's state store (see `state`). The law: notifications
-are the embedded engine's for the updates in ascending seq, wherever a stream is cut into micro-batches.
+The path of an update: the task that has it asks the switchboard who can see it → a letter takes it to those shards, in
+Arrow, not row by row → each shard puts its updates in ascending seq and publishes them. A batch is one such run; a
+stream keeps its engines in Spark's state store (see `state`). The law: notifications are the embedded engine's for the
+updates in ascending seq, wherever they are cut into tasks, shards and micro-batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
 from heliograph.spark.frames import parted, plain, refusals, reported, shaped
 from heliograph.spark.hashing import spreading_keys
+from heliograph.spark.letters import Facts, Letter, ascending, delivered, pieces
 from heliograph.spark.metrics import finished
-from heliograph.spark.packing import FOR_SHARDS, larger, pack_for_all, unpack_found
-from heliograph.spark.scratch import storage_folder
+from heliograph.spark.packing import FOR_SHARDS, larger, unpack_found
+from heliograph.spark.placement import TABLES, Placement
+from heliograph.spark.reading import files_of, read_rows
 from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
-from heliograph.spark.watchers import TABLES, Setting, Watchers, save_watchers
+from heliograph.spark.versions import Pointer, task_number
+from heliograph.spark.watchers import Setting, Watchers
 from heliograph.tables.schemas import table_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-pc: Any = pyarrow.compute
-
 HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
-_TOGETHER = 1 << 17  # updates published in one call
-_SHARD, _PLACE = "_shard", "_place"
+_TOGETHER = 1 << 17  # updates of a letter, and published in one call
+_NOTHING = np.empty(0, np.int64)
 
 
 class WatchOptions(Setting, total=False):
@@ -45,24 +47,38 @@ class WatchOptions(Setting, total=False):
     folder: str | None
 
 
+class Task(NamedTuple):
+    """What a task must know: where the queries stand, and under which keys the shards get their letters."""
+
+    placement: Placement
+    pointer: Pointer
+    keys: list[int]
+    streaming: bool
+
+
 def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[WatchOptions]) -> DataFrame:
     """The notifications of updates: a DataFrame (op, subject, property, object; seq, weight, at) in ascending seq.
 
     Without a column seq a batch is taken in the order of its files; a stream must have one. `subscriptions` are a
-    DataFrame, a table or items; or `patterns` with `constraints`. Other options are those of `Watch`, `graph`,
-    `shards`, `history` (bytes of updates that a stream keeps before it saves an engine in their place), and `folder`,
-    where workers find the engines.
+    DataFrame, a table, items, `Watchers` or their folder; or `patterns` with `constraints`. Other options are those of
+    `Watch`, `graph`, `shards`, `history` (bytes of updates that a stream keeps before it saves an engine in their
+    place), and `folder`, where workers find the engines.
     """
-    given: dict[str, Any] = {**options, "subscriptions": subscriptions}
-    interests = {name: given.pop(name, None) for name in TABLES}
-    graph, shards, history = given.pop("graph", None), given.pop("shards", None), given.pop("history", HISTORY)
-    folder = storage_folder(given.pop("folder", None), "watch")
+    given: dict[str, Any] = {**options}
+    tables = {name: given.pop(name, None) for name in TABLES[1:]}
+    history, folder = given.pop("history", HISTORY), given.pop("folder", None)
     if updates.isStreaming:
         _check_stream(updates)
-    watchers, rejected = save_watchers(folder, interests, graph, shards, given)  # type: ignore[arg-type]
+    watchers = Watchers.of(subscriptions, tables, folder, given)
+    placement, pointer = watchers.placement, watchers.pointer(updates.isStreaming)
     if updates.isStreaming:
-        return finished(_streamed(updates, watchers, history), unpack_found, rejected)
-    return finished(_at_once(updates, watchers), partial(run_shard, watchers), rejected)
+        task = Task(placement, pointer, spreading_keys(placement.shards), streaming=True)
+        return finished(_streamed(updates, task, history), unpack_found, watchers.rejected)
+    task = Task(placement, pointer, list(range(placement.shards)), streaming=False)
+    files = files_of(updates)
+    if placement.shards == 1 and files is not None:  # one task reads, orders and publishes: nothing has to travel
+        return finished(files.coalesce(1), partial(run_files, task), watchers.rejected)
+    return finished(_at_once(updates, task), partial(run_shard, task), watchers.rejected)
 
 
 def _check_stream(updates: DataFrame) -> None:
@@ -74,59 +90,84 @@ def _check_stream(updates: DataFrame) -> None:
         raise SetupError("HG-907", "a session that does not keep its state in RocksDB", fix=fix)
 
 
-# --- a batch ----------------------------------------------------------------------------------------------------
+def _letters(updates: DataFrame, task: Task) -> DataFrame:
+    """The letters to all shards; files that were to be read are read by whoever writes them."""
+    files = files_of(updates)
+    if files is not None:
+        return files.mapInArrow(partial(read_and_post, task), FOR_SHARDS)
+    rows = shaped(updates, "updates")
+    if task.streaming:
+        rows = rows.withColumn("seq", rows["seq"].try_cast("bigint"))
+    return rows.mapInArrow(partial(post, task), FOR_SHARDS)
 
 
-def _at_once(updates: DataFrame, watchers: Watchers) -> DataFrame:
-    """One ordered run in each shard; an empty row goes before, so that each runs even if nothing is updated."""
-    from pyspark.sql import functions
-
-    rows = shaped(updates, "updates").withColumn(_PLACE, functions.monotonically_increasing_id())
-    first = functions.lit(-1).cast("bigint").alias(_PLACE)
-    opening = updates.sparkSession.range(1).select(*_nulls(rows), first)
-    everywhere = functions.explode(functions.array(*map(functions.lit, range(watchers.shards)))).alias(_SHARD)
-    placed = rows.unionByName(opening).select("*", everywhere).repartitionById(watchers.shards, _SHARD)
-    return placed.sortWithinPartitions(*_order())
+def _at_once(updates: DataFrame, task: Task) -> DataFrame:
+    """The letters of a batch; an empty one goes to each shard, so that each runs even if nothing is updated."""
+    opening = updates.sparkSession.range(1).mapInArrow(partial(open_batch, task), FOR_SHARDS)
+    return _letters(updates, task).unionByName(opening).repartitionById(len(task.keys), "shard")
 
 
-def _order() -> list[Any]:
-    """By seq, or by place where there is none; of several with one seq always the same comes first."""
-    from pyspark.sql import functions
-
-    seq, place = functions.col("seq").try_cast("bigint"), functions.col(_PLACE)
-    others = table_schema("updates").names[1:]
-    return [place >= 0, seq.asc_nulls_first(), functions.when(seq.isNull(), place), *others]
-
-
-def _nulls(rows: DataFrame) -> list[Any]:
-    from pyspark.sql import functions
-
-    fields = [field for field in rows.schema if field.name != _PLACE]
-    return [functions.lit(None).cast(field.dataType).alias(field.name) for field in fields]
-
-
-def run_shard(watchers: Watchers, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All updates through the engine of one shard, in a worker."""
-    engine = None
-    for some in larger(batches, _TOGETHER):
-        shard = some[_SHARD][0].as_py()
-        if engine is None:
-            engine = watchers.open(shard)
-        rows = some.filter(pc.greater_equal(some[_PLACE], 0)).drop_columns([_SHARD, _PLACE])
-        table, rejected = parted(rows)
-        yield from refusals(rejected) if rejected and shard == 0 else ()
-        yield from reported(engine.publish(plain(table)), shard)
-
-
-# --- a stream ---------------------------------------------------------------------------------------------------
-
-
-def _streamed(updates: DataFrame, watchers: Watchers, history: int) -> DataFrame:
+def _streamed(updates: DataFrame, task: Task, history: int) -> DataFrame:
     from heliograph.spark.state import Watching
 
-    keys = spreading_keys(watchers.shards)
-    shape = shaped(updates, "updates")
-    rows = shape.withColumn("seq", shape["seq"].try_cast("bigint"))
-    parcels = rows.mapInArrow(partial(pack_for_all, keys), FOR_SHARDS)
-    processor = Watching(watchers, {key: shard for shard, key in enumerate(keys)}, history)
-    return parcels.groupBy("shard").transformWithStateInPandas(processor, "payload binary", "Append", "None")
+    processor = Watching(task.placement, {key: shard for shard, key in enumerate(task.keys)}, history)
+    letters = _letters(updates, task).groupBy("shard")
+    return letters.transformWithStateInPandas(processor, "payload binary", "Append", "None")
+
+
+# --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def read_and_post(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return post(task, read_rows("updates", batches))
+
+
+def post(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The updates of a task as letters."""
+    filled = (batch for batch in batches if batch.num_rows)
+    for number, some in enumerate(larger(filled, _TOGETHER)):
+        rows, rejected = parted(some)
+        facts = Facts(task_number(), number, task.pointer.resolved(), _NOTHING, tuple(rejected))
+        for key, letter in zip(task.keys, task.placement.letters(plain(rows), facts, task.streaming), strict=True):
+            yield _addressed(key, letter)
+
+
+def open_batch(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """An empty letter to each shard, before all others."""
+    for _ in batches:
+        facts = Facts(-1, 0, task.pointer.resolved(), _NOTHING)
+        for key in task.keys:
+            yield _addressed(key, Letter(facts, table_schema("updates").empty()))
+
+
+def _addressed(key: int, letter: Letter) -> pa.RecordBatch:
+    columns: list[Any] = [pa.array([key], pa.int32()), pa.array([letter.pack()], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["shard", "payload"])
+
+
+def run_shard(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All letters of a batch to one shard, through its engine."""
+    payloads: list[Any] = []
+    shard = 0
+    for batch in batches:
+        payloads += batch["payload"].to_pylist()
+        shard = batch["shard"][0].as_py() if batch.num_rows else shard
+    if payloads:
+        updates, rejected, version = delivered(payloads, shard, task.placement.habits(streaming=False))
+        yield from refusals(rejected) if rejected else ()
+        yield from _run(task.placement, shard, version, updates)
+
+
+def run_files(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All updates of files through the only engine, where they are read."""
+    rows = [batch for batch in read_rows("updates", batches) if batch.num_rows]
+    table, rejected = parted(pa.Table.from_batches(rows)) if rows else (table_schema("updates").empty(), [])
+    updates, refused = ascending(plain(table), streaming=False)
+    yield from refusals([*rejected, *refused]) if rejected or refused else ()
+    yield from _run(task.placement, 0, task.pointer.resolved(), updates)
+
+
+def _run(placement: Placement, shard: int, version: int, updates: pa.Table) -> Iterator[pa.RecordBatch]:
+    engine = placement.engine(shard, version)
+    for some in pieces(updates, _TOGETHER):
+        yield from reported(engine.publish(some), shard)

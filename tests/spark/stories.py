@@ -1,0 +1,150 @@
+"""Random stories of a watch: a graph, queries of every kind, updates in micro-batches, some of them wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from heliograph import Watch
+from heliograph.spark.watchers import Watchers
+from heliograph.tables.items import as_table
+from tests.spark.compare import expected, unnumbered
+from tests.spark.in_process import Rows, Shards
+from tests.watch import scenes
+from tests.watch.metrics import questions
+
+METRICS = (
+    "SELECT * {{ ?x {p} ?y FILTER(hg:degree(?x, {q}) >= 2) }}",
+    "ASK {{ FILTER(hg:distance({a}, {b}, {p}) <= 2) }}",
+    'ASK {{ {a} {q} ?x FILTER(hg:distance(?x, {b}, "weight", {p}, {q}) < 3) }}',
+    "ASK {{ FILTER(hg:distance({a}, {a}, {p}) < 1) }}",
+    "ASK {{ FILTER(hg:steiner({a}, {b}, hg:via({q})) <= 2) }}",
+    "SELECT * {{ ?x {p} {b} FILTER(hg:steinerPoint(?x, {a}, {b}, hg:via({p})) = 1) }}",
+)
+
+
+class Story:
+    """What one embedded engine and the shards of a watch are given alike, as a stream, or at once and partly without
+    seqs as a batch."""
+
+    def __init__(self, seed: int, growing: bool, streaming: bool = True) -> None:
+        self.r, self.growing, self.streaming = Random(seed), growing, streaming
+        self.number = self.seq = self.time = 0
+        self.terms = self.r.choice(scenes.WORLDS)
+        self.setting: dict[str, Any] = scenes.Scene.draw(self.r, 0).settings
+        self.timed = "window" in self.setting
+        self.graph = [self._update() for _ in range(self.r.randint(1, 8))] if self.r.random() < 0.5 else None
+        self.shards = self.r.randint(1, 5)
+        self.asked: list[str] = []
+        self.wanted: Rows = Counter()
+        self.refused: Rows = Counter()
+
+    def play(self, folder: str) -> Shards:
+        """Tells the story to both; what the embedded engine makes of it is wanted."""
+        embedded = Watch(**self.setting)
+        watchers = Watchers(folder, graph=self.graph, shards=self.shards, fixed=not self.growing, **self.setting)
+        rejected = [*embedded.rejected, *(embedded.load_graph(self.graph).rejected if self.graph else ())]
+        first = self._queries(12)
+        rejected += embedded.subscribe(first).rejected
+        watchers.subscribe(first)
+        assert Counter(map(_told, rejected)) == Counter(map(_told, watchers.rejected))
+        shards = Shards(watchers, self.streaming, self.r)
+        for _ in range(self.r.randint(1, 5) if self.streaming else 1):
+            self._publish(embedded, shards)
+            if self.growing:
+                self._change(embedded, watchers)
+        return shards
+
+    def _publish(self, embedded: Watch, shards: Shards) -> None:
+        rows = self._updates()
+        cut = self.r.randint(0, len(rows))
+        parts = [part for part in (rows[:cut], rows[cut:]) if part]
+        tables = [as_table("updates", self.r.sample(part, len(part))).table for part in parts]
+        notified, refused = expected(embedded.publish(in_turn(tables)))
+        self.wanted += notified
+        self.refused += refused
+        shards.publish(tables)
+
+    def _change(self, embedded: Watch, watchers: Watchers) -> None:
+        if self.r.random() < 0.6:
+            some = self._queries(3)
+            embedded.subscribe(some)
+            watchers.subscribe(some)
+        if self.asked and self.r.random() < 0.4:
+            gone = [self.asked.pop(self.r.randrange(len(self.asked)))]
+            embedded.unsubscribe(gone)
+            watchers.unsubscribe(gone)
+
+    # --- what happens -------------------------------------------------------------------------------------------
+
+    def _queries(self, most: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for _ in range(self.r.randint(1, most)):
+            self.number += 1
+            text, options = self._query()
+            found.append({"subscription_id": f"s{self.number}", "query": text, "options": options})
+        self.asked += [each["subscription_id"] for each in found]
+        return found
+
+    def _query(self) -> tuple[str, str | None]:
+        r, chance = self.r, self.r.random()
+        if chance < 0.1:
+            text = questions.grouped(r, questions.query(r, questions.EXACT))
+            return text, questions.options(r, text)
+        text = scenes.query(r, self.terms)
+        if chance < 0.35:
+            edges = [f"{self._vertex()} {self._link()} {self._vertex()}" for _ in range(r.randint(1, 3))]
+            text = f"ASK {{ {' . '.join(edges)} }}"
+        elif chance < 0.5:
+            link = r.choice(("?r", self._link()))
+            text = f"SELECT * {{ {self._vertex()} {link} ?x . ?x {self._link()} {self._vertex()} }}"
+        elif chance < 0.65:
+            text = r.choice(METRICS).format(p=self._link(), q=self._link(), a=self._vertex(), b=self._vertex())
+            return text, None
+        return text, scenes.options(r, text)
+
+    def _vertex(self) -> str:
+        return scenes.name(self.r.choice(self.terms.vertices))
+
+    def _link(self) -> str:
+        return f":{self.r.choice(self.terms.properties)}"
+
+    def _update(self) -> dict[str, Any]:
+        self.time += self.r.randint(0, 3)
+        return scenes.update(self.r, self.terms, self.time if self.timed else None)
+
+    def _updates(self) -> list[dict[str, Any]]:
+        """Updates in ascending seq; now and then one is late, doubled or wrong in some other way."""
+        rows = []
+        for _ in range(self.r.randint(1, 16)):
+            self.seq += self.r.choice((1, 1, 1, 2, 5))
+            row = {"seq": self.seq, **self._update()}
+            wrong: dict[str, Any] = {"op": "?", "subject": "unheard:of", "weight": -1.0, "at": None}
+            wrong["seq"] = self.seq - self.r.randint(1, 6)
+            name = self.r.choice([*wrong])
+            rows.append({**row, name: wrong[name]} if self.r.random() < 0.15 else row)
+            if not self.streaming and self.r.random() < 0.2:
+                rows[-1]["seq"] = None
+        return rows
+
+
+def in_turn(tables: list[pa.Table]) -> pa.Table:
+    """Rows as Spark takes them: by seq, of equal ones those of the first task, and there the smallest, nulls last.
+
+    Those without a seq come first, in the order in which they stand.
+    """
+    rows = [(task, row) for task, table in enumerate(tables) for row in table.to_pylist()]
+    numbered = [(row["seq"], task, _key(row), row) for task, row in rows if row["seq"] is not None]
+    ordered = [row for *_, row in sorted(numbered, key=lambda each: each[:3])]
+    return pa.Table.from_pylist([row for _, row in rows if row["seq"] is None] + ordered, schema=tables[0].schema)
+
+
+def _key(row: dict[str, Any]) -> list[tuple[bool, Any]]:
+    return [(cell is None, "" if cell is None else cell) for cell in row.values()]
+
+
+def _told(entry: Any) -> tuple[Any, ...]:
+    return entry.item, entry.code, unnumbered(entry.message)
