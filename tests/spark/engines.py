@@ -6,8 +6,9 @@ publication, then what was lost before what was gained, then by id.
 
 What the protocol says and Spark says otherwise:
 - A single subscription that is refused is reported like one of many; here it is raised.
-- A filter and a route are saved as they are: a folder of versions. A version is explained by the embedded engine.
-- A watch in batches has no state, so there is nothing to save or to explain.
+- Interests are saved as they are: a folder of versions. One of a filter or a route is explained by the embedded engine.
+- The graph of a watch is no part of them: a batch has none, and that of a stream is in its checkpoint. So a watch that
+  is loaded begins with the first update, as a new stream with the same interests does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from heliograph import Filter, Route, Watch
+from heliograph import Filter, Route
 from heliograph.errors import SubscriptionError
 from heliograph.model import NOTIFICATIONS_SCHEMA, Explanation, Notifications, Receipt, Rejected, Stats
 from heliograph.spark.frames import COUNTS
@@ -84,11 +85,13 @@ class Verb(ABC):
 class Versioned(Verb):
     """Interests as versions in a folder."""
 
-    versions: Versions
+    @property
+    @abstractmethod
+    def versions(self) -> Versions: ...
 
     def save(self, path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(self.versions.folder, path)
+        shutil.copytree(self.versions.folder, path, ignore=shutil.ignore_patterns("pins"))
 
 
 def versions_at(path: Path) -> Path:
@@ -109,9 +112,12 @@ class FilterVerb(Versioned):
         from heliograph.spark import Plans
 
         self.plans = Plans(folder, **division)
-        self.versions = self.plans.versions
         if not self.versions.numbers():
             self.plans.subscribe([])
+
+    @property
+    def versions(self) -> Versions:
+        return self.plans.versions
 
     def subscribe(self, items: list[Any]) -> Receipt:
         return self.plans.subscribe(items)
@@ -150,7 +156,10 @@ class RouteVerb(Versioned):
 
         known = bool(Versions.at(folder).numbers())
         self.exchanges = Exchanges(folder) if known else Exchanges(folder, [(PUBLISHER, None)])
-        self.versions = self.exchanges.versions
+
+    @property
+    def versions(self) -> Versions:
+        return self.exchanges.versions
 
     def subscribe(self, items: list[Any]) -> Receipt:
         receipt = self.exchanges.change(nodes=items, edges=branches(items))
@@ -179,42 +188,32 @@ class RouteVerb(Versioned):
         return Route.load(self.versions.path(self.versions.latest())).explain(subscription, publication)
 
 
-class WatchVerb(Verb):
-    """The queries that are given to a watch.
-
-    Receipts come from an embedded engine, which is told of no update; what it refused is given to Spark once more, and
-    must be refused there with the same code.
-    """
-
+class WatchVerb(Versioned):
     name, table = "watch", "updates"
     columns = ("seq", "op", "subject", "property", "object")
 
-    def __init__(self, **options: Any) -> None:
-        self.options = options
+    def __init__(self, folder: Path, **options: Any) -> None:
+        from heliograph.spark import Watchers
+
+        self.watchers = Watchers(folder, **options)
         self.seen = 0  # rows of the whole stream, which are numbered here as the embedded engine numbers them
-        self._embedded = Watch()
-        self._queries: list[tuple[str, Any]] = []
-        self._refused: list[Rejected] = []
+
+    @property
+    def versions(self) -> Versions:
+        return self.watchers.versions
 
     def subscribe(self, items: list[Any]) -> Receipt:
-        receipt = self._embedded.subscribe(items)
-        self._queries += items
-        self._refused += receipt.rejected
-        return receipt
+        return self.watchers.subscribe(items)
 
     def unsubscribe(self, ids: list[str]) -> Receipt:
-        receipt = self._embedded.unsubscribe(ids)
-        self._queries = [query for query in self._queries if query[0] not in ids]
-        self._refused = [entry for entry in self._refused if entry.item not in ids]
-        return receipt
+        return self.watchers.unsubscribe(ids)
 
     def run(self, frame: DataFrame) -> DataFrame:
         from heliograph.spark import watch
 
-        return watch(frame, self.queries(), **self.options)
-
-    def queries(self) -> list[Any]:
-        return list(self._queries)
+        if not self.size:
+            self.watchers.subscribe([])  # else there may be no version
+        return watch(frame, self.watchers)
 
     def rows(self, items: list[Any]) -> Rows:
         rows = [(seq, *item) for seq, item in enumerate(items, self.seen + 1)]
@@ -223,11 +222,11 @@ class WatchVerb(Verb):
 
     @property
     def size(self) -> int:
-        return self._embedded.stats().subscriptions
+        return self.watchers.size
 
     @property
     def refused(self) -> Iterable[Rejected]:
-        return self._refused
+        return self.watchers.rejected
 
 
 class SparkEngine(ABC):

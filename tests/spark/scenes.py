@@ -75,7 +75,7 @@ class WatchOnSpark(OnSpark, WatchScene):
     twin = WatchScene("auto")
 
     def _verb(self, folder: Path) -> Verb:
-        return WatchVerb(**self.options)
+        return WatchVerb(folder, **self.options)
 
 
 class AsEmbedded(EngineContract):

@@ -1,8 +1,7 @@
 """Engines of the protocol whose publishes are micro-batches: a file comes to a folder, and a stream that runs takes it.
 
-Interests change between two micro-batches, as versions. A watch belongs to the queries that it was begun with, so one
-whose queries change is begun anew, from the first file on; then only what came of the newest counts (`AgainEngine` says
-why). What saves such a stream is its checkpoint, from which `test_streams` restarts one.
+Interests change between two micro-batches, as versions. What a stream knows beside them is in its checkpoint, from
+which `test_streams` restarts one.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pyarrow import parquet
 
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notifications, Rejected
 from heliograph.spark.frames import COUNTS
-from tests.spark.engines import Rows, SparkEngine, newest, outcome
+from tests.spark.engines import Rows, SparkEngine, outcome
 from tests.spark.test_streams import put
 
 if TYPE_CHECKING:
@@ -88,22 +87,3 @@ def _tables(folder: Path, batches: list[int], schema: pa.Schema) -> Iterator[pa.
     for batch in batches:
         for file in sorted(folder.glob(f"batch={batch}/*.parquet")):
             yield parquet.read_table(file, partitioning=None).cast(schema)
-
-
-class AnewEngine(StreamEngine):
-    """A stream that is begun anew, over all files, whenever its queries have changed."""
-
-    def __init__(self, spark: SparkSession, verb: Any, folder: Path) -> None:
-        super().__init__(spark, verb, folder)
-        self._queries: list[Any] = []
-        self._begun = 0
-
-    def _run(self, rows: Rows) -> Notifications:
-        queries = self.verb.queries()
-        if queries != self._queries:
-            self.stop()
-            self._queries, self._begun, self._told = queries, self._begun + 1, -1
-        return newest(super()._run(rows), rows)
-
-    def _out(self, name: str) -> str:
-        return str(self.folder / f"{name}-{self._begun}")

@@ -29,7 +29,7 @@ class TestRoute(AsEmbedded, Replaces, Explains, Saves):
         return RouteOnSpark(lambda verb, _: BatchEngine(small, verb), tmp_path)
 
 
-class TestWatch(AsEmbedded, RefusesDuplicates):
+class TestWatch(AsEmbedded, RefusesDuplicates, Saves):
     @pytest.fixture
     def scene(self, small: SparkSession, tmp_path: Path) -> Scene:
         return WatchOnSpark(lambda verb, _: AgainEngine(small, verb), tmp_path, shards=2)

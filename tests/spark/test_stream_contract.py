@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.engine import Explains, ExplainsItsOwn, RefusesDuplicates, Replaces, Saves, Scene
 from tests.spark.scenes import AsEmbedded, FilterOnSpark, OnSpark, RouteOnSpark, WatchOnSpark, small
-from tests.spark.stream_engines import AnewEngine, StreamEngine
+from tests.spark.stream_engines import StreamEngine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,7 @@ class TestRoute(AsEmbedded, Replaces, Explains, Saves):
         yield from until_done(RouteOnSpark(lambda verb, place: StreamEngine(small, verb, place), tmp_path))
 
 
-class TestWatch(AsEmbedded, RefusesDuplicates):
+class TestWatch(AsEmbedded, RefusesDuplicates, Saves):
     @pytest.fixture
     def scene(self, small: SparkSession, tmp_path: Path) -> Iterator[Scene]:
-        yield from until_done(WatchOnSpark(lambda verb, place: AnewEngine(small, verb, place), tmp_path, shards=2))
+        yield from until_done(WatchOnSpark(lambda verb, place: StreamEngine(small, verb, place), tmp_path, shards=2))
