@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from heliograph import Route
 from heliograph.errors import UsageError
+from heliograph.spark.exchanges import Exchanges
 from tests.cli.files import EDGES, NODES
 from tests.spark.compare import expected, frame, table, told
 
@@ -20,15 +22,22 @@ EVENTS = [
     ("no publisher", None, "{}"),
     ("no object", "Pub", "[1]"),
 ]
-CHOICES: list[dict[str, Any]] = [{}, {"paths": True}, {"rank": "cost", "limit": 2}, {"subscribers_only": True}]
+CHOICES: list[tuple[dict[str, Any], int | None]] = [
+    ({}, None),
+    ({"rank": "cost", "limit": 2}, None),
+    ({"paths": True}, 3),
+    ({"subscribers_only": True}, 2),
+]
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_the_notifications_are_the_embedded_ones(spark: SparkSession, choice: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("choice", "shards"), CHOICES, ids=str)
+def test_the_notifications_are_the_embedded_ones(
+    spark: SparkSession, choice: dict[str, Any], shards: int | None
+) -> None:
     from heliograph.spark import route
 
     wanted, refused = expected(Route(NODES, EDGES).publish(table("events", EVENTS), **choice))
-    notified, rejected = told(route(frame(spark, "events", EVENTS), NODES, EDGES, **choice))
+    notified, rejected = told(route(frame(spark, "events", EVENTS), NODES, EDGES, shards=shards, **choice))
     assert notified == wanted
     assert rejected == refused
 
@@ -57,3 +66,18 @@ def test_wrong_options_are_told_at_once(spark: SparkSession) -> None:
 
     with pytest.raises(UsageError, match="limit"):
         route(frame(spark, "events", [("e", "Pub", "{}")]), NODES, EDGES, limit=-1)
+    with pytest.raises(UsageError, match="shards is 0"):
+        route(frame(spark, "events", [("e", "Pub", "{}")]), NODES, EDGES, shards=0)
+    with pytest.raises(UsageError, match="a limit with shards"):
+        route(frame(spark, "events", [("e", "Pub", "{}")]), NODES, EDGES, shards=2, limit=1)
+
+
+def test_a_folder_of_versions_is_divided_when_that_is_wanted(tmp_path: Path) -> None:
+    first = Exchanges(tmp_path, NODES, EDGES)
+    assert first.versions.numbers() == [1]
+    assert Exchanges(tmp_path, shards=2).versions.numbers() == [1, 2]
+    assert Exchanges(tmp_path, shards=2).versions.numbers() == [1, 2]
+    assert sorted(path.name for path in tmp_path.glob("*-share-*")) == [
+        "version-00000002-share-0-of-2",
+        "version-00000002-share-1-of-2",
+    ]

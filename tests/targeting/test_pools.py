@@ -40,3 +40,18 @@ def test_many_contents_are_found_again() -> None:
     assert pool.number(struct.pack("<2d", 0, 0)) == count
     assert early.tolist() == [number / 8 for number in range(count)]
     assert 24 * count <= pool.nbytes <= 48 * count
+
+
+@given(contents, contents)
+def test_a_pool_goes_on_from_its_arrays(before: list[bytes], after: list[bytes]) -> None:
+    pool, known = Pool(np.int32), list(dict.fromkeys(before))
+    for content in known:
+        pool.number(content)
+    offsets, data = pool.offsets(), pool.data()
+    again = Pool.of(offsets, data)
+    assert len(again) == len(known)
+    for content in after:
+        assert again.number(content) == pool.number(content)
+        assert again.place(content) == pool.place(content)
+    assert again.data().tobytes() == pool.data().tobytes()
+    assert data.tobytes() == b"".join(known)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from heliograph import errors
 from heliograph.cli.guard import DEBUG
-from heliograph.cli.hiding import show_pandas
+from heliograph.cli.hiding import hushed, show_pandas
 from heliograph.cli.options import Cluster
+from heliograph.cli.stopping import STOPPING
 from heliograph.errors import HeliographError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
-_PYTHON = re.compile(r"^([A-Za-z_.]*(?:Error|Exception|Interrupt)): ?(.*)$", re.M)
 
 
 @contextmanager
@@ -29,9 +29,12 @@ def connected(cluster: Cluster) -> Iterator[SparkSession]:
         os.environ[DEBUG] = "1"
     from heliograph.spark import session
 
-    spark = session(cluster.master, settings(cluster.conf))
+    chosen = settings(cluster.conf)
+    with hushed(cluster.traceback):
+        spark = session(cluster.master, chosen)
     try:
-        yield spark
+        with STOPPING.listening(spark.sparkContext.cancelAllJobs):
+            yield spark
     except HeliographError:
         raise
     except Exception as error:
@@ -74,9 +77,13 @@ def translated(error: Exception) -> HeliographError:
     if known is not None:
         kind = _family(known[1])
         return kind(known[1], known[2].strip())
-    python = _PYTHON.findall(text)
-    reason = ": ".join(filter(None, python[-1])) if python else (text.strip().splitlines() or [type(error).__name__])[0]
-    return errors.SetupError("HG-908", f"Spark gave up: {reason[:300]}", fix="--traceback shows all")
+    from heliograph.spark.failures import is_loss, reason_of
+
+    if is_loss(text):
+        fix = "let workers have more (--conf spark.executor.memoryOverhead=2g), or less to do (--shards)"
+        return errors.SetupError("HG-909", "a worker of Spark died, most likely for lack of memory", fix=fix)
+    reason = reason_of(text) or type(error).__name__
+    return errors.SetupError("HG-908", f"Spark gave up: {reason}", fix="--traceback shows all")
 
 
 def _family(code: str) -> type[HeliographError]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from heliograph.cli.options import Cluster, Output
 from heliograph.cli.progress import Bar
 from heliograph.cli.run import Run
+from heliograph.cli.stopping import STOPPING
 from heliograph.errors import UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA, Rejected, Stats
 from heliograph.spark.metrics import batch_counts, progress_table
@@ -93,16 +94,19 @@ def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
 
 def _wait(query: Any, run: Run) -> None:
     """Until the stream ends or is interrupted; its measurements are the command's."""
-    told = -1
+    told, begun = -1, None
     try:
-        with Bar("micro-batches") as bar:
+        with STOPPING.gently(), Bar("micro-batches") as bar:
             while not query.awaitTermination(_PATIENCE):
                 last = query.lastProgress
                 if last is not None and last.batchId > told:
                     bar.advance(last.batchId - told)
                     told = last.batchId
-    except KeyboardInterrupt:
-        run.interrupted()
+                if STOPPING.asked:
+                    begun = told if begun is None else begun
+                    if told > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
+                        run.interrupted()
+                        break
     finally:
         query.stop()
     _count(progress_table(query), run)

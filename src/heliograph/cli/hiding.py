@@ -1,12 +1,20 @@
-"""Pandas, hidden from the process of the command line until something there needs it.
+"""What the command line hides: pandas until something needs it, and what the JVM says unless somebody asks.
 
 Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing that the
-embedded engines do. Spark does need it.
+embedded engines do. Spark does need it. A JVM writes traces to the standard error that it was started with; a command
+tells a failure in one line.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from heliograph.errors import SetupError
+
+_STDERR = 2
 
 
 class _NoPandas:
@@ -23,3 +31,35 @@ def hide_pandas() -> None:
 def show_pandas() -> None:
     """To be called before PyArrow has looked for it in vain."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
+
+
+@contextmanager
+def hushed(aloud: bool) -> Iterator[None]:
+    """A JVM that is started in the block writes to a file that nobody sees. If it does not start, that says why."""
+    if aloud:
+        yield
+        return
+    import tempfile
+
+    sys.stderr.flush()
+    before = os.dup(_STDERR)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), _STDERR)
+        try:
+            yield
+        except SetupError as error:
+            said.seek(0)
+            raise _explained(error, said.read().decode(errors="replace")) from error
+        finally:
+            os.dup2(before, _STDERR)
+            os.close(before)
+
+
+def _explained(error: SetupError, said: str) -> SetupError:
+    """A JVM that ended at once has told why on its own."""
+    from heliograph.spark.failures import reason_of
+
+    reason = reason_of(said)
+    if "JAVA_GATEWAY_EXITED" not in error.message or not reason:
+        return error
+    return SetupError(error.code, f"{error.message.partition(': ')[0]}: {reason}", fix=error.fix)

@@ -142,7 +142,7 @@ def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
 
     tables = read_exchange(options.exchange, run)
     with run.loading():
-        exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match)
+        exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match, shards=options.shards)
         run.reject(exchanges.rejected)
         run.subscribed(exchanges.size)
         exchanges.rejected = Rejections()  # told already

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from heliograph.cli.options import Cluster, Output, check_cluster, takes
+from heliograph.cli.options import SPARK, Cluster, Output, check_cluster, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,6 +111,17 @@ class RouteOptions:
         ),
     ] = None
     algorithm: AlgorithmOption = "auto"
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Divide the nodes without outgoing edges among N.",
+            rich_help_panel=SPARK,
+        ),
+    ] = None
 
 
 @takes(RouteOptions)
@@ -124,7 +135,7 @@ def route_command(options: RouteOptions) -> int:
     from heliograph.cli.run import Run
 
     once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
-    if check_cluster(options.cluster, options.output):
+    if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
         from heliograph.cli.on_spark import route_on_spark
 
         return route_on_spark(options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -109,6 +109,18 @@ class Ids:
             self._table = make_table(self._stored)
         else:
             self._later.update(zip(strings(ids), numbers.tolist(), strict=True))
+
+    @classmethod
+    def of(cls, ids: Array, numbers: Int32s, table: Table) -> Self:
+        """Ids whose hash table was made before, and may be mapped."""
+        made = cls()
+        made._stored, made._numbers, made._table = _flat(ids), numbers, table
+        return made
+
+    @property
+    def table(self) -> Table | None:
+        """The hash table of those that came first and in bulk."""
+        return self._table
 
     def find(self, id: str) -> int:
         """The number of an id, or -1."""

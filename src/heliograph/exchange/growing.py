@@ -8,8 +8,9 @@ is exchanged for a larger one, all are: those that readers hold are left as they
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,8 +62,27 @@ class Arrays:
         for kind in _KINDS:
             setattr(self.capacity, kind, max(_LEAST, getattr(self.capacity, kind)))
         self._graph: Graph | None = None
+        self._shared = False
         for name, array in _allocated(self.capacity).items():
             setattr(self, name, array)
+
+    @classmethod
+    def of(cls, rows: Mapping[str, Any], used: Room) -> Self:
+        """Arrays that are full, and may be mapped: to be made one's `own` before anything is changed."""
+        made = cls.__new__(cls)
+        made.used, made.capacity, made._graph, made._shared = used, replace(used), None, True
+        for name in NAMES:
+            setattr(made, name, rows[name])
+        return made
+
+    def own(self) -> None:
+        """Sees to it that the arrays can be written to."""
+        if self._shared:
+            self._shared = False
+            for kind in _KINDS:
+                used = getattr(self.used, kind)
+                setattr(self.capacity, kind, used + used // _SLACK + _LEAST)
+            self._renew()
 
     @property
     def nbytes(self) -> int:
@@ -77,8 +97,11 @@ class Arrays:
         return first
 
     def _grow(self, kind: str, needed: int) -> None:
-        """Readers may look at single arrays meanwhile, so each is filled before it is shown."""
         setattr(self.capacity, kind, needed + needed // _SLACK + _LEAST)
+        self._renew()
+
+    def _renew(self) -> None:
+        """Readers may look at single arrays meanwhile, so each is filled before it is shown."""
         for name, array in _allocated(self.capacity).items():
             old = getattr(self, name)
             array[: len(old)] = old
@@ -113,3 +136,7 @@ def _fixed(array: Any) -> Any:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+NAMES = tuple(_allocated(Room()))
+"""Of the arrays."""

@@ -53,9 +53,14 @@ class Exchange:
     @classmethod
     def of_version(cls, version: Version) -> Exchange:
         """An exchange of its own that begins as a version. Both compile for one store, so they share `writing`."""
-        copy = cls.__new__(cls)
-        copy._begin(rebuild(version).ledger)
-        return copy
+        return cls.of_ledger(rebuild(version).ledger)
+
+    @classmethod
+    def of_ledger(cls, ledger: Ledger) -> Exchange:
+        """An exchange that begins with a ledger."""
+        made = cls.__new__(cls)
+        made._begin(ledger)
+        return made
 
     @property
     def match(self) -> str | None:
@@ -168,6 +173,7 @@ class Exchange:
 
     def _change(self, change: Callable[[Ledger, int], Any]) -> Any:
         """Makes the next version."""
+        self._ledger.arrays.own()
         result = change(self._ledger, self._version + 1)
         self._version += 1
         self._publish()

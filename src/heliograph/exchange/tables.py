@@ -1,6 +1,6 @@
-"""An exchange as two tables, and back: its nodes in the order of reporting, its edges in the order of adding.
+"""The exchange of two tables: its nodes in the order of reporting, its edges in the order of adding.
 
-The law: the exchange of a version's tables shows what the version shows.
+The law: it shows what the tables show. Saves of the first version hold such tables.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import pyarrow.compute
 
 from heliograph.exchange.rows import LABELS_TYPE, EdgeRows, NodeRows
 from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.kernels.exchange_layout import FLAGS, REFUSED, TARGET
 from heliograph.tables.columns import Array
 
 _NODE_COLUMNS: dict[str, pa.DataType] = {
@@ -34,42 +32,6 @@ _EDGE_COLUMNS: dict[str, pa.DataType] = {
 }
 NODES, EDGES = pa.schema(_NODE_COLUMNS), pa.schema(_EDGE_COLUMNS)
 pc: Any = pyarrow.compute
-
-
-def tables_of(version: Version) -> dict[str, pa.Table]:
-    """The tables `nodes` and `edges` of a version."""
-    return {"nodes": _nodes(version), "edges": _edges(version)}
-
-
-def _nodes(version: Version) -> pa.Table:
-    ledger, numbers = version.ledger, version.node_numbers()
-    records = version.records_of(numbers)
-    flags = version.graph.records[records, FLAGS]
-    codes: list[str | None] = [None] * len(numbers)
-    for row in np.flatnonzero(flags & REFUSED).tolist():
-        codes[row] = ledger.refused[int(records[row])]
-    columns: list[Any] = [
-        version.names(numbers),
-        ledger.texts.take(records),
-        version.graph.record_costs[records],
-        pc.fill_null(ledger.labels.take(records), pa.scalar([], LABELS_TYPE)),
-        pa.array(codes, pa.string()),
-        np.arange(len(numbers)) < version.listed_size(),
-    ]
-    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=NODES)
-
-
-def _edges(version: Version) -> pa.Table:
-    graph, ledger, numbers = version.graph, version.ledger, version.edge_numbers()
-    serials = ledger.arrays.serials[numbers]
-    columns: list[Any] = [
-        version.names(graph.sources[numbers]),
-        version.names(graph.edges[numbers, TARGET]),
-        ledger.edge_names.take(serials),
-        ledger.edge_texts.take(serials),
-        graph.edge_costs[numbers],
-    ]
-    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=EDGES)
 
 
 def exchange_of(nodes: pa.Table, edges: pa.Table, match: str | None = None) -> Exchange:

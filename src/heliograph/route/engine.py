@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,8 @@ from heliograph.route.saving import load_exchange, save_exchange
 from heliograph.route.strategies import Batch, Strategy, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 from heliograph.tables.items import as_table, is_single
+
+UNKNOWN_PUBLISHER = "HG-643"
 
 
 class Route:
@@ -208,9 +210,13 @@ class Route:
         with self._exchange.reading() as version, self._lock:
             return self._total + Stats(subscriptions=len(version))
 
+    def reading(self) -> AbstractContextManager[Version]:
+        """The exchange as it is now, which stays so until it is released."""
+        return self._exchange.reading()
+
     def save(self, path: str | Path) -> None:
         """Saves the exchange; see `storage`."""
-        with self._exchange.reading() as version:
+        with self.reading() as version:
             save_exchange(path, version)
 
     @classmethod
@@ -230,7 +236,7 @@ def _unknown(read: Events, row: int) -> Rejected:
 def _unknown_publisher(id: str, publisher: str) -> PublicationError:
     message = f"the publisher {publisher!r} is neither a node nor an end of an edge"
     fix = "add it to the nodes, or check its name"
-    return PublicationError("HG-643", message, place=Place(item=id), fix=fix)
+    return PublicationError(UNKNOWN_PUBLISHER, message, place=Place(item=id), fix=fix)
 
 
 def _names(ids: Any) -> list[str]:

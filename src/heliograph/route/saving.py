@@ -1,6 +1,7 @@
-"""A saved exchange: its nodes and edges as tables, in order, with the text of their targeting.
+"""A saved exchange: compiled, as arrays that are mapped when it is opened, with the texts of its targeting.
 
-The law: what is loaded shows what was saved; tables that no exchange could have written are refused as damaged.
+The laws: what is loaded shows what was saved; what no exchange could have written is refused as damaged. A save of
+version 1, which older releases wrote, has tables alone, nodes and edges in order, and is compiled when it is opened.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import pyarrow.compute
 
 from heliograph.errors import Place, PredicateError, StorageError, UsageError
 from heliograph.exchange.reading import MAX_COST
+from heliograph.exchange.saving import PackedExchange, pack_exchange, unpack_exchange
 from heliograph.exchange.store import Exchange
-from heliograph.exchange.tables import EDGES, NODES, exchange_of, tables_of
+from heliograph.exchange.tables import EDGES, NODES, exchange_of
 from heliograph.exchange.version import Version
 from heliograph.route.options import check_match
-from heliograph.storage import read_folder, write_folder
+from heliograph.storage import Saved, read_folder, write_folder
 
 KIND = "route"
-VERSION = 1
+VERSION, PLAIN = 2, 1
 
 _SCHEMAS = {"nodes": NODES, "edges": EDGES}
 _NEEDED = {"nodes": ("node_id", "cost", "listed"), "edges": ("source", "target", "cost")}
@@ -29,21 +31,37 @@ pc: Any = pyarrow.compute
 
 
 def save_exchange(path: str | Path, version: Version) -> None:
-    """Writes a version of the exchange; the order of rows is the order of reporting and of adding."""
-    write_folder(path, KIND, VERSION, tables=tables_of(version), meta={"match": version.match})
+    """Writes a version of the exchange."""
+    packed = pack_exchange(version)
+    meta = {"match": version.match, "keys": dict(packed.keys)}
+    write_folder(path, KIND, VERSION, arrays=packed.arrays, tables=packed.tables, meta=meta)
 
 
 def load_exchange(path: str | Path) -> Exchange:
     """The exchange that was saved at `path`."""
-    saved = read_folder(path, KIND, (VERSION,))
+    saved = read_folder(path, KIND, (PLAIN, VERSION))
+    try:
+        match = check_match(saved.meta.get("match"))
+    except UsageError as error:
+        raise _damaged(path, error.message) from error
+    if saved.version == PLAIN:
+        return _compiled(path, saved, match)
+    given = saved.meta.get("keys")
+    keys = given if isinstance(given, dict) else {}
+    try:
+        return unpack_exchange(PackedExchange(saved.arrays, saved.tables, keys), match)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _compiled(path: str | Path, saved: Saved, match: str | None) -> Exchange:
+    """The exchange of a save that has tables alone."""
     for name in _SCHEMAS:
         why = _fault(name, saved.tables.get(name))
         if why is not None:
             raise _damaged(path, why)
     try:
-        return exchange_of(saved.tables["nodes"], saved.tables["edges"], check_match(saved.meta.get("match")))
-    except UsageError as error:
-        raise _damaged(path, error.message) from error
+        return exchange_of(saved.tables["nodes"], saved.tables["edges"], match)
     except PredicateError as error:
         raise _damaged(path, f"a targeting cannot be read: {error.message}") from error
 

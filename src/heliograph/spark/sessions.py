@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import SetupError
 from heliograph.spark.environment import check_environment, find_java
+from heliograph.spark.failures import reason_of
+from heliograph.spark.masters import check_master, is_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,6 +46,7 @@ def session(
     from pyspark.sql import SparkSession
 
     where = master or (conf or {}).get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    check_master(where)
     _set_variables(where)
     builder = SparkSession.builder.master(where).appName(app)
     for name, value in settings(where, conf).items():
@@ -58,8 +61,9 @@ def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, st
     """What a session at this master is made with."""
     # A long error of a Python worker overflows the usual stack of the driver; its logs are errors alone.
     java = {"spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile={_LOGGING}"}
-    here = {**_HERE, "spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
-    return {**_ALWAYS, **java, **here, **{name: str(value) for name, value in (conf or {}).items()}}
+    here = _HERE if is_here(master) else {}
+    tasks = {"spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
+    return {**_ALWAYS, **java, **here, **tasks, **{name: str(value) for name, value in (conf or {}).items()}}
 
 
 def _cores(master: str) -> int:
@@ -76,13 +80,12 @@ def _set_variables(master: str) -> None:
     found = find_java()
     if found is not None:
         os.environ["JAVA_HOME"] = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
-    if master.startswith("local"):
+    if is_here(master):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
 def failed(error: Exception, master: str) -> SetupError:
     """A session that could not be had, without the trace of the JVM."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = lines[0][:300] if lines else type(error).__name__
+    reason = reason_of(str(error)) or type(error).__name__
     return SetupError("HG-905", f"no Spark session at {master}: {reason}", fix="check the master and --conf")

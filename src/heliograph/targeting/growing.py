@@ -6,7 +6,7 @@ only when the capacity, which doubles, is used up.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,13 @@ class Growing:
         self._size = 0
         self.extend(first)
 
+    @classmethod
+    def of(cls, values: npt.NDArray[Any]) -> Self:
+        """Begins with an array, which may be mapped: it is copied as soon as something is added, and not before."""
+        made = cls(values.dtype)
+        made._data, made._size = values, len(values)
+        return made
+
     def __len__(self) -> int:
         return self._size
 
@@ -34,8 +41,9 @@ class Growing:
             room = np.zeros(max(size, 2 * len(self._data)), self._data.dtype)
             room[: self._size] = self._data[: self._size]
             self._data = room
-        self._data[self._size : size] = added
-        self._size = size
+        if len(added):  # nothing fits behind an array that is full and cannot be written to
+            self._data[self._size : size] = added
+            self._size = size
 
     def replace(self, changes: dict[int, int]) -> None:
         """Other values for some elements, in a copy: views that were taken keep the old ones."""

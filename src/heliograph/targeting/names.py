@@ -53,6 +53,11 @@ class NameTable:
         known = self._words[attribute].get(text)
         return self._add_word(attribute, text) if known is None else known
 
+    def words(self) -> tuple[list[int], list[str]]:
+        """The attribute and the text of each word, by number."""
+        found = sorted((n, at, text) for at, some in enumerate(self._words) for text, n in some.items())
+        return [at for _, at, _ in found], [text for _, _, text in found]
+
     @property
     def word_count(self) -> int:
         return self._word_count

@@ -3,13 +3,13 @@
 The law: equal contents have one number for ever. The pieces lie in arrays that only grow, so whoever took a view keeps
 it. They are found by a flat hash table of numbers, about 20 bytes a piece where a dictionary of bytes takes 150; the
 hash is Python's keyed one, so that no choice of contents makes it slow, and contents are compared before they count as
-equal.
+equal. A pool that was opened from arrays makes the table when it is first asked for a content.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,9 +32,18 @@ class Pool:
         self._ends: list[int] = []  # of the new pieces
         self._hashes = array("q")  # by number
         self._slots = array("i", [_FREE]) * _FEWEST
+        self._entered = True  # whether the slots have all pieces
+
+    @classmethod
+    def of(cls, offsets: Int64s, data: Any) -> Self:
+        """The pool of these pieces, all different."""
+        made = cls(data.dtype)
+        made._offsets, made._data = Growing.of(offsets), Growing.of(data)
+        made._entered = False
+        return made
 
     def __len__(self) -> int:
-        return len(self._hashes)
+        return len(self._offsets) - 1 + len(self._new)
 
     def number(self, content: bytes) -> int:
         """The number of the piece with this content, which is there from now on."""
@@ -52,6 +61,8 @@ class Pool:
 
     def _slot(self, content: bytes, hashed: int) -> int:
         """Where the number of a piece is, or would be."""
+        if not self._entered:
+            self._enter()
         mask = len(self._slots) - 1
         slot = hashed & mask
         while (found := self._slots[slot]) != _FREE:
@@ -63,12 +74,12 @@ class Pool:
     def place(self, content: bytes) -> int:
         """Where the piece with this content begins."""
         number = self.number(content)
-        settled = len(self._hashes) - len(self._new)
+        settled = len(self._offsets) - 1
         return self._ends[number - settled - 1] if number > settled else int(self._offsets.view()[number])
 
     def content(self, number: int) -> bytes:
         """The bytes of a piece."""
-        settled = len(self._hashes) - len(self._new)
+        settled = len(self._offsets) - 1
         if number >= settled:
             return self._new[number - settled]
         first, last = self._offsets.view()[number : number + 2].tolist()
@@ -91,13 +102,19 @@ class Pool:
         own = self._hashes.itemsize * len(self._hashes) + self._slots.itemsize * len(self._slots)
         return own + int(self.data().nbytes) + self.offsets().nbytes
 
+    def _enter(self) -> None:
+        """Makes the table of what was there from the beginning."""
+        self._hashes = array("q", [hash(self.content(number)) for number in range(len(self))])
+        self._spread(1 << (2 * len(self)).bit_length())
+        self._entered = True
+
     def _append(self, content: bytes, hashed: int) -> int:
         last = self._ends[-1] if self._ends else len(self._data)
         self._new.append(content)
         self._ends.append(last + len(content) // self._dtype.itemsize)
         self._hashes.append(hashed)
         if 2 * len(self._hashes) > len(self._slots):
-            self._spread()
+            self._spread(2 * len(self._slots))
         if len(self._new) >= _BATCH:
             self._settle()
         return len(self._hashes) - 1
@@ -110,9 +127,9 @@ class Pool:
             self._new.clear()
             self._ends.clear()
 
-    def _spread(self) -> None:
-        """Twice the slots."""
-        slots = array("i", [_FREE]) * (2 * len(self._slots))
+    def _spread(self, size: int) -> None:
+        """So many slots, a power of two."""
+        slots = array("i", [_FREE]) * size
         mask = len(slots) - 1
         for number, hashed in enumerate(self._hashes):
             slot = hashed & mask

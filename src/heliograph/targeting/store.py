@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,16 @@ class Compiled(NamedTuple):
     quick: Snapshot
 
 
+class Parts(NamedTuple):
+    """The holdings of a store: expressions, the constants that they refer to, and the tests that Python decides."""
+
+    expressions: Pool
+    numbers: Pool
+    sets: Pool
+    texts: Pool
+    slow: Sequence[Atom]
+
+
 class Targeting:
     """Expressions over the attributes and words of one table of names."""
 
@@ -49,6 +59,22 @@ class Targeting:
         self._quick = QuickCode()
         self._compiled: Compiled | None = None
         self._compiling = threading.Lock()
+
+    @classmethod
+    def of(cls, names: NameTable, parts: Parts) -> Self:
+        """What was compiled before, under these names; the pools may be mapped."""
+        made = cls(names)
+        own = made._assembler
+        made._expressions, own.numbers, own.sets, own.texts = parts.expressions, parts.numbers, parts.sets, parts.texts
+        for test in parts.slow:
+            own.slow.number(test)
+        return made
+
+    @property
+    def parts(self) -> Parts:
+        """All that `of` needs beside the names. For the writer."""
+        own = self._assembler
+        return Parts(self._expressions, own.numbers, own.sets, own.texts, own.slow.tests)
 
     def __len__(self) -> int:
         return len(self._expressions)

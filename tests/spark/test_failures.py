@@ -1,0 +1,76 @@
+"""Failures are told in one sentence that names the cause; what Spark says around it is left out."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from heliograph.cli.cluster import translated
+from heliograph.cli.hiding import hushed
+from heliograph.errors import SetupError
+from heliograph.spark.failures import reason_of
+from heliograph.spark.masters import check_master
+
+CALLED = "An error occurred while calling o1135.save.\n"
+ABORTED = f"{CALLED}: org.apache.spark.SparkException: Job aborted.\n\tat org.apache.spark.Writer.run(Writer.scala:1)\n"
+WORKER = "Traceback (most recent call last):\n  File worker.py, line 1\nMemoryError: Unable to allocate 5.00 GiB\n"
+
+
+CAUSES = {
+    f"{ABORTED}Caused by: java.io.IOException: Mkdirs failed: file:/x\n\tat A.b(C)\n": "Mkdirs failed: file:/x",
+    f"{ABORTED}Caused by: java.io.EOFException\n\tat A.b(C)\n": "EOFException",
+    ABORTED: "Job aborted.",
+    f"{ABORTED}Caused by: org.x.PythonException: {WORKER}": "MemoryError: Unable to allocate 5.00 GiB",
+    CALLED: "",
+    "Path does not exist\n\nJVM stacktrace: …": "Path does not exist",
+    'WARNING: Using incubator modules\nException in thread "main" org.x.SparkException: No master\n\tat A': "No master",
+    "Invalid heap size: -Xmxlots\nError: Could not create the Java Virtual Machine.": "Invalid heap size: -Xmxlots",
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), CAUSES.items())
+def test_the_innermost_cause(text: str, reason: str) -> None:
+    assert reason_of(text) == reason
+
+
+def test_an_error_of_ours_keeps_its_code_and_a_death_its_likely_reason() -> None:
+    ours = translated(RuntimeError(f"{ABORTED}heliograph.errors.StorageError: HG-801: no version in this folder\n"))
+    assert (ours.code, ours.message) == ("HG-801", "no version in this folder")
+    dead = translated(RuntimeError(f"{CALLED}: SparkException: Python worker exited unexpectedly (crashed)\n"))
+    assert (dead.code, "lack of memory" in dead.message) == ("HG-909", True)
+    other = translated(RuntimeError(f"{ABORTED}Caused by: java.io.IOException: No space left on device\n"))
+    assert (other.code, other.message) == ("HG-908", "Spark gave up: No space left on device")
+
+
+@pytest.mark.parametrize(
+    "master", ["nonsense", "local[x]", "local[", "spark://here", "local-cluster[2]", "yarn-client"]
+)
+def test_what_is_no_master(master: str) -> None:
+    with pytest.raises(SetupError, match="is no master of Spark"):
+        check_master(master)
+
+
+def test_a_master_that_nobody_is_at() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(SetupError, match=f"nobody answers at spark://127.0.0.1:{port}"):
+            check_master(f"spark://127.0.0.1:{port}")
+        taken.listen()
+        check_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")
+        asked, _ = taken.accept()
+        asked.close()
+        assert asked.fileno() == -1
+
+
+def test_a_jvm_that_does_not_start_says_why(capfd: pytest.CaptureFixture[str]) -> None:
+    def start() -> None:
+        with hushed(aloud=False):
+            os.write(2, b"Too small maximum heap\n")
+            raise SetupError("HG-905", "no Spark session at local[1]: [JAVA_GATEWAY_EXITED] It exited.")
+
+    with pytest.raises(SetupError, match=r"^HG-905: no Spark session at local\[1\]: Too small maximum heap$"):
+        start()
+    assert capfd.readouterr().err == ""
