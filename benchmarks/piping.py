@@ -130,9 +130,11 @@ def _embedded_s(case: Case, folder: Path) -> float:
 
 
 def _on_spark_s(spark: SparkSession, case: Case, folder: Path) -> float:
+    from heliograph.spark import write
+
     frame = case.on_spark(read(spark, case.table, str(case.input)))
     started = time.perf_counter()
-    frame.drop("rejected").write.mode("overwrite").parquet(str(folder / "spark"))
+    write(frame, notifications=str(folder / "spark"), rejected=str(folder / "refused"))
     return time.perf_counter() - started
 
 

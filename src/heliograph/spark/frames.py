@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from heliograph.tables.schemas import Kind, table_schema
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
 STATS = "stats"
 COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
@@ -44,12 +45,13 @@ _NOTIFIED = ", ".join(
 REFUSAL = f"{REJECTED} struct<{_TEXTS}>"
 COLUMNS = f"{_NOTIFIED}, {REFUSAL}"
 """What the three verbs return, as Spark spells it."""
-MEASURED = f"{COLUMNS}, {STATS} struct<{', '.join(f'{name}: bigint' for name in COUNTS)}>"
+MEASUREMENT = f"{STATS} struct<{', '.join(f'{name}: bigint' for name in COUNTS)}>"
+MEASURED = f"{COLUMNS}, {MEASUREMENT}"
 """What a verb's last stage gives."""
 
 REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
-_STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
-MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, _STATS_TYPE)])
+STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
+MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, STATS_TYPE)])
 _ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
 _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 
@@ -101,7 +103,7 @@ def _batches(table: pa.Table, more: dict[str, Any], size: int | None = None) -> 
 
 
 def _stats(stats: Stats) -> Any:
-    return pa.array([{name: getattr(stats, name) for name in COUNTS}], _STATS_TYPE)
+    return pa.array([{name: getattr(stats, name) for name in COUNTS}], STATS_TYPE)
 
 
 # --- going in ---------------------------------------------------------------------------------------------------

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
 from heliograph.model import Rejected
-from heliograph.spark.frames import COUNTS, MEASURED, REJECTED, STATS, with_refusals
+from heliograph.spark.frames import COUNTS, MEASURED, REJECTED, STATS, Step, with_refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 NAME = "heliograph"
-Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _COLUMNS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
 
 
-_OBSERVED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""By the DataFrame of a batch what Spark observes of it."""
+class Making(NamedTuple):
+    """What a DataFrame of a verb is made of: who writes it himself spares the rows their way through the JVM."""
+
+    rows: DataFrame
+    step: Step
+    rejected: tuple[Rejected, ...]
+
+
+_MADE: WeakKeyDictionary[Any, Making] = WeakKeyDictionary()
+_COUNTED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""By the DataFrame of a batch what Spark observes of it, or what was counted when it was written."""
 
 
 def finished(rows: DataFrame, step: Step, rejected: Iterable[Rejected]) -> DataFrame:
@@ -28,21 +36,40 @@ def finished(rows: DataFrame, step: Step, rejected: Iterable[Rejected]) -> DataF
 
     The measurements of a stream are in `observedMetrics` of the query's progress, those of a batch in `batch_counts`.
     """
-    from pyspark.sql import Observation, functions
+    from pyspark.sql import Observation
 
+    entries = tuple(rejected)
     frame = rows.mapInArrow(step, MEASURED)
-    sums = [functions.sum(frame[STATS][name]).alias(name) for name in COUNTS]
     observation = None if frame.isStreaming else Observation(NAME)
-    seen = frame.observe(observation or NAME, *sums).where(frame[STATS].isNull()).drop(STATS)
-    found = with_refusals(seen, rejected)
+    seen = observed(frame, observation or NAME).where(frame[STATS].isNull()).drop(STATS)
+    found = with_refusals(seen, entries)
+    _MADE[found] = Making(rows, step, entries)
     if observation is not None:
-        _OBSERVED[found] = observation
+        _COUNTED[found] = observation
     return found
 
 
+def observed(frame: DataFrame, by: Any) -> DataFrame:
+    """A DataFrame with measurements, summed up while its rows go by."""
+    from pyspark.sql import functions
+
+    return frame.observe(by, *(functions.sum(frame[STATS][name]).alias(name) for name in COUNTS))
+
+
+def making_of(frame: DataFrame) -> Making | None:
+    """What a DataFrame is made of, if a verb returned it and nobody changed or cached it."""
+    return None if getattr(frame, "is_cached", False) else _MADE.get(frame)
+
+
+def counted(frame: DataFrame, counts: Mapping[str, int]) -> None:
+    """Notes what a batch cost when it was written."""
+    _COUNTED[frame] = counts
+
+
 def batch_counts(frame: DataFrame) -> dict[str, int]:
-    """What a batch cost, once its rows were computed."""
-    counts = _OBSERVED[frame].get
+    """What a batch cost, once its rows were computed or written."""
+    known = _COUNTED[frame]
+    counts = known if isinstance(known, dict) else known.get
     return {name: counts.get(name) or 0 for name in COUNTS}
 
 

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from heliograph.cells import encode
 from heliograph.model import Rejected, Rejections
-from heliograph.spark.frames import ROW, SOURCE, is_read, parted, plain, refusals, shaped
-from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, parcel
-from heliograph.spark.reading import document_rows, files_of, read_rows
+from heliograph.spark.frames import REJECTED, ROW, SOURCE, is_read, parted, plain, refusals, shaped
+from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, larger_tables, parcel, together
+from heliograph.spark.reading import document_rows, files_of, read_tables
 from heliograph.tables.grouping import group_rows
 from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 pc: Any = pyarrow.compute
 
 DOCUMENTS = {"path", "content"}
-_TERMS = ("subject", "property", "object")
+_TEXTS = ("publication_id", "subject", "property", "object", SOURCE)
 _AT_ONCE = 1 << 18  # rows dealt together
 
 
@@ -54,7 +56,9 @@ def publication_rows(frame: DataFrame) -> DataFrame:
 
 
 def read_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return deal(parts, read_rows("publications", batches))
+    for tables in larger_tables(read_tables("publications", batches), _AT_ONCE):
+        whole = tables[0] if len(tables) == 1 else together([encoded(table, _TEXTS) for table in tables])
+        yield from _parcels(parts, whole)
 
 
 def parse_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,20 +68,32 @@ def parse_and_deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
 def deal(parts: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Triples as parcels, all of one publication for the same part."""
     for table in larger(batches, _AT_ONCE):
-        rows, bounds = _dealt(table, parts)
-        terms = encoded(rows, (*_TERMS, SOURCE))
-        for part, (first, last) in enumerate(pairwise(bounds)):
-            if first < last:
-                yield parcel(part, terms.slice(first, last - first))
+        yield from _parcels(parts, table)
+
+
+def _parcels(parts: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
+    rows, bounds = _dealt(_slim(encoded(table, _TEXTS)), parts)
+    for part, (first, last) in enumerate(pairwise(bounds)):
+        if first < last:
+            yield parcel(part, encoded(rows.slice(first, last - first), ()) if parts > 1 else rows)
+
+
+def _slim(table: pa.Table) -> pa.Table:
+    """Without what a parcel need not carry: refusals where there are none, and the upper halves of row numbers."""
+    if REJECTED in table.column_names and table[REJECTED].null_count == table.num_rows:
+        table = table.drop_columns([REJECTED])
+    if ROW in table.column_names and (pc.max(table[ROW]).as_py() or 0) <= np.iinfo(np.int32).max:
+        table = table.set_column(table.column_names.index(ROW), ROW, table[ROW].cast(pa.int32()))
+    return table
 
 
 def _dealt(table: pa.Table, parts: int) -> tuple[pa.Table, list[int]]:
     """The rows in the order of their parts, and where each part begins."""
     if parts == 1:
         return table, [0, table.num_rows]
-    ids = table["publication_id"].combine_chunks().dictionary_encode(null_encoding="encode")
-    places = np.array([crc32((id or "").encode()) % parts for id in ids.dictionary.to_pylist()], np.int64)
-    place = places[ids.indices.to_numpy()]
+    codes, dictionary = encode(table["publication_id"])
+    places = np.array([crc32((id or "").encode()) % parts for id in [*dictionary.to_pylist(), None]], np.int64)
+    place = places[codes]  # of a null id, -1, the last
     bounds = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=parts))])
     return table.take(np.argsort(place, kind="stable")), bounds.tolist()
 
@@ -105,10 +121,14 @@ class Intake(NamedTuple):
         if len(groups.ids) <= size:
             yield self.table
             return
-        ordered = self.table.take(groups.permutation)
+        ordered = self.table if _is_ordered(groups.permutation) else self.table.take(groups.permutation)
         bounds = [*groups.offsets[:-1:size].tolist(), len(groups.permutation)]
         for first, last in pairwise(bounds):
             yield ordered.slice(first, last - first)
+
+
+def _is_ordered(places: npt.NDArray[np.int64]) -> bool:
+    return bool((places[1:] > places[:-1]).all())
 
 
 def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
@@ -116,7 +136,7 @@ def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
     tables = [from_bytes(payload) for batch in batches for payload in batch["payload"].to_pylist() if payload]
     if not tables:
         return Intake(table_schema("publications").empty(), [])
-    table, rejected = parted(pa.concat_tables(tables).unify_dictionaries())
+    table, rejected = parted(together(tables))
     return Intake(_apart(table) if SOURCE in table.column_names else table, rejected)
 
 
@@ -124,7 +144,7 @@ def placed(table: pa.Table) -> pa.Table | Whole:
     """The rows with their places, where they are known, so that a refusal can name file and row."""
     if SOURCE not in table.column_names:
         return table
-    names = table[SOURCE].combine_chunks().dictionary_encode()
+    names: Any = table[SOURCE].combine_chunks()
     codes = names.indices.to_numpy(zero_copy_only=False)
     rows = table if len(names.dictionary) == 1 else table.take(np.argsort(codes, kind="stable"))
     sizes = np.bincount(codes, minlength=len(names.dictionary))
@@ -138,7 +158,7 @@ def placed(table: pa.Table) -> pa.Table | Whole:
 
 def _apart(table: pa.Table) -> pa.Table:
     """Blank nodes of documents named anew where a publication has parts in several files."""
-    sources = table[SOURCE].cast(pa.string()).combine_chunks().dictionary_encode()
+    sources: Any = table[SOURCE].combine_chunks()
     if len(sources.dictionary) == 1:
         return table
     keys = pa.table({"publication_id": table["publication_id"], SOURCE: sources.indices})

@@ -18,6 +18,7 @@ import pyarrow as pa
 from heliograph.feeds import read_documents
 from heliograph.model import REJECTED_SCHEMA, Rejected
 from heliograph.spark.frames import REFUSAL, REJECTED_TYPE, ROW, SOURCE, SPARK_TYPES
+from heliograph.tables.encoded import read_encoded
 from heliograph.tables.reader import read_table
 from heliograph.tables.schemas import table_schema
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
@@ -115,6 +116,30 @@ def table_rows(name: str, source: Source) -> Iterator[pa.RecordBatch]:
         ]
         yield from pa.Table.from_arrays([*read.table.columns, *origin], schema=schema).to_batches()
         yield from refused_rows(name, read.rejected)
+
+
+def read_tables(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Files as tables for a worker: texts may be encoded, and a column of refusals is only where there are some."""
+    for batch in batches:
+        files: list[dict[str, Any]] = batch.to_pylist()
+        for file in files:
+            source = Source(Path(file["path"]), file["name"])
+            if source.suffix in TABLE_SUFFIXES:
+                yield from _encoded_tables(name, source)
+            else:
+                yield from map(_alone, document_rows(source))
+
+
+def _encoded_tables(name: str, source: Source) -> Iterator[pa.Table]:
+    for read in read_encoded(name, source):
+        table = read.table
+        once = pa.DictionaryArray.from_arrays(np.zeros(table.num_rows, np.int8), pa.array([source.name]))
+        yield table.append_column(SOURCE, once).append_column(ROW, pa.array(read.rows))
+        yield from map(_alone, refused_rows(name, read.rejected))
+
+
+def _alone(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
 
 
 def document_rows(source: Source) -> Iterator[pa.RecordBatch]:

@@ -39,11 +39,11 @@ def read_parquet(schema: TableSchema, source: Source) -> Iterator[Raw]:
         row = 1
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
-            yield from _read_group(file, group, wanted, source, row)
+            yield from read_group(file, group, wanted, source, row)
             row += rows
 
 
-def _read_group(file: ParquetFile, group: int, wanted: list[str], source: Source, row: int) -> Iterator[Raw]:
+def read_group(file: ParquetFile, group: int, wanted: list[str], source: Source, row: int) -> Iterator[Raw]:
     """The batches of one row group, whose first row has the number `row`; damage ends them with a refusal."""
     last = row + file.metadata.row_group(group).num_rows - 1
     try:
