@@ -85,6 +85,11 @@ def is_save(path: str | Path) -> bool:
     return (Path(path) / MANIFEST).is_file()
 
 
+def kind_of(path: str | Path) -> str:
+    """What was saved here."""
+    return str(_read_manifest(_whole(_absolute(path)))["kind"])
+
+
 # --- writing ----------------------------------------------------------------------------------------------------
 
 

@@ -169,7 +169,7 @@ class Subscriptions:
     def __getitem__(self, id: str) -> Subscription:
         found = self._by_id.get(str(id))
         if found is None:
-            raise _unknown(str(id))
+            raise unknown(str(id))
         return found
 
     def subscribe(
@@ -180,7 +180,7 @@ class Subscriptions:
             raise UsageError("HG-040", "nothing to subscribe to", fix="give subscriptions, or patterns and constraints")
         if isinstance(items, str) and "{" in items:
             raise UsageError("HG-040", "a query without an id", fix='give it one: ("my-id", "SELECT …")')
-        if patterns is None and _holds_patterns(items):
+        if patterns is None and holds_patterns(items):
             items, patterns = None, items
         rejected: list[Rejected] = []
         errors: list[HeliographError] = []
@@ -267,7 +267,7 @@ class Subscriptions:
             raise query
         assert id
         if id in self._by_id:
-            raise _duplicate(id)
+            raise duplicate(id)
         taken = Subscription(id, subscriber, query, self._next, options, text)
         taken.compiled_by(self._again)
         if accept is not None:
@@ -320,7 +320,7 @@ def _of_constraints(error: HeliographError | None) -> bool:
     return error is not None and error.message.startswith("constraints")
 
 
-def _holds_patterns(items: Any) -> bool:
+def holds_patterns(items: Any) -> bool:
     """Whether a table that was given as subscriptions has the columns of patterns instead."""
     names = items.schema.names if isinstance(items, (pa.Table, pa.RecordBatch)) else ()
     return "query" not in names and {"subject", "property", "object"} <= set(names)
@@ -336,7 +336,7 @@ def _nameless(place: Place) -> SubscriptionError:
     return SubscriptionError("HG-503", "a subscription without an id", place=place, fix="write one in subscription_id")
 
 
-def _duplicate(id: str) -> SubscriptionError:
+def duplicate(id: str) -> SubscriptionError:
     return SubscriptionError(
         "HG-501",
         f"the subscription {id!r} exists already",
@@ -345,7 +345,7 @@ def _duplicate(id: str) -> SubscriptionError:
     )
 
 
-def _unknown(id: str) -> SubscriptionError:
+def unknown(id: str) -> SubscriptionError:
     return SubscriptionError(
         "HG-502", f"there is no subscription {id!r}", place=Place(item=id), fix="check the id, or subscribe it first"
     )

@@ -172,7 +172,7 @@ class Plan:
             people = [added.get(number) or self.members[number] for number in numbers if number < MERGERS]
             queries = {number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(people) :]}
             owners = [*people, *(merger(number, query) for number, query in queries.items())]
-            yield from (_Lot(place, *compiled) for compiled in _compiled(owners, self.context))
+            yield from (_Lot(place, *ready) for ready in compiled(owners, self.context))
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ def merger(number: int, query: Query) -> Subscription:
     return Subscription(f"merger {number - MERGERS}", None, query, number)
 
 
-def _compiled(
+def compiled(
     subscriptions: Sequence[Subscription], context: Context
 ) -> Iterator[tuple[Interests, Sequence[Subscription]]]:
     """Subscriptions as interests: those of one pattern set together, and those of texts."""

@@ -18,7 +18,7 @@ import pyarrow.compute
 
 from heliograph.filter import Filter
 from heliograph.filter.reporting import check_limit
-from heliograph.filter.stages import Stage
+from heliograph.spark.assemblies import FrontOf, open_front, open_shard
 from heliograph.spark.frames import measured, plain
 from heliograph.spark.metrics import finished
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
@@ -88,15 +88,16 @@ def look_up(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
     taken = intake(batches)
     yield from done(taken.refusals(), task_number() % task.shards)
     if taken.table.num_rows:
-        path = task.pointer.path()
-        front = opened(("front", path), partial(Stage.open, path))
+        front = open_front(task.pointer.path())
         for part in taken.parts(_TOGETHER):
             yield from _looked_up(front, part, task)
 
 
-def _looked_up(front: Stage, part: pa.Table, task: Task) -> Iterator[pa.RecordBatch]:
-    found = front.front(placed(part), task.bindings)
-    yield from done(measured(found.notifications), task_number() % task.shards)
+def _looked_up(front: FrontOf, part: pa.Table, task: Task) -> Iterator[pa.RecordBatch]:
+    found, here = front.front(placed(part), task.bindings), task_number() % task.shards
+    yield from done(measured(found.notifications), here)
+    for more in front.changed(placed(part), task.bindings):
+        yield from done(measured(more, again=True), here)
     numbers = pc.index_in(part["publication_id"], value_set=pa.array(found.ids, pa.string()))
     rows = numbers.combine_chunks().fill_null(-1).to_numpy()  # of a publication that is refused nothing goes on
     version = task.pointer.resolved()
@@ -114,5 +115,4 @@ def match_shards(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
             yield parcel
             continue
         path = task.pointer.versions.path(parcel.version)
-        stage = opened(("shard", path, parcel.shard), partial(Stage.open, path, parcel.shard))
-        yield from measured(stage.match(parcel.table, task.bindings), again=True)
+        yield from measured(open_shard(path, parcel.shard).match(parcel.table, task.bindings), again=True)

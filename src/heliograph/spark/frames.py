@@ -53,6 +53,7 @@ REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
 STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
 MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, STATS_TYPE)])
 _ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
+_OURS = (None, "publications", "subscriptions", "patterns", "constraints")  # no files
 _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 
 
@@ -65,16 +66,16 @@ def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBat
     What is looked at `again`, in a second stage or shard, is not counted as published or refused a second time.
     """
     yield from _batches(found.table, {})
-    refused = Rejections(map(_unnumbered, found.rejected)).table
+    refused = Rejections(map(unnumbered, found.rejected)).table
     if refused.num_rows:
         yield from _batches(refused.select([]), {REJECTED: refused.to_struct_array()}, refused.num_rows)
     stats = replace(found.stats, publications=0, rejected=0) if again else found.stats
     yield from _batches(refused.select([]), {STATS: _stats(stats)}, 1)
 
 
-def _unnumbered(entry: Rejected) -> Rejected:
+def unnumbered(entry: Rejected) -> Rejected:
     """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run."""
-    if entry.source not in (None, "publications"):
+    if entry.source not in _OURS:
         return entry
     return replace(entry, message=_ROW_IN_WORDS.sub("", entry.message))
 

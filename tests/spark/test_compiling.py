@@ -1,0 +1,134 @@
+"""Subscriptions that a Spark job compiles: the same notifications and refusals as one embedded engine's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from heliograph import Filter
+from heliograph.filter.parts import Ground, save_shard
+from heliograph.spark import assemblies
+from heliograph.workloads.filter import generate_filter
+from tests.filter.schemes import SCHEMES
+from tests.semantics.cases import read_cases
+from tests.spark.compare import expected, frame, table, told
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CASES = read_cases()
+TAXONOMY = [("Cat", "Animal"), ("Dog", "Animal"), ("Animal", "Thing")]
+PUBLICATIONS = [
+    *((f"p{number}", *row) for number, case in enumerate(CASES) for row in case.triples),
+    ("bad", "A", "5", "B"),
+]
+# Beside the cases: an id three times, of which the first is wrong, an id and a query that are missing, wrong options.
+QUERIES: list[tuple[Any, ...]] = [
+    ("twice", None, "ASK { ?x", None),
+    *((str(number), "Ann", case.subscription, None) for number, case in enumerate(CASES)),
+    ("twice", None, "ASK { ?x :knows ?y }", None),
+    ("twice", None, "ASK { ?x ?y ?z }", None),
+    (None, None, "ASK { ?x ?y ?z }", None),
+    ("empty", None, None, None),
+    ("options", None, "ASK { ?x ?y ?z }", "{"),
+]
+COLUMNS = ("subscription_id", "subscriber", "query", "options")
+
+
+def queries(spark: SparkSession, parts: int = 3) -> DataFrame:
+    """The subscriptions in the order in which they stand, cut into partitions."""
+    schema = ", ".join(f"{name} string" for name in COLUMNS)
+    return spark.createDataFrame(spark.sparkContext.parallelize(QUERIES, parts), schema)
+
+
+def embedded() -> tuple[Filter, Any]:
+    engine = Filter(TAXONOMY)
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in QUERIES]
+    return engine, engine.subscribe(pa.Table.from_pylist(rows)).rejected
+
+
+def nameless(entry: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A refusal; one without an id is named by its row, and a DataFrame has none."""
+    return (None, *entry[1:]) if entry[1] == "HG-503" else entry
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_job_says_what_the_embedded_engine_says(spark: SparkSession, scheme: str) -> None:
+    from heliograph.spark import filter
+
+    engine, rejected = embedded()
+    wanted, refused = expected(engine.publish(table("publications", PUBLICATIONS), bindings=2), rejected)
+    publications = frame(spark, "publications", PUBLICATIONS)
+    found = filter(publications, queries(spark), taxonomy=TAXONOMY, bindings=2, **SCHEMES[scheme])
+    notified, rest = told(found)
+    assert notified == wanted
+    assert rest == Counter(map(nameless, refused.elements()))
+
+
+@pytest.mark.parametrize("scheme", [pytest.param(name, marks=pytest.mark.long) for name in ("hash", "containment")])
+def test_changes_on_top_of_parts_are_one_with_them(spark: SparkSession, tmp_path: Path, scheme: str) -> None:
+    check_changes(spark, tmp_path, SCHEMES[scheme])
+
+
+def test_changes_on_top_of_merged_parts_are_one_with_them(spark: SparkSession, tmp_path: Path) -> None:
+    check_changes(spark, tmp_path, SCHEMES["merging"])
+
+
+def check_changes(spark: SparkSession, folder: Path, scheme: dict[str, Any]) -> None:
+    """Pattern tables by a job, then a small change, then another job on top of both."""
+    from heliograph.spark import Plans, filter
+
+    tables = generate_filter(5, subscriptions=300, publications=10, constraints=0.4)
+    whole, plans = Filter(), Plans(folder, **scheme)
+    frames = {name: spark.createDataFrame(tables[name]).repartition(3) for name in ("patterns", "constraints")}
+    assert plans.subscribe(**frames).accepted == 300
+    whole.subscribe(patterns=tables["patterns"], constraints=tables["constraints"])
+    matched = tables["expected"]["subscription_id"].to_pylist()
+    again = [(matched[0], "ASK { ?x ?y ?z }"), (matched[1], "ASK { ?x ?y ?z }"), ("new", "ASK { ?x ?y ?z }")]
+    for engine in (whole, plans):
+        assert [entry.code for entry in engine.unsubscribe([matched[0], matched[2], "nobody"]).rejected] == ["HG-502"]
+        assert [entry.item for entry in engine.subscribe(again).rejected] == [matched[1]]
+    wanted = told_by(whole, tables["publications"])
+    publications = spark.createDataFrame(tables["publications"])
+    assert pairs(filter(publications, plans)) == wanted
+    assert Plans(folder).size == plans.size == 300
+    more = spark.createDataFrame([("late", "ASK { ?x ?y ?z }"), ("new", "ASK")], "subscription_id string, query string")
+    assert [entry.item for entry in plans.subscribe(more).rejected] == ["new"]
+    whole.subscribe([("late", "ASK { ?x ?y ?z }")])
+    assert pairs(filter(publications, Plans(folder))) == told_by(whole, tables["publications"])
+    assert plans.versions.numbers() == [1, 2, 3, 4]
+
+
+def told_by(engine: Filter, publications: pa.Table) -> Counter[tuple[Any, ...]]:
+    rows = engine.publish(publications).table.select(["subscription_id", "publication_id"]).to_pylist()
+    return Counter(tuple(row.values()) for row in rows)
+
+
+def pairs(found: DataFrame) -> Counter[tuple[Any, ...]]:
+    return Counter((row[0], row[2]) for row in told(found)[0].elements())
+
+
+def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from heliograph.partition.scheme import Scheme
+    from heliograph.spark.lots import Told
+    from heliograph.taxonomy import Taxonomy
+
+    ground = Ground.of(Taxonomy(), {})
+    for number in range(3):
+        registry = ground.registry()
+        registry.subscribe([(f"s{number}", "ASK { ?x ?y ?z }")])
+        save_shard(tmp_path / assemblies.PARTS / f"part-{number}", registry, ground)
+    shards = tuple(Told(f"part-{number}", number, 1) for number in range(3))
+    parts = str(tmp_path / assemblies.PARTS)
+    assemblies.Assembly(parts, Scheme("hash", 3), Told("none", 3, 0), shards).write(tmp_path / "version")
+    opened: list[Path] = []
+    load = Filter.load
+    monkeypatch.setattr(Filter, "load", lambda path: opened.append(path) or load(path))
+    for _ in range(2):
+        found = assemblies.open_shard(tmp_path / "version", 1).match([("p", "a", "b", "c")], 0)
+        assert [each.subscription_id for each in found] == ["s1"]
+    assert [path.name for path in opened] == ["part-1"]
