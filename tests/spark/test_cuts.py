@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
-from zlib import crc32
 
 import pyarrow as pa
 import pytest
@@ -18,13 +17,14 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, Route
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notifications
+from heliograph.spark.events import deal as deal_events
+from heliograph.spark.exchanges import Exchanges
 from heliograph.spark.filtering import Task, look_up, match_all, match_shards
 from heliograph.spark.frames import MEASURED_SCHEMA
 from heliograph.spark.plans import Plans
 from heliograph.spark.publications import deal
 from heliograph.spark.routing import Task as RouteTask
 from heliograph.spark.routing import route_all
-from heliograph.spark.versions import Pointer, Versions
 from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import COLUMNS, Rows, expected
@@ -143,18 +143,24 @@ def test_publications_are_filtered_the_same_however_they_are_cut(
 # --- route ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def exchange(tmp_path_factory: pytest.TempPathFactory) -> Pointer:
-    versions = Versions.at(tmp_path_factory.mktemp("exchange"))
-    return Pointer(versions, versions.add(Route(NODES, EDGES).save))
+@pytest.fixture(scope="module", params=[1, 3])
+def exchanges(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exchanges:
+    return Exchanges(tmp_path_factory.mktemp("exchange"), NODES, EDGES, shards=request.param)
 
 
-@given(tasks=cuts([*ODD_EVENTS, *(("twice", "Pub", text) for text in ("{}", "["))], 30), size=st.integers(1, 20))
-def test_events_are_routed_the_same_however_they_are_cut(exchange: Pointer, tasks: list[list[Any]], size: int) -> None:
-    """Events with one id are in one task, in any order: which of two is refused is not promised."""
-    rows = sorted((row for task in tasks for row in task), key=str)
-    meeting = [[row for row in rows if crc32(str(row[0]).encode()) % 3 == place] for place in range(3)]
-    task = RouteTask(exchange, {"paths": True})
-    found = (batch for each in meeting for batch in route_all(task, iter(batches("events", each, size))))
+def routed(tasks: Iterable[Batches], exchanges: Exchanges, parts: int) -> Iterator[pa.RecordBatch]:
+    """As `heliograph.spark.route` does it."""
+    shares = exchanges.shards
+    task = RouteTask(exchanges.pointer(False), {"paths": True}, shares, parts)
+    dealt = shuffled((parcel for each in tasks for parcel in deal_events(parts, shares, each)), parts * shares)
+    return (batch for part in dealt for batch in route_all(task, iter(part)))
+
+
+@given(tasks=cuts([*ODD_EVENTS, ("twice", "Pub", "{}")], 30), parts=st.integers(1, 3), size=st.integers(1, 20))
+def test_events_are_routed_the_same_however_they_are_cut(
+    exchanges: Exchanges, tasks: list[list[Any]], parts: int, size: int
+) -> None:
+    rows = [row for task in tasks for row in task]
+    found = routed([batches("events", task, size) for task in tasks], exchanges, parts)
     whole = pa.Table.from_batches(batches("events", rows, 1 << 20), NO_ROWS["events"])
     assert told(found) == wanted(Route(NODES, EDGES).publish(whole, paths=True))
