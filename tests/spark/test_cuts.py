@@ -78,7 +78,7 @@ def told(found: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows, dict[str, int]]:
     refused: list[Any] = whole["rejected"].drop_null().to_pylist()
     return (
         Counter(tuple(row.values()) for row in notified.to_pylist()),
-        Counter((_item(entry["item"], entry["code"]), entry["code"], entry["message"]) for entry in refused),
+        Counter((entry["item"], entry["code"], entry["message"]) for entry in refused),
         {name: sum(count[name] for count in counts) for name in COUNTED},
     )
 
@@ -93,13 +93,13 @@ def wanted(found: Notifications) -> tuple[Rows, Rows, dict[str, int]]:
     notified, refused = expected(found)
     unnamed: Rows = Counter()
     for (item, code, message), count in refused.items():
-        unnamed[_item(item, code), code, message] += count
+        unnamed[_item(item, message), code, message] += count
     return notified, unnamed, {name: found.stats[name] for name in COUNTED}
 
 
-def _item(item: str | None, code: str) -> str | None:
+def _item(item: str | None, message: str) -> str | None:
     """A row without id is named by its number, which rows of a DataFrame do not have."""
-    return None if code in ("HG-601", "HG-640") else item
+    return None if message.startswith(("no publication_id", "an event without event_id")) else item
 
 
 # --- filter -----------------------------------------------------------------------------------------------------
