@@ -10,7 +10,7 @@ import pytest
 from heliograph import Filter
 from heliograph.engine import Engine
 from heliograph.filter.algorithms import ALGORITHMS
-from tests.contract.engine import Explains, RefusesDuplicates, Scene
+from tests.contract.engine import ExplainsItsOwn, RefusesDuplicates, Saves, Scene
 
 
 class FilterScene(Scene):
@@ -41,7 +41,7 @@ class FilterScene(Scene):
         return ("bad", [("paper", "unheard:of", "2001")])
 
 
-class TestFilter(RefusesDuplicates, Explains):
+class TestFilter(RefusesDuplicates, ExplainsItsOwn, Saves):
     @pytest.fixture(params=[None, *ALGORITHMS], ids=lambda algorithm: algorithm or "default")
     def scene(self, request: pytest.FixtureRequest) -> Scene:
         return FilterScene(request.param)

@@ -10,7 +10,7 @@ import pytest
 from heliograph import Watch
 from heliograph.engine import Engine
 from heliograph.watch.strategies import ALGORITHMS
-from tests.contract.engine import RefusesDuplicates, Scene
+from tests.contract.engine import RefusesDuplicates, Saves, Scene
 
 
 class WatchScene(Scene):
@@ -41,7 +41,7 @@ class WatchScene(Scene):
         return ("+", "Ann", "unheard:of", "Bob")
 
 
-class TestWatch(RefusesDuplicates):
+class TestWatch(RefusesDuplicates, Saves):
     @pytest.fixture(params=ALGORITHMS)
     def scene(self, request: pytest.FixtureRequest) -> Scene:
         return WatchScene(request.param)

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.route.sharing import homes
-from heliograph.spark.frames import ROW, SOURCE, shaped
+from heliograph.spark.frames import ROW, SOURCE
 from heliograph.spark.packing import FOR_SHARDS, from_bytes, larger, parcel
 from heliograph.spark.reading import files_of, read_rows
+from heliograph.spark.spelling import spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +38,7 @@ def event_rows(frame: DataFrame, parts: int, shares: int) -> DataFrame:
     if files is not None:
         packed = files.mapInArrow(partial(read_and_deal, parts, shares), FOR_SHARDS)
     else:
-        packed = shaped(frame, "events").mapInArrow(partial(deal, parts, shares), FOR_SHARDS)
+        packed = spelled(frame, "events").mapInArrow(partial(deal, parts, shares), FOR_SHARDS)
     return packed.repartitionById(parts * shares, "shard")
 
 

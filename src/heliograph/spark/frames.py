@@ -54,6 +54,7 @@ STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
 MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, STATS_TYPE)])
 _ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
 _OURS = (None, "publications", "subscriptions", "patterns", "constraints")  # no files
+_UNNAMED = re.compile(r"no publication_id\b|an event without event_id\b")
 _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 
 
@@ -74,10 +75,14 @@ def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBat
 
 
 def unnumbered(entry: Rejected) -> Rejected:
-    """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run."""
+    """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run.
+
+    A row without an id has nothing else to be named by, so it has no name then.
+    """
     if entry.source not in _OURS:
         return entry
-    return replace(entry, message=_ROW_IN_WORDS.sub("", entry.message))
+    item = None if _UNNAMED.match(entry.message) else entry.item
+    return replace(entry, item=item, message=_ROW_IN_WORDS.sub("", entry.message))
 
 
 def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
@@ -165,8 +170,12 @@ def is_frame(items: Any) -> bool:
 
 
 def collected(items: Any, name: str) -> Any:
-    """Interests as an engine takes them: a DataFrame is brought to the driver, anything else is as it is."""
-    return shaped(items, name).toArrow() if is_frame(items) else items
+    """Interests as an engine takes them: a DataFrame is brought to the driver, where the engine reads its cells."""
+    if not is_frame(items):
+        return items
+    schema = table_schema(name)
+    schema.check(items.columns, Place(name))
+    return items.select(*(column for column in schema.names if column in items.columns)).toArrow()
 
 
 def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:

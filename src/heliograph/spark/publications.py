@@ -20,9 +20,10 @@ import pyarrow.compute
 
 from heliograph.cells import encode
 from heliograph.model import Rejected, Rejections
-from heliograph.spark.frames import REJECTED, ROW, SOURCE, is_read, parted, plain, refusals, shaped
+from heliograph.spark.frames import REJECTED, ROW, SOURCE, is_read, parted, plain, refusals
 from heliograph.spark.packing import FOR_SHARDS, encoded, from_bytes, larger, larger_tables, parcel, together
 from heliograph.spark.reading import document_rows, files_of, read_tables
+from heliograph.spark.spelling import spelled
 from heliograph.tables.grouping import group_rows
 from heliograph.tables.reader import Whole
 from heliograph.tables.reads import Read
@@ -48,7 +49,7 @@ def publication_rows(frame: DataFrame) -> DataFrame:
     elif set(frame.columns) >= DOCUMENTS and not is_read(frame):
         packed = frame.select("path", "content").mapInArrow(partial(parse_and_deal, parts), FOR_SHARDS)
     else:
-        packed = shaped(frame, "publications").mapInArrow(partial(deal, parts), FOR_SHARDS)
+        packed = spelled(frame, "publications").mapInArrow(partial(deal, parts), FOR_SHARDS)
     return packed.repartitionById(parts, "shard")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import SetupError, UsageError
-from heliograph.spark.frames import parted, plain, refusals, reported, shaped
+from heliograph.spark.frames import parted, plain, refusals, reported
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.letters import Facts, Letter, ascending, delivered, pieces
 from heliograph.spark.metrics import finished
@@ -24,6 +24,7 @@ from heliograph.spark.packing import FOR_SHARDS, larger, unpack_found
 from heliograph.spark.placement import TABLES, Placement
 from heliograph.spark.reading import files_of, read_rows
 from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
+from heliograph.spark.spelling import spelled
 from heliograph.spark.versions import Pointer, task_number
 from heliograph.spark.watchers import Setting, Watchers
 from heliograph.tables.schemas import table_schema
@@ -95,7 +96,7 @@ def _letters(updates: DataFrame, task: Task) -> DataFrame:
     files = files_of(updates)
     if files is not None:
         return files.mapInArrow(partial(read_and_post, task), FOR_SHARDS)
-    rows = shaped(updates, "updates")
+    rows = spelled(updates, "updates")
     if task.streaming:
         rows = rows.withColumn("seq", rows["seq"].try_cast("bigint"))
     return rows.mapInArrow(partial(post, task), FOR_SHARDS)
