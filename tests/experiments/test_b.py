@@ -73,10 +73,11 @@ def test_a_wrong_answer_is_not_measured() -> None:
     wrong = Ground(Setting(3, 0.01, 0.25, 40, 1))
     rows = np.flatnonzero([len(nodes) for nodes in wrong.reached])
     ways: list[Callable[[], float]] = [*map(wrong._way, (*PAPER, "lanes")), wrong._by_walk]
-    firsts = [*(wrong._first_way(name, rows) for name in PAPER), wrong._first_ours(rows)]
-    assert all(way() >= 0 for way in [*ways, *firsts])
+    ways += [wrong._first_way(name, rows) for name in PAPER]
+    ways += [wrong._first_ours(rows), partial(wrong._first_by_walk, rows)]
+    assert all(way() >= 0 for way in ways)
     wrong.reached = [nodes[:0] for nodes in wrong.reached]
-    for way in [*ways, *firsts, partial(wrong._first_by_walk, rows)]:
+    for way in ways:
         with pytest.raises(WrongAnswer):
             way()
 
