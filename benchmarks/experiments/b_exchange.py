@@ -36,7 +36,7 @@ from heliograph.workloads.route import generate_route
 
 OURS, WALK, INDEX, TESTS = "heliograph", "plain walk", "index alone", "tests alone"
 PAPER = ("general", "scc-skip", "index-bfs", "bfs")  # dag and dag-skip need an exchange without cycles
-SETS = ("|N_V|", "|N_R|", "|N_R ∩ N_V|", "out(N_R ∩ N_V)")
+SETS = ("N_V", "N_R", "N_R ∩ N_V", "out(N_R ∩ N_V)")
 
 Ints = npt.NDArray[np.int64]
 Samples = Sequence[float]

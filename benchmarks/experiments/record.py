@@ -94,8 +94,8 @@ def _told(point: Point) -> dict[str, Any]:
 
 
 def rounded(number: float) -> float:
-    """Five digits: more were not measured."""
-    return float(f"{number:.5g}") if math.isfinite(number) else number
+    """Five digits: more were not measured. A whole number was counted or printed, and is kept."""
+    return float(f"{number:.5g}") if math.isfinite(number) and number != int(number) else number
 
 
 def records(folder: Path) -> list[Record]:

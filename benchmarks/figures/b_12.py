@@ -44,7 +44,7 @@ def judge(outcome: Outcome) -> Verdict:
 
 def _test_ns(outcome: Outcome) -> float:
     """The most that a test took on average at any selectivity, what it takes to lay events out included."""
-    return max(point.median * 1e6 / max(1.0, float(point.facts["|N_R|"])) for point in outcome.line(TESTS))
+    return max(point.median * 1e6 / max(1.0, float(point.facts["N_R"])) for point in outcome.line(TESTS))
 
 
 EXPERIMENT = Experiment(
