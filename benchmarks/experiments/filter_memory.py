@@ -8,6 +8,7 @@ union graph of G-ToPSS alone is counted by Python's own allocator.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -47,23 +48,37 @@ def points(run: Run, names: Iterable[str], varied: Iterable[tuple[X, dict[str, A
 def grown(seed: int, asked: tuple[tuple[str, Options], ...]) -> Sequence[int]:
     """Bytes for each algorithm and workload."""
     jobs = [(name, seed, dict(given)) for name, given in asked]
-    command = [sys.executable, "-m", __name__]
-    done = subprocess.run(command, cwd=ROOT, check=True, input=json.dumps(jobs), stdout=subprocess.PIPE, text=True)
-    sizes: list[int] = json.loads(done.stdout)
+    helper = _helper()
+    assert helper.stdin is not None
+    assert helper.stdout is not None  # both are pipes
+    print(json.dumps(jobs), file=helper.stdin, flush=True)
+    answer = helper.stdout.readline()
+    if not answer:
+        raise RuntimeError(f"the process that measures memory ended with {helper.wait()}")
+    sizes: list[int] = json.loads(answer)
     return sizes
+
+
+@lru_cache(maxsize=1)
+def _helper() -> subprocess.Popen[str]:
+    """The process of its own, which takes a line of jobs at a time until nobody writes any more."""
+    pipe = subprocess.PIPE
+    helper = subprocess.Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+    atexit.register(helper.communicate)
+    return helper
 
 
 # --- in the process of its own ----------------------------------------------------------------------------------
 
 
-def main(jobs: Sequence[Job]) -> None:
-    """Prints the bytes of each."""
-    if any(name == "heliograph" for name, _, _ in jobs):
-        warm = generate_filter(0, subscriptions=100, publications=10, matches=5)
-        check(loaded(warm, "indexed").publish(warm["publications"]), warm["expected"])
-        del warm
-    with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
-        print(json.dumps(pool.map(_bytes, jobs, chunksize=1)))
+def main() -> None:
+    """Prints a line with the bytes of each job for each line of jobs."""
+    warm = generate_filter(0, subscriptions=100, publications=10, matches=5)
+    check(loaded(warm, "indexed").publish(warm["publications"]), warm["expected"])
+    del warm
+    for line in sys.stdin:
+        with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+            print(json.dumps(pool.map(_bytes, json.loads(line), chunksize=1)), flush=True)
 
 
 def _bytes(job: Job) -> int:
@@ -101,4 +116,4 @@ def _matrix(seed: int, given: Mapping[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    main(json.load(sys.stdin))
+    main()

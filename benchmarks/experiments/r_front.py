@@ -1,4 +1,4 @@
-"""How many patterns stand at the front of a plan ([R] figures 9(c) and (d)), of which the answers are known to be right."""
+"""How many patterns stand at the front of a plan whose answers are known to be right ([R] figures 9(c) and (d))."""
 
 from __future__ import annotations
 

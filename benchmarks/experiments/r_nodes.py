@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -77,8 +78,8 @@ def reckoned(case: Case, algorithm: str, repeats: int) -> Reckoned:
 
 def _seconds(stages: Stages, case: Case, parts: Sequence[Publications]) -> list[float]:
     """Of the front and of each shard; what they find together is compared first."""
-    found = [_timed(lambda: stages.front(case.batch))]
-    found += [_timed(lambda at=at, part=part: stages.shard(at, part)) for at, part in enumerate(parts)]
+    found = [_timed(partial(stages.front, case.batch))]
+    found += [_timed(partial(stages.shard, at, part)) for at, part in enumerate(parts)]
     pairs = sorted(
         pair
         for (matches, _), given in zip(found, [case.batch, *parts], strict=True)

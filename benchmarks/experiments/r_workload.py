@@ -62,7 +62,7 @@ def _edges(table: pa.Table, id: str) -> list[list[Edge]]:
     found: list[list[Edge]] = [[] for _ in range(int(number.max()) + 1)]
     columns = (table[name].to_pylist() for name in ("subject", "property", "object"))
     for at, *edge in zip(number.tolist(), *columns, strict=True):
-        found[at].append(tuple(edge))  # type: ignore[arg-type]
+        found[at].append(tuple(edge))
     return found
 
 

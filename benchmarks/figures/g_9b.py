@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from benchmarks.experiments import filter_times
 from benchmarks.experiments.claims import judged, linear
@@ -18,7 +19,7 @@ def judge(outcome: Outcome) -> Verdict:
     slope, times = outcome.exponent("G-ToPSS"), outcome.last("G-ToPSS") / outcome.last("heliograph")
     line = outcome.line("G-ToPSS")
     touched = line[-1].facts["candidates"] / line[-1].facts["matches"]
-    grows = all(before.median < after.median for before, after in zip(line, line[1:], strict=False))
+    grows = all(before.median < after.median for before, after in pairwise(line))
     sentence = (
         f"The time of G-ToPSS {'rises at every step' if grows else 'does not rise at every step'}, as the number of "
         f"subscriptions to the power {slope:.2f}, and it touches {touched:,.0f} subscriptions for each that matches; "

@@ -15,7 +15,8 @@ UNCHANGED = 0.25  # how far from once the time still counts as no effect
 
 
 def measure(run: Run) -> Iterator[Point]:
-    return filter_times.points(run, ["OPS", "G-ToPSS", "heliograph"], [(named(size), sized(size)) for size in run["sizes"]])
+    varied = [(named(size), sized(size)) for size in run["sizes"]]
+    return filter_times.points(run, ["OPS", "G-ToPSS", "heliograph"], varied)
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -33,7 +34,7 @@ EXPERIMENT = Experiment(
     name="g-9e",
     paper="[G] fig. 9 (e)",
     title="matching time against the size of subscriptions",
-    statement="Twice the edges (from 4 to 8, say) take G-ToPSS nearly twice as long; the number of nodes has no effect.",
+    statement="Twice the edges (from 4 to 8, say) take G-ToPSS nearly twice as long; how many nodes has no effect.",
     checked="notifications of every algorithm are those that the workload must give",
     x=Axis("nodes and edges of a subscription"),
     y=Axis("time a publication", "ms", log=True),

@@ -31,7 +31,8 @@ def judge(outcome: Outcome) -> Verdict:
 def _each(outcome: Outcome, series: str) -> float:
     """Microseconds for each further match."""
     first, *_, last = outcome.line(series)
-    return 1e3 * (last.median - first.median) / (last.facts["matches"] - first.facts["matches"])
+    further: float = last.facts["matches"] - first.facts["matches"]
+    return 1e3 * (last.median - first.median) / further
 
 
 EXPERIMENT = Experiment(

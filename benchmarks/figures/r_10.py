@@ -61,7 +61,7 @@ def _on_spark(run: Run, tables: Tables) -> Iterator[Point]:
             with TemporaryDirectory() as folder:
                 job = r_cluster.job(tables, _scheme(share, run["workers"]), run["copies"], Path(folder))
                 samples = r_cluster.on_spark(spark, job, run["repeats"], Path(folder))
-            yield Point(f"Spark, {run['workers']} at once", 100 * share, samples, {"published": job.count})
+            yield Point(f"Spark, {run['workers']} at once", 100 * share, samples, {"published": job.published})
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -89,8 +89,8 @@ EXPERIMENT = Experiment(
     paper="[R] fig. 10",
     title="throughput against the merge percentage",
     statement=(
-        "With 100,000 subscriptions and 1 % matching, throughput rises with the merge percentage; at 90 % a cluster has "
-        "4 times the throughput of one engine. Drawn for one engine, 2 and 4 back-end nodes."
+        "With 100,000 subscriptions and 1 % matching, throughput rises with the merge percentage; at 90 % a cluster "
+        "has 4 times the throughput of one engine. Drawn for one engine, 2 and 4 back-end nodes."
     ),
     checked="what all nodes find together, and what Spark writes, are the notifications that the workload must give",
     x=Axis("merge percentage", "%"),

@@ -29,8 +29,8 @@ def judge(outcome: Outcome) -> Verdict:
     times = outcome.last("G-ToPSS") / outcome.last("RSS matcher")
     sentence = (
         f"With as many matches at every number, G-ToPSS grows to the power {slopes['G-ToPSS']:.2f}, the RSS matcher to "
-        f"the power {slopes['RSS matcher']:.2f} and heliograph {slopes['heliograph']:.2f}; at the largest number G-ToPSS "
-        f"takes {times:,.0f} times as long as the RSS matcher."
+        f"the power {slopes['RSS matcher']:.2f} and heliograph {slopes['heliograph']:.2f}; at the largest number "
+        f"G-ToPSS takes {times:,.0f} times as long as the RSS matcher."
     )
     return judged([linear(slopes["G-ToPSS"]), abs(slopes["RSS matcher"]) <= FLAT], sentence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
@@ -22,7 +23,7 @@ def measure(run: Run) -> Iterator[Point]:
 
 def judge(outcome: Outcome) -> Verdict:
     line, wanted = outcome.line("merging"), outcome.line(FORMULA)
-    falls = all(after.median <= before.median for before, after in zip(line, line[1:], strict=False))
+    falls = all(after.median <= before.median for before, after in pairwise(line))
     above = line[-1].median > wanted[-1].median
     reached = [at.x for at, goal in zip(line, wanted, strict=True) if at.median <= REACHED * goal.median]
     sentence = (

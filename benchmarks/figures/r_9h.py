@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from benchmarks.experiments.claims import judged
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict
@@ -17,7 +18,7 @@ def measure(run: Run) -> Iterator[Point]:
 
 def judge(outcome: Outcome) -> Verdict:
     line = outcome.line("merging")
-    rising = sum(after.median > before.median for before, after in zip(line, line[1:], strict=False))
+    rising = sum(after.median > before.median for before, after in pairwise(line))
     times = outcome.growth("merging")
     sentence = (
         f"From {line[0].x:g} to {line[-1].x:g} % merging takes {times:.1f} times as long, and longer at {rising} of "
