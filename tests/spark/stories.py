@@ -125,7 +125,8 @@ class Story:
 
     def _update(self) -> dict[str, Any]:
         self.time += self.r.randint(0, 3)
-        return scenes.update(self.r, self.terms, self.time if self.timed else None)
+        row = scenes.update(self.r, self.terms, self.time if self.timed else None)
+        return {**row, "op": "="} if row["property"] and self.r.random() < 0.15 else row
 
     def _updates(self) -> list[dict[str, Any]]:
         """Updates in ascending seq; now and then one is late, doubled or wrong in some other way."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
@@ -71,7 +71,7 @@ class Placement:
     @classmethod
     def load(cls, folder: str) -> tuple[Placement, list[tuple[int, Key]], dict[str, Any]]:
         """The placement in a folder, the keys of its shards, and how subscriptions are meant."""
-        saved = read_folder(Path(folder, "plan"), PLAN, {_FORMAT})
+        saved = _plan(folder)
         meta = dict(saved.meta)
         setting = meta.pop("setting")
         return cls(folder, **meta), read_keys(saved.tables["keys"]), setting
@@ -85,10 +85,7 @@ class Placement:
         return written(updates, facts, self.habits(streaming), board, {**PREFIXES, **self.prefixes})
 
     def _switchboard(self) -> Switchboard:
-        return Switchboard(self._plan().tables["keys"])
-
-    def _plan(self) -> Saved:
-        return read_folder(Path(self.folder, "plan"), PLAN, {_FORMAT})
+        return Switchboard(_plan(self.folder).tables["keys"])
 
     def engine(self, shard: int, version: int) -> Watch:
         """A new engine of a shard with the subscriptions of a version."""
@@ -108,11 +105,8 @@ class Placement:
         subscribe(engine, {name: _rows(table, come) for name, table in new.items()})
 
 
-class Standing(NamedTuple):
-    """An engine, and the version of the subscriptions that it has."""
-
-    engine: Watch
-    version: int
+def _plan(folder: str) -> Saved:
+    return read_folder(Path(folder, "plan"), PLAN, {_FORMAT})
 
 
 def own_tables(tables: Mapping[str, pa.Table], shard: int) -> dict[str, pa.Table]:
