@@ -181,16 +181,14 @@ def test_what_is_no_save_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         Route.load(tmp_path / "nothing")
     Route(edges=[("p", "a")]).save(tmp_path / "save")
-    saved = read_folder(tmp_path / "save", "route", (1,))
-    write_folder(tmp_path / "later", "route", 2, tables=saved.tables, meta=saved.meta)
-    with pytest.raises(StorageError):
+    saved = read_folder(tmp_path / "save", "route", (2,))
+    write_folder(tmp_path / "later", "route", 3, arrays=saved.arrays, tables=saved.tables, meta=saved.meta)
+    with pytest.raises(StorageError, match="HG-804"):
         Route.load(tmp_path / "later")
-    edges = saved.tables["edges"].set_column(3, "targeting", pa.array(["x ="], pa.string()))
-    write_folder(tmp_path / "bad", "route", 1, tables={**saved.tables, "edges": edges}, meta=saved.meta)
-    with pytest.raises(StorageError, match="HG-805"):
-        Route.load(tmp_path / "bad")
-    write_folder(tmp_path / "empty", "route", 1)
-    write_folder(tmp_path / "odd", "route", 1, tables=saved.tables, meta={"match": "equal"})
-    for name in ("empty", "odd"):
+    write_folder(tmp_path / "bad", "route", 2, tables=saved.tables, meta=saved.meta)
+    write_folder(tmp_path / "old", "route", 1, tables=saved.tables, meta=saved.meta)
+    write_folder(tmp_path / "odd", "route", 2, arrays=saved.arrays, tables=saved.tables, meta={"match": "equal"})
+    write_folder(tmp_path / "empty", "route", 2)
+    for name in ("bad", "old", "odd", "empty"):
         with pytest.raises(StorageError, match="HG-805"):
             Route.load(tmp_path / name)
