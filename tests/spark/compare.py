@@ -36,12 +36,11 @@ def frame(spark: SparkSession, name: str, rows: Sequence[Sequence[Any]], parts: 
 
 def told(frame: DataFrame) -> tuple[Rows, Rows]:
     """Notifications and refusals of a DataFrame that a verb returned."""
-    rows = frame.collect()
-    assert all((row.rejected is None) is not (row.subscription_id is None) for row in rows)
-    notified = Counter(tuple(row)[: len(NOTIFICATIONS_SCHEMA)] for row in rows if row.rejected is None)
-    return notified, Counter(
-        (row.rejected.item, row.rejected.code, row.rejected.message) for row in rows if row.rejected
-    )
+    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
+    assert all((row["rejected"] is None) is not (row["subscription_id"] is None) for row in rows)
+    notified = Counter(tuple(row.values())[: len(NOTIFICATIONS_SCHEMA)] for row in rows if row["rejected"] is None)
+    refused = [row["rejected"] for row in rows if row["rejected"] is not None]
+    return notified, Counter((entry["item"], entry["code"], entry["message"]) for entry in refused)
 
 
 def expected(found: Notifications, *more: Iterable[Rejected]) -> tuple[Rows, Rows]:

@@ -94,6 +94,7 @@ def test_a_file_is_read_when_it_changes(tmp_path: Path) -> None:
     assert [poller.poll(), poller.poll()] == [1, 1]
 
 
+@pytest.mark.long
 def test_the_format_feeds_a_filter(spark: SparkSession, address: str, tmp_path: Path) -> None:
     from heliograph.spark import filter, register_feeds, write
 
