@@ -20,9 +20,9 @@ TABLE_1: Mapping[str, Any] = {
     "overlap": 0.5,
     "match_share": 0.001,
 }
-SMALL: Mapping[str, Any] = {"subscriptions": 4_000, **TABLE_1}
+SMALL: Mapping[str, Any] = {"subscriptions": 3_000, **TABLE_1}
 PAPER: Mapping[str, Any] = {"subscriptions": 30_000, **TABLE_1}
-NUMBERS = [2_000, 4_000, 6_000, 8_000]
+NUMBERS = [1_000, 2_000, 4_000, 6_000]
 PAPER_NUMBERS = [10_000, 20_000, 30_000, 40_000, 50_000]
 SIZES = [[5, 4], [5, 8], [9, 8], [9, 16]]  # nodes and edges: each step doubles the edges, or changes only the nodes
 TIMED: Mapping[str, Any] = {"publications": 5, "copies": 100, "repeats": 3}

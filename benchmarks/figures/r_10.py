@@ -73,11 +73,23 @@ def judge(outcome: Outcome) -> Verdict:
         f"At {outcome.xs[-1]:g} % the nodes with the RSS matcher have {span((times[name] for name in paper), '.1f')} "
         f"times the throughput of one engine and those of heliograph {span((times[name] for name in ours), '.1f')} "
         f"times; from the lowest to the highest percentage it goes to {span((growth[name] for name in paper), '.1f')} "
-        f"and {span((growth[name] for name in ours), '.1f')} times: what leaves the front for a merger is asked again "
-        "behind it."
+        f"and {span((growth[name] for name in ours), '.1f')} times, {_limit(outcome, list(times))}."
     )
     claims = [max(times[name] for name in paper) >= FOUR_TIMES, all(growth[name] > 1 for name in paper)]
     return judged(claims, sentence)
+
+
+def _limit(outcome: Outcome, names: list[str]) -> str:
+    """What is busiest at the highest percentage."""
+    ends = [(outcome.line(name)[0].facts, outcome.line(name)[-1].facts) for name in names]
+    bound = sum(last["busiest"] == "front" for _, last in ends)
+    first, last = ends[0]
+    return (
+        f"where the front has {last['front']:,} patterns instead of {first['front']:,} and is the busiest node in "
+        f"{bound} of {len(ends)} cases, since mergers are fewer but take longer each"
+        if bound == len(ends) and last["front"] < first["front"] and max(map(outcome.growth, names)) < 1
+        else f"where the front is the busiest node in {bound} of {len(ends)} cases"
+    )
 
 
 def _one(name: str) -> str:

@@ -42,11 +42,11 @@ EXPERIMENT = Experiment(
         Scale.SMALL: {
             **SECTION_5,
             "overlap": 0.5,
-            "subscriptions": [2_000, 4_000, 6_000, 8_000],
+            "subscriptions": [1_000, 2_000, 4_000, 6_000],
             "match_share": 0.001,
             "publications": 5,
             "copies": 100,
-            "repeats": 5,
+            "repeats": 3,
         },
         Scale.PAPER: {
             **SECTION_5,

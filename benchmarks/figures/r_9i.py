@@ -36,9 +36,9 @@ def scheme(run: Run, partition: str, shards: int) -> dict[str, Any]:
 
 def _reckoned(run: Run, tables: Tables) -> Iterator[Point]:
     for size in run["clusters"]:
-        for partition in PARTITIONS:
-            run.tell(f"{partition}, a cluster of {size}")
-            plan = load(tables, scheme(run, partition, size - 1)) if size > 1 else None
+        for partition in PARTITIONS if size > 1 else (None,):
+            run.tell(f"a cluster of {size}, {partition}")
+            plan = load(tables, scheme(run, partition, size - 1)) if partition else None
             for name, algorithm in MATCHERS.items():
                 batch = run["publications"] * (run["copies"] if name == "heliograph" else 1)
                 found = (
@@ -46,17 +46,23 @@ def _reckoned(run: Run, tables: Tables) -> Iterator[Point]:
                     if plan is None
                     else r_nodes.reckoned(plan.case(batch, run.seed), algorithm, run["repeats"])
                 )
-                yield Point(f"{name}, {partition}", size, found.samples, found.facts)
+                yield from _drawn(name, partition, size, found)
 
 
 def _on_spark(run: Run, tables: Tables, workers: int) -> Iterator[Point]:
     with r_cluster.cluster(workers) as spark:
-        for partition in PARTITIONS:
+        for partition in PARTITIONS if workers > 1 else (None,):
             with TemporaryDirectory() as folder:
-                divided = scheme(run, partition, workers) if workers > 1 else {}
+                divided = scheme(run, partition, workers) if partition else {}
                 job = r_cluster.job(tables, divided, run["copies"], Path(folder))
                 samples = r_cluster.on_spark(spark, job, run["repeats"], Path(folder))
-            yield Point(f"Spark, {partition}", workers, samples, {"published": job.published})
+            yield from _drawn("Spark", partition, workers, r_nodes.Reckoned(samples, {"published": job.published}))
+
+
+def _drawn(name: str, partition: str | None, size: int, found: r_nodes.Reckoned) -> Iterator[Point]:
+    """One node is where the lines of all partitions begin."""
+    for each in (partition,) if partition else PARTITIONS:
+        yield Point(f"{name}, {each}", size, found.samples, found.facts)
 
 
 def judge(outcome: Outcome) -> Verdict:
@@ -105,7 +111,7 @@ EXPERIMENT = Experiment(
             "contained": OVERLAP,
             "match_share": 0.005,
             "percentage": 0.7,
-            "clusters": [1, 2, 3, 5, 7],
+            "clusters": [1, 2, 4, 7],
             "workers": [1, 2, 3],
             "publications": 20,
             "copies": 100,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heliograph.cli.hiding import show_pandas
 from heliograph.cli.speed import check_speed, from_source_tree, print_rows
 from heliograph.errors import SetupError, UsageError
 
@@ -67,6 +68,7 @@ def _print_experiments() -> None:
 
 
 def _run_experiments(chosen: list[Experiment], scale: Scale, seed: int, out: Path) -> None:
+    show_pandas()  # some run on Spark
     _check_drawing()
     for number, experiment in enumerate(chosen, 1):
         _run(experiment, scale, seed, out, f"{number} of {len(chosen)}")
