@@ -6,7 +6,9 @@ Python makes them. What each tells of the updates it is given is held against th
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -71,6 +73,17 @@ def tables_of(given: Setting) -> Tables:
     )
 
 
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """What is there already is not looked at when garbage is collected: neither before a timing nor within one."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 # --- filtering --------------------------------------------------------------------------------------------------
 
 
@@ -95,7 +108,8 @@ def filtered(given: Setting) -> Filtered:
         TRIES: lambda: trie_seconds(numbers, given.walked),
         OURS: lambda: _ours(tables),
     }
-    turns = [{name: way() * 1e6 for name, way in ways.items()} for _ in range(given.repeats)]
+    with settled_heap():
+        turns = [{name: way() * 1e6 for name, way in ways.items()} for _ in range(given.repeats)]
     return Filtered({name: [turn[name] for turn in turns] for name in ways}, len(numbers.expected))
 
 
@@ -179,7 +193,8 @@ def inserted(tables: Tables, numbers: Numbers, count: int, repeats: int) -> Mapp
         TRIES: lambda: _subscribe(Trie(), queries),
         OURS: lambda: settled(subscribed(text)),
     }
-    turns = [{name: seconds(way) / count * 1e6 for name, way in ways.items()} for _ in range(repeats)]
+    with settled_heap():
+        turns = [{name: seconds(way) / count * 1e6 for name, way in ways.items()} for _ in range(repeats)]
     return {name: [turn[name] for turn in turns] for name in ways}
 
 

@@ -163,9 +163,12 @@ def test_what_is_said_of_sets() -> None:
     for factor, word in words.items():
         assert b_points.judge_sets(_sets([factor] * 4)).word is word
     assert b_points.judge_sets(_sets([1, 1, 1, 3.0])).word is Word.PARTLY
+    assert b_points.judge_sets(_sets([1, 1, 1, 3.0], error=120.0)).word is Word.REPRODUCED
 
 
-def _sets(factors: Sequence[float]) -> Outcome:
-    pairs = zip(SETS, factors, strict=True)
-    points = [(Point(name, "1", [100 * factor]), Point(f"{name}, paper", "1", [100.0])) for name, factor in pairs]
+def _sets(factors: Sequence[float], error: float = 1.0) -> Outcome:
+    pairs, facts = zip(SETS, factors, strict=True), {"standard error": error}
+    points = [
+        (Point(name, "1", [100 * factor], facts), Point(f"{name}, paper", "1", [100.0])) for name, factor in pairs
+    ]
     return Outcome(tuple(point for pair in points for point in pair))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,14 +21,6 @@ VARIED: dict[str, dict[str, Any]] = {
     "z-1c": {"queries": 20, "lengths": [4, 6]},
     "z-1d": {"queries": 20, "length": 5, "percents": [5, 50]},
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_to_collect() -> Iterator[None]:
-    """Garbage is collected before each timing, which takes a while in a process full of other tests' objects."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def _points(experiment: Experiment) -> Outcome:
