@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from heliograph import Filter
+from heliograph.errors import StorageError
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notification, Notifications, Rejected, Stats
 from heliograph.spark import storing
 from heliograph.spark.frames import measured
@@ -127,6 +128,11 @@ def test_a_task_that_is_late_harms_nobody(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path).num_rows == 1
     Staging.begin(str(tmp_path))
     assert not (tmp_path / STAGING).exists()
+
+
+def test_a_file_that_the_driver_does_not_see_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"HG-811: .*; give a path that leads to the same folder on all machines"):
+        Staging.begin(str(tmp_path)).commit(["part-00000-far-away.parquet"], NOTIFICATIONS_SCHEMA, 0)
 
 
 # --- the step ---------------------------------------------------------------------------------------------------

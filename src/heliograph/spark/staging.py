@@ -20,6 +20,8 @@ from typing import Self
 import pyarrow as pa
 from pyarrow import parquet
 
+from heliograph.errors import Place, StorageError
+
 STAGING = "_staging"  # a name that Spark's readers pass over
 SUCCESS = "_SUCCESS"  # what Spark leaves in a folder that is complete
 
@@ -33,7 +35,8 @@ class Staging:
 
     @classmethod
     def begin(cls, output: str) -> Self:
-        """A new run; what runs before it left behind is removed."""
+        """A new run; what runs before it left behind is removed. An output that cannot be had fails here."""
+        Path(output).mkdir(parents=True, exist_ok=True)
         shutil.rmtree(Path(output, STAGING), ignore_errors=True)
         return cls(output, secrets.token_hex(8))
 
@@ -51,12 +54,21 @@ class Staging:
         ready = self.folder / f"ready-{secrets.token_hex(8)}"
         ready.mkdir(parents=True)
         for name in names:
-            os.rename(self.folder / name, ready / name)
+            self._take(name, ready)
         if not os.listdir(ready):
             parquet.write_table(schema.empty_table(), ready / "part-00000.parquet", store_schema=False)
         (ready / SUCCESS).touch()
         self._replace(Path(self.output, f"batch={batch}"), ready)
         self.clear()
+
+    def _take(self, name: str, ready: Path) -> None:
+        try:
+            os.rename(self.folder / name, ready / name)
+        except FileNotFoundError as error:
+            fix = "give a path that leads to the same folder on all machines, and to one query at a time"
+            raise StorageError(
+                "HG-811", "a file that a worker wrote is not here", place=Place(self.output), fix=fix
+            ) from error
 
     def _replace(self, target: Path, ready: Path) -> None:
         """A folder with files cannot be replaced in one step: for a moment, or after a death then, there is none."""
