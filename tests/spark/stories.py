@@ -30,6 +30,7 @@ NARROW = (
     "ASK {{ {a} a/rdfs:subClassOf* {b} }}",
 )
 METRICS = (
+    "SELECT ?x {{ FILTER(hg:indegree(?x, {p}) < 1) }}",
     "SELECT * {{ ?x {p} ?y FILTER(hg:degree(?x, {q}) >= 2) }}",
     "ASK {{ FILTER(hg:distance({a}, {b}, {p}) <= 2) }}",
     'ASK {{ {a} {q} ?x FILTER(hg:distance(?x, {b}, "weight", {p}, {q}) < 3) }}',
@@ -135,9 +136,9 @@ class Story:
             self.seq += self.r.choice((1, 1, 1, 2, 5))
             row = {"seq": self.seq, **self._update()}
             wrong: dict[str, Any] = {"op": "?", "subject": "unheard:of", "weight": -1.0, "at": None}
-            wrong["seq"] = self.seq - self.r.randint(1, 6)
-            name = self.r.choice([*wrong])
-            rows.append({**row, name: wrong[name]} if self.r.random() < 0.15 else row)
+            wrong["seq"] = self.seq - self.r.randint(1, 4)
+            name = self.r.choice([*wrong, "seq", "seq", "seq"])
+            rows.append({**row, name: wrong[name]} if self.r.random() < 0.2 else row)
             if not self.streaming and self.r.random() < 0.2:
                 rows[-1]["seq"] = None
         return rows
