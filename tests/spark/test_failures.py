@@ -68,9 +68,10 @@ def test_a_master_that_nobody_is_at() -> None:
 def test_a_jvm_that_does_not_start_says_why(capfd: pytest.CaptureFixture[str]) -> None:
     def start() -> None:
         with hushed(aloud=False):
-            os.write(2, b"Too small maximum heap\n")
+            os.write(1, b"Error occurred during initialization of VM\nToo small maximum heap\n")
+            os.write(2, b"WARNING: Using incubator modules\n")
             raise SetupError("HG-905", "no Spark session at local[1]: [JAVA_GATEWAY_EXITED] It exited.")
 
     with pytest.raises(SetupError, match=r"^HG-905: no Spark session at local\[1\]: Too small maximum heap$"):
         start()
-    assert capfd.readouterr().err == ""
+    assert capfd.readouterr() == ("", "")

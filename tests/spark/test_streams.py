@@ -130,7 +130,7 @@ def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: Spa
 def test_a_route_takes_up_a_new_exchange(spark: SparkSession, tmp_path: Path) -> None:
     from heliograph.spark import Exchanges, route
 
-    exchanges, folder = Exchanges(tmp_path / "exchange", NODES, EDGES), tmp_path / "in"
+    exchanges, folder = Exchanges(tmp_path / "exchange", NODES, EDGES, shards=2), tmp_path / "in"
     events = [[(f"e{number}", "Pub", "{}")] for number in range(2)]
     for number in range(2):
         put(folder, f"{number}.parquet", table("events", events[number]))

@@ -1,8 +1,8 @@
 """What the command line hides: pandas until something needs it, and what the JVM says unless somebody asks.
 
 Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing that the
-embedded engines do. Spark does need it. A JVM writes traces to the standard error that it was started with; a command
-tells a failure in one line.
+embedded engines do. Spark does need it. A JVM writes traces to the streams that it was started with; a command tells a
+failure in one line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from heliograph.errors import SetupError
 
-_STDERR = 2
+_STREAMS = (1, 2)  # standard output too: notifications may go there, and nothing else
 
 
 class _NoPandas:
@@ -41,18 +41,21 @@ def hushed(aloud: bool) -> Iterator[None]:
         return
     import tempfile
 
+    sys.stdout.flush()
     sys.stderr.flush()
-    before = os.dup(_STDERR)
+    before = {stream: os.dup(stream) for stream in _STREAMS}
     with tempfile.TemporaryFile() as said:
-        os.dup2(said.fileno(), _STDERR)
+        for stream in _STREAMS:
+            os.dup2(said.fileno(), stream)
         try:
             yield
         except SetupError as error:
             said.seek(0)
             raise _explained(error, said.read().decode(errors="replace")) from error
         finally:
-            os.dup2(before, _STDERR)
-            os.close(before)
+            for stream, kept in before.items():
+                os.dup2(kept, stream)
+                os.close(kept)
 
 
 def _explained(error: SetupError, said: str) -> SetupError:

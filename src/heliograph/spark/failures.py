@@ -9,7 +9,7 @@ _CAUSE = re.compile(r"^(?:Caused by|): ([\w.$]+)(?:: ?(.*))?$", re.M)
 _JAVA = re.compile(r"^(?:Exception in thread \S+ )?([a-z]\w*(?:\.[\w$]+)+(?:Error|Exception)): (.+)$", re.M)
 _SENDER = re.compile(r"^An error occurred while calling [^\n]*\n?")
 _LOST = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure|OutOfMemoryError|exit(?:ed with)? code 137")
-_NOISE = ("WARNING: Using incubator modules", "Error: Could not create the Java Virtual Machine")
+_NOISE = ("WARNING: Using incubator modules", "Error occurred during initialization of VM", "Error: Could not create")
 _LONGEST = 300
 
 
