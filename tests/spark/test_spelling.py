@@ -63,11 +63,11 @@ def test_attributes_that_are_structs(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_updates_with_seqs_that_are_no_whole_numbers_and_times_that_are_dates(spark: SparkSession) -> None:
+def test_updates_with_seqs_that_are_doubles_and_times_that_are_dates(spark: SparkSession) -> None:
     from heliograph.spark import watch
 
     whole = {"op": ["+"] * 3, "subject": ["a"] * 3, "property": ["age"] * 3, "object": pa.array([5.0, 6.0, 7.0])}
-    table = pa.table({"seq": [1.0, 2.0, 2.5], **whole, "at": pa.array([date(2026, 1, day) for day in (1, 2, 3)])})
+    table = pa.table({"seq": [1.0, 2.0, 3.0], **whole, "at": pa.array([date(2026, 1, day) for day in (1, 2, 3)])})
     engine = Watch()
     engine.subscribe(QUERIES)
     assert told(watch(spark.createDataFrame(table), QUERIES)) == expected(engine.publish(table))
