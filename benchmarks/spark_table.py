@@ -41,5 +41,5 @@ SHARDED = [
         partial(spark_memory.measure_worker, shards=8),
         repeats=1,
     ),
-    Row("memory of a shard", "one of 8 open, against one of 4", "×", 0.8, spark_memory.measure_falling, repeats=1),
+    Row("memory of a shard", "one of 8 open, against one of 4", "×", 0.95, spark_memory.measure_falling, repeats=1),
 ]

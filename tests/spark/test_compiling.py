@@ -165,3 +165,21 @@ def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: py
         found = assemblies.open_shard(tmp_path / "version", 1).match(published, 0)
         assert [each.subscription_id for each in found] == ["s1"]
     assert [path.name for path in opened] == ["part-1"]
+
+
+def test_a_subscription_with_a_row_that_could_not_be_read_is_left_out() -> None:
+    from heliograph.model import Rejected
+    from heliograph.partition.scheme import Scheme
+    from heliograph.spark import compiling, lots
+    from heliograph.spark.reading import refused_rows
+    from heliograph.taxonomy import Taxonomy
+
+    (refused,) = refused_rows("patterns", [Rejected("f.csv", "s1", "HG-204", "no term")])
+    edges = [{"subscription_id": id, "subject": "?x", "property": "knows", "object": "?y"} for id in ("s1", "s2", "s3")]
+    rows = pa.concat_tables([pa.Table.from_pylist(edges, schema=refused.schema), pa.Table.from_batches([refused])])
+    rows = rows.append_column(lots.ORDER, pa.array(range(len(rows)), pa.int64()))
+    job = compiling.Job("", "", Scheme("hash", 2), Ground.of(Taxonomy(), {}))
+    parcels = list(lots.dealt(job.shards, lots.GIVEN + "patterns", rows.to_batches()))
+    found = [compiling.admitted(job, [each for each in parcels if each["place"][0].as_py() == n]) for n in (0, 1)]
+    assert sorted(each.id for registry, _ in found for each in registry) == ["s2", "s3"]
+    assert [(entry.source, entry.item) for _, rejected in found for entry in rejected] == [("f.csv", "s1")]
