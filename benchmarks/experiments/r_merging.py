@@ -1,6 +1,6 @@
 """Merging by different percentages ([R] figures 9(e), (g) and (h)), arranged once for all figures that draw it.
 
-What a publication that goes to a shard in vain is: the front sends it there for a merger, and nothing there matches it.
+A publication goes to the shards in vain if the front sends it there for a merger, and nothing there matches it.
 Most publications are strangers: no subscription was drawn from them.
 """
 
@@ -78,14 +78,15 @@ def _strangers(seed: int, given: Options, count: int) -> pa.Table:
 
 
 def _sent(engine: Filter, publications: pa.Table) -> tuple[int, int]:
-    """How many publications go to a shard, and how many of those match nothing there."""
+    """How many publications go to any shard, and how many of those match nothing in any."""
     matcher = engine._matcher
     assert isinstance(matcher, ShardedMatcher)
     version, batch = matcher.version(), encode(publications, engine.vocabulary, PREFIXES).publications
-    wanted = version.front(batch).wanted
-    hit = [len(set(version.shard(at, chosen(batch, rows)).publication.tolist())) for at, rows in enumerate(wanted)]
-    sent = sum(map(len, wanted))
-    return sent, sent - sum(hit)
+    sent, hit = set[int](), set[int]()
+    for shard, rows in enumerate(version.front(batch).wanted):
+        sent.update(rows.tolist())
+        hit.update(rows[version.shard(shard, chosen(batch, rows)).publication].tolist())
+    return len(sent), len(sent - hit)
 
 
 def _publish(given: Planned, tables: Tables) -> None:

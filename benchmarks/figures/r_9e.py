@@ -26,7 +26,7 @@ def judge(outcome: Outcome) -> Verdict:
     found, answers = (outcome.at(name, at) for name in (ALL, ANSWERS))
     rises = outcome.last(ALL) >= outcome.first(ALL)
     sentence = (
-        f"Merged by {at:g} %, {found:.2f} % of the publications go to a shard in vain, and {answers:.2f} % of the "
+        f"Merged by {at:g} %, {found:.2f} % of the publications go to the shards in vain, and {answers:.2f} % of the "
         f"mergers' answers to publications that match something are false; the paper says {PAPERS_90} %, of what is "
         "not told, and its publications are not told either: here most are strangers that match nothing."
     )
