@@ -163,7 +163,9 @@ def test_what_is_said_of_sets() -> None:
     for factor, word in words.items():
         assert b_points.judge_sets(_sets([factor] * 4)).word is word
     assert b_points.judge_sets(_sets([1, 1, 1, 3.0])).word is Word.PARTLY
-    assert b_points.judge_sets(_sets([1, 1, 1, 3.0], error=120.0)).word is Word.REPRODUCED
+    wide = b_points.judge_sets(_sets([1, 1, 1, 3.0], error=120.0))
+    assert wide.word is Word.PARTLY
+    assert "1 of the others within two standard errors" in wide.sentence
 
 
 def _sets(factors: Sequence[float], error: float = 1.0) -> Outcome:
