@@ -31,7 +31,7 @@ def draw(record: Record, folder: Path) -> None:
     from matplotlib import pyplot
 
     with pyplot.rc_context(_SETTINGS):
-        figure, axes = pyplot.subplots(figsize=(6.4, 4.0), layout="constrained")
+        figure, axes = pyplot.subplots(figsize=(7.2, 4.0), layout="constrained")
         _lines(axes, record)
         _axes(axes, record)
         figure.savefig(folder / f"{record.name}.png", dpi=110, metadata={"Software": None})
@@ -95,4 +95,5 @@ def _axes(axes: Any, record: Record) -> None:
     else:
         axes.set_ylim(bottom=0)
     axes.set_title(f"{record.facts['paper']}: {record.facts['title']} ({record.facts['scale']} scale)", fontsize=9)
-    axes.legend(fontsize=8)
+    many = len(record.outcome.series) > 3
+    axes.legend(fontsize=8, **({"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if many else {}))
