@@ -16,7 +16,21 @@ from tests.spark.in_process import Rows, Shards
 from tests.watch import scenes
 from tests.watch.metrics import questions
 
+NARROW = (
+    "ASK {{ {a} {p} {b} }}",
+    "ASK {{ {a} {p} {b} . {b} {q} {a} }}",
+    "SELECT * {{ {a} {p} ?x }}",
+    "SELECT * {{ ?x {p} {b} }}",
+    "SELECT * {{ {a} {p} ?x . ?x {q} {b} }}",
+    "SELECT * {{ {a} ?r {b} }}",
+    "SELECT * {{ {a} ?r ?x . {a} {p} {b} }}",
+    "SELECT (COUNT(*) AS ?n) {{ {a} {p} ?x }} HAVING (COUNT(*) >= 2)",
+    "SELECT * {{ {a} rdfs:member {b} }}",
+    "SELECT * {{ {a} a {b} }}",
+    "ASK {{ {a} a/rdfs:subClassOf* {b} }}",
+)
 METRICS = (
+    "SELECT ?x {{ FILTER(hg:indegree(?x, {p}) < 1) }}",
     "SELECT * {{ ?x {p} ?y FILTER(hg:degree(?x, {q}) >= 2) }}",
     "ASK {{ FILTER(hg:distance({a}, {b}, {p}) <= 2) }}",
     'ASK {{ {a} {q} ?x FILTER(hg:distance(?x, {b}, "weight", {p}, {q}) < 3) }}',
@@ -37,7 +51,10 @@ class Story:
         self.setting: dict[str, Any] = scenes.Scene.draw(self.r, 0).settings
         self.timed = "window" in self.setting
         self.graph = [self._update() for _ in range(self.r.randint(1, 8))] if self.r.random() < 0.5 else None
-        self.shards = self.r.randint(1, 5)
+        self.shards = self.r.randint(1, 8)
+        self.narrow = (
+            self.r.random() < 0.6
+        )  # whether all queries see little: few broad ones make a shard see nearly all
         self.asked: list[str] = []
         self.wanted: Rows = Counter()
         self.refused: Rows = Counter()
@@ -91,19 +108,14 @@ class Story:
 
     def _query(self) -> tuple[str, str | None]:
         r, chance = self.r, self.r.random()
-        if chance < 0.1:
+        if self.narrow or chance < 0.4:
+            named = {"p": self._link(), "q": self._link(), "a": self._vertex(), "b": self._vertex()}
+            text = r.choice((*NARROW, *METRICS) if r.random() < 0.2 else NARROW).format(**named)
+            return text, scenes.options(r, text) if "hg:" not in text else None
+        if chance < 0.5:
             text = questions.grouped(r, questions.query(r, questions.EXACT))
             return text, questions.options(r, text)
         text = scenes.query(r, self.terms)
-        if chance < 0.35:
-            edges = [f"{self._vertex()} {self._link()} {self._vertex()}" for _ in range(r.randint(1, 3))]
-            text = f"ASK {{ {' . '.join(edges)} }}"
-        elif chance < 0.5:
-            link = r.choice(("?r", self._link()))
-            text = f"SELECT * {{ {self._vertex()} {link} ?x . ?x {self._link()} {self._vertex()} }}"
-        elif chance < 0.65:
-            text = r.choice(METRICS).format(p=self._link(), q=self._link(), a=self._vertex(), b=self._vertex())
-            return text, None
         return text, scenes.options(r, text)
 
     def _vertex(self) -> str:
@@ -114,7 +126,8 @@ class Story:
 
     def _update(self) -> dict[str, Any]:
         self.time += self.r.randint(0, 3)
-        return scenes.update(self.r, self.terms, self.time if self.timed else None)
+        row = scenes.update(self.r, self.terms, self.time if self.timed else None)
+        return {**row, "op": "="} if row["property"] and self.r.random() < 0.15 else row
 
     def _updates(self) -> list[dict[str, Any]]:
         """Updates in ascending seq; now and then one is late, doubled or wrong in some other way."""
@@ -123,9 +136,9 @@ class Story:
             self.seq += self.r.choice((1, 1, 1, 2, 5))
             row = {"seq": self.seq, **self._update()}
             wrong: dict[str, Any] = {"op": "?", "subject": "unheard:of", "weight": -1.0, "at": None}
-            wrong["seq"] = self.seq - self.r.randint(1, 6)
-            name = self.r.choice([*wrong])
-            rows.append({**row, name: wrong[name]} if self.r.random() < 0.15 else row)
+            wrong["seq"] = self.seq - self.r.randint(1, 4)
+            name = self.r.choice([*wrong, "seq", "seq", "seq"])
+            rows.append({**row, name: wrong[name]} if self.r.random() < 0.2 else row)
             if not self.streaming and self.r.random() < 0.2:
                 rows[-1]["seq"] = None
         return rows

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -20,6 +21,7 @@ from heliograph.spark.scratch import storage_folder
 from heliograph.spark.sessions import settings
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.spark.watchers import Watchers
+from heliograph.spark.watching import Task, run_files
 from heliograph.spark.workers import MOST, opened
 from heliograph.storage import write_folder
 from tests.spark.test_watch import QUERIES
@@ -123,6 +125,27 @@ def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
     again = Watchers(tmp_path, shards=3, fixed=True)
     again.subscribe(QUERIES)
     assert again.placement.mark != watchers.placement.mark
+
+
+def test_files_without_seqs_are_numbered_by_their_rows(tmp_path: Path) -> None:
+    header = "op,subject,property,object,at\n"
+    (tmp_path / "1.csv").write_text(f"{header}+,a,p,b,\n?,a,p,b,\n+,c,p,d,\n+,e,p,f,never\n")
+    (tmp_path / "2.csv").write_text(f"{header}+,g,p,h,noon\n+,i,p,j,\n-,a,p,b,\n")
+    watchers = Watchers(tmp_path / "w", fixed=True)
+    watchers.subscribe([("s", "SELECT * { ?x :p ?y }")])
+    files = [{"path": str(tmp_path / name), "name": name} for name in ("1.csv", "2.csv")]
+    task = Task(watchers.placement, watchers.pointer(False), [0], False)
+    found = pa.Table.from_batches(list(run_files(task, [pa.RecordBatch.from_pylist(files)])))
+    engine = Watch()
+    engine.subscribe([("s", "SELECT * { ?x :p ?y }")])
+    outcomes = [engine.publish(str(tmp_path / name)) for name in ("1.csv", "2.csv")]
+    wanted = [(each.publication_id, each.change) for outcome in outcomes for each in outcome]
+    rows = found.filter(found["verb"].is_valid()).to_pylist()
+    assert [(row["publication_id"], row["change"]) for row in rows] == wanted
+    assert wanted == [("1", "+"), ("3", "+"), ("6", "+"), ("7", "-")]
+    refused = [entry.code for outcome in outcomes for entry in outcome.rejected]
+    told: list[Any] = found["rejected"].drop_null().to_pylist()
+    assert sorted(row["code"] for row in told) == sorted(refused)
 
 
 def test_what_several_shards_refuse_is_told_and_counted_once() -> None:

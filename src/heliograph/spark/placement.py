@@ -7,17 +7,17 @@ an engine that was subscribed to and unsubscribed from in between; so it tells w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.spark.letters import Facts, Habits, Letter, written
 from heliograph.spark.sights import Key
-from heliograph.spark.switchboard import Switchboard, keys_table, read_keys
+from heliograph.spark.switchboard import Switchboard, read_keys
 from heliograph.spark.versions import Versions
 from heliograph.spark.workers import opened
 from heliograph.storage import Saved, read_folder, write_folder
@@ -56,11 +56,11 @@ class Placement:
 
     # --- writing ------------------------------------------------------------------------------------------------
 
-    def save(self, keys: Sequence[tuple[int, Key]], mode: str, initial: bool) -> None:
+    def save(self, keys: pa.Table, mode: str, initial: bool) -> None:
         """The keys of the shards, and how subscriptions are meant that do not say."""
         meta: dict[str, Any] = {name: getattr(self, name) for name in ("mark", "shards", "windowed", "timed")}
         meta |= {"prefixes": dict(self.prefixes), "setting": {"mode": mode, "initial": initial}}
-        write_folder(Path(self.folder, "plan"), PLAN, _FORMAT, tables={"keys": keys_table(keys)}, meta=meta)
+        write_folder(Path(self.folder, "plan"), PLAN, _FORMAT, tables={"keys": keys}, meta=meta)
 
     def save_version(self, path: Path, tables: Mapping[str, pa.Table], places: Mapping[str, int]) -> None:
         rows = pa.table({"subscription_id": [*places], "shard": [*places.values()]}, schema=pa.schema(_PLACES))
@@ -71,7 +71,7 @@ class Placement:
     @classmethod
     def load(cls, folder: str) -> tuple[Placement, list[tuple[int, Key]], dict[str, Any]]:
         """The placement in a folder, the keys of its shards, and how subscriptions are meant."""
-        saved = read_folder(Path(folder, "plan"), PLAN, {_FORMAT})
+        saved = _plan(folder)
         meta = dict(saved.meta)
         setting = meta.pop("setting")
         return cls(folder, **meta), read_keys(saved.tables["keys"]), setting
@@ -85,10 +85,7 @@ class Placement:
         return written(updates, facts, self.habits(streaming), board, {**PREFIXES, **self.prefixes})
 
     def _switchboard(self) -> Switchboard:
-        return Switchboard(self._plan().tables["keys"])
-
-    def _plan(self) -> Saved:
-        return read_folder(Path(self.folder, "plan"), PLAN, {_FORMAT})
+        return Switchboard(_plan(self.folder).tables["keys"])
 
     def engine(self, shard: int, version: int) -> Watch:
         """A new engine of a shard with the subscriptions of a version."""
@@ -108,11 +105,8 @@ class Placement:
         subscribe(engine, {name: _rows(table, come) for name, table in new.items()})
 
 
-class Standing(NamedTuple):
-    """An engine, and the version of the subscriptions that it has."""
-
-    engine: Watch
-    version: int
+def _plan(folder: str) -> Saved:
+    return read_folder(Path(folder, "plan"), PLAN, {_FORMAT})
 
 
 def own_tables(tables: Mapping[str, pa.Table], shard: int) -> dict[str, pa.Table]:

@@ -87,7 +87,7 @@ class Watchers:
         """Watchers as they are given, or new ones with these subscriptions and no others."""
         if isinstance(interests, cls):
             return interests
-        if isinstance(interests, (str, Path)) and Versions.at(interests).numbers():
+        if isinstance(interests, (str, Path)) and Path(interests).is_dir() and Versions.at(interests).numbers():
             return cls(interests)
         watchers = cls(storage_folder(folder, "watch"), fixed=True, **given)
         watchers.subscribe(interests, **tables)
@@ -180,13 +180,14 @@ class Watchers:
         size = extent(self._setting.get("window"), self._setting.get("window_updates"))
         prefixes = dict(self._setting.get("prefixes") or {})
         placement = Placement(folder, mark, self._shards, bool(size), size.span is not None, prefixes)
-        self._save_engines(placement)
-        placement.save(self._keys, self._setting.get("mode", "each"), bool(self._setting.get("initial")))
+        keys = keys_table(self._keys)
+        self._save_engines(placement, keys)
+        placement.save(keys, self._setting.get("mode", "each"), bool(self._setting.get("initial")))
         return placement
 
-    def _save_engines(self, placement: Placement) -> None:
+    def _save_engines(self, placement: Placement, keys: pa.Table) -> None:
         """Saves an engine for each shard, with what it sees of the graph; in a window the clock is everybody's."""
-        board = Switchboard(keys_table(self._keys))
+        board = Switchboard(keys if self._graph is not None else keys.slice(0, 0))
         vocabulary = board.vocabulary.overlay()
         prefixes = {**PREFIXES, **placement.prefixes}
         graph, refused = background(() if self._graph is None else self._graph, vocabulary, prefixes)

@@ -8,15 +8,17 @@ updates in ascending seq, wherever they are cut into tasks, shards and micro-bat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
-from heliograph.spark.frames import parted, plain, refusals, reported
+from heliograph.model import Rejected, Rejections
+from heliograph.spark.frames import ROW, SOURCE, measured, parted, plain, refusals, reported
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.letters import Facts, Letter, ascending, delivered, pieces
 from heliograph.spark.metrics import finished
@@ -27,10 +29,13 @@ from heliograph.spark.sessions import PROVIDER, PROVIDER_KEY
 from heliograph.spark.spelling import spelled
 from heliograph.spark.versions import Pointer, task_number
 from heliograph.spark.watchers import Setting, Watchers
+from heliograph.tables.reads import Read
 from heliograph.tables.schemas import table_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+pc: Any = pyarrow.compute
 
 HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is saved
 _TOGETHER = 1 << 17  # updates of a letter, and published in one call
@@ -104,7 +109,7 @@ def _letters(updates: DataFrame, task: Task) -> DataFrame:
 
 def _at_once(updates: DataFrame, task: Task) -> DataFrame:
     """The letters of a batch; an empty one goes to each shard, so that each runs even if nothing is updated."""
-    opening = updates.sparkSession.range(1).mapInArrow(partial(open_batch, task), FOR_SHARDS)
+    opening = updates.sparkSession.range(0, 1, 1, 1).mapInArrow(partial(open_batch, task), FOR_SHARDS)
     return _letters(updates, task).unionByName(opening).repartitionById(len(task.keys), "shard")
 
 
@@ -163,9 +168,23 @@ def run_files(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
     """All updates of files through the only engine, where they are read."""
     rows = [batch for batch in read_rows("updates", batches) if batch.num_rows]
     table, rejected = parted(pa.Table.from_batches(rows)) if rows else (table_schema("updates").empty(), [])
+    if rows and table["seq"].null_count == table.num_rows:
+        engine = task.placement.engine(0, task.pointer.resolved())
+        for read in _as_read(table, rejected):
+            yield from measured(engine.publish(read))
+        return
     updates, refused = ascending(plain(table), streaming=False)
     yield from refusals([*rejected, *refused]) if rejected or refused else ()
     yield from _run(task.placement, 0, task.pointer.resolved(), updates)
+
+
+def _as_read(table: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Read]:
+    """Rows without seqs as the embedded engine reads them, file by file: their numbers count what was refused."""
+    names = dict.fromkeys([*table[SOURCE].unique().to_pylist(), *(entry.source for entry in rejected)])
+    for name in names:
+        some: Any = table.filter(pc.equal(table[SOURCE], pa.scalar(name, pa.string())))
+        refused = Rejections(entry for entry in rejected if entry.source == name)
+        yield Read(name, plain(some), 1, refused, some[ROW].to_numpy())
 
 
 def _run(placement: Placement, shard: int, version: int, updates: pa.Table) -> Iterator[pa.RecordBatch]:
