@@ -286,7 +286,8 @@ class AgainEngine(BatchEngine):
     """Each publish is a batch of all updates so far, and tells what came of the newest.
 
     The law: what an update changes for a query depends on the updates before it and on nobody's subscribing, so it is
-    the same whether the query was there from the first or came when the others were over.
+    the same whether the query was there from the first or came when the others were over. A top-k set is none of this:
+    who is in it depends on the others, and no scene has one.
     """
 
     def __init__(self, spark: SparkSession, verb: Any) -> None:
