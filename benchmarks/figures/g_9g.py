@@ -59,6 +59,7 @@ EXPERIMENT = Experiment(
     fitted=True,
     notes=(
         f"{TIMED_NOTES} [G] tells of OPS in words only; this is the classic algorithm of that description. Edges have "
-        "one of 50 labels, or of few."
+        "one of 50 labels, the generator's own number; the setting with few was added once the first had contradicted "
+        "the paper, to see what decides."
     ),
 )
