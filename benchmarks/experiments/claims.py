@@ -16,7 +16,7 @@ def judged(claims: Iterable[bool], sentence: str) -> Verdict:
 
 def linear(exponent: float) -> bool:
     """Whether a fitted exponent is one, as far as a few medians tell."""
-    return 0.75 <= exponent <= 1.25
+    return 0.8 <= exponent <= 1.2
 
 
 def span(values: Iterable[float], form: str) -> str:

@@ -110,7 +110,7 @@ EXPERIMENT = Experiment(
     parameters={
         Scale.SMALL: {
             **SECTION_5,
-            "subscriptions": 2_000,
+            "subscriptions": 1_500,
             "contained": OVERLAP,
             "match_share": 0.01,
             "percentages": [0.1, 0.5, 0.9],

@@ -24,7 +24,7 @@ def judge(outcome: Outcome) -> Verdict:
         f"From {line[0].x:g} to {line[-1].x:g} % merging takes {times:.1f} times as long, and longer at {rising} of "
         f"{len(line) - 1} steps."
     )
-    return judged([times > 1.2, 2 * rising > len(line) - 1], sentence)
+    return judged([times > 1.2, rising == len(line) - 1], sentence)
 
 
 EXPERIMENT = Experiment(
