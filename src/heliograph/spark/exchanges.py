@@ -53,7 +53,11 @@ class Exchanges:
         """Exchanges as they are given, or new ones of these nodes and edges."""
         if isinstance(nodes, cls):
             return nodes
-        if isinstance(nodes, (str, Path)) and edges is None:
+        if nodes is None and edges is None:
+            fix = "give nodes and edges, a folder of versions, or Exchanges"
+            raise UsageError("HG-088", "a route without an exchange", fix=fix)
+        if isinstance(nodes, (str, Path)) and edges is None and not Path(nodes).is_file():
+            Versions.at(nodes).latest()  # a folder without any is refused, not filled
             return cls(nodes, shards=shards)
         return cls(storage_folder(folder, "route"), nodes, edges, match=match, shards=shards)
 

@@ -19,7 +19,7 @@ import pyarrow.compute
 from heliograph.filter import Filter
 from heliograph.filter.reporting import check_limit
 from heliograph.spark.assemblies import FrontOf, open_front, open_shard
-from heliograph.spark.frames import measured, plain
+from heliograph.spark.frames import check_frame, measured, plain
 from heliograph.spark.metrics import finished
 from heliograph.spark.parcels import PARCELS, Parcel, done, packed, unpacked
 from heliograph.spark.plans import Division, Plans
@@ -50,6 +50,7 @@ def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack
     `subscriptions` are a DataFrame, a table, items, a folder of versions or `Plans`; or `patterns` with `constraints`.
     `shards`, `partition` and `merging` divide them as in `Filter`; `folder` is where workers find them.
     """
+    check_frame(publications, "publications")
     tables = {name: options.pop(name, None) for name in ("patterns", "constraints")}  # type: ignore[misc]
     folder, bindings = options.pop("folder", None), check_limit(options.pop("bindings", 0))
     plans = Plans.of(subscriptions, tables, folder, options)

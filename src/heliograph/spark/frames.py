@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from heliograph.errors import Place, TableError
+from heliograph.errors import Place, TableError, UsageError
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -162,6 +162,13 @@ def parted(table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
 def plain(table: pa.Table) -> pa.Table:
     """Without the places of the rows."""
     return table.drop_columns([name for name in ORIGIN if name in table.column_names])
+
+
+def check_frame(items: Any, name: str) -> None:
+    """What is published must be a DataFrame; whatever else an engine takes, the embedded ones take."""
+    if not is_frame(items):
+        fix = f"give spark.createDataFrame(…), or heliograph.spark.read(spark, {name!r}, path)"
+        raise UsageError("HG-086", f"{name} as {type(items).__name__}, which is no DataFrame", fix=fix)
 
 
 def is_frame(items: Any) -> bool:

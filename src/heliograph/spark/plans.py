@@ -29,6 +29,7 @@ from heliograph.spark.compiling import Job, Made, Older
 from heliograph.spark.frames import collected, is_frame
 from heliograph.spark.lots import Told
 from heliograph.spark.scratch import storage_folder
+from heliograph.spark.spelling import strange
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.subscriptions import holds_patterns
 from heliograph.tables.items import as_table
@@ -137,12 +138,12 @@ class Plans:
     # --- by a job -----------------------------------------------------------------------------------------------
 
     def _compiles(self, given: Mapping[str, Any]) -> SparkSession | None:
-        """The session whose job compiles these, if one does."""
-        if self._scheme is None:
+        """The session whose job compiles these, if one does; cells of strange types are for the reader here."""
+        frames = {name: each for name, each in given.items() if is_frame(each)}
+        if self._scheme is None or any(strange(each, name) for name, each in frames.items()):
             return None
-        frames = [each for each in given.values() if is_frame(each)]
         if frames:
-            found: SparkSession = frames[0].sparkSession
+            found: SparkSession = next(iter(frames.values())).sparkSession
             return found
         return _session() if any(isinstance(each, pa.Table) and len(each) >= _MANY for each in given.values()) else None
 

@@ -21,7 +21,7 @@ from heliograph.route.options import Choices, Options
 from heliograph.route.sharing import Share
 from heliograph.spark.events import event_rows, parts_of, taken
 from heliograph.spark.exchanges import Exchanges, share_path
-from heliograph.spark.frames import measured, parted, plain, refusals
+from heliograph.spark.frames import check_frame, measured, parted, plain, refusals
 from heliograph.spark.metrics import finished
 from heliograph.spark.versions import Pointer
 from heliograph.spark.workers import opened
@@ -47,6 +47,7 @@ def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[Ro
     Options are those of `Route.publish`, `match`, `shards`, among which subscribers are divided, and `folder`, where
     workers find the exchange.
     """
+    check_frame(events, "events")
     given: dict[str, Any] = dict(options)
     match, folder, shards = (given.pop(name, None) for name in ("match", "folder", "shards"))
     chosen = Options(**given)  # what is wrong with them is told here, not by a worker

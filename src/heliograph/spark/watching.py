@@ -18,7 +18,7 @@ import pyarrow.compute
 
 from heliograph.errors import SetupError, UsageError
 from heliograph.model import Rejected, Rejections
-from heliograph.spark.frames import ROW, SOURCE, measured, parted, plain, refusals, reported
+from heliograph.spark.frames import ROW, SOURCE, check_frame, measured, parted, plain, refusals, reported
 from heliograph.spark.hashing import spreading_keys
 from heliograph.spark.letters import Facts, Letter, ascending, delivered, pieces
 from heliograph.spark.metrics import finished
@@ -70,9 +70,10 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Watch
     `Watch`, `graph`, `shards`, `history` (bytes of updates that a stream keeps before it saves an engine in their
     place), and `folder`, where workers find the engines.
     """
+    check_frame(updates, "updates")
     given: dict[str, Any] = {**options}
     tables = {name: given.pop(name, None) for name in TABLES[1:]}
-    history, folder = given.pop("history", HISTORY), given.pop("folder", None)
+    history, folder = _check_history(given.pop("history", HISTORY)), given.pop("folder", None)
     if updates.isStreaming:
         _check_stream(updates)
     watchers = Watchers.of(subscriptions, tables, folder, given)
@@ -85,6 +86,12 @@ def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[Watch
     if placement.shards == 1 and files is not None:  # one task reads, orders and publishes: nothing has to travel
         return finished(files.coalesce(1), partial(run_files, task), watchers.rejected)
     return finished(_at_once(updates, task), partial(run_shard, task), watchers.rejected)
+
+
+def _check_history(history: Any) -> int:
+    if isinstance(history, bool) or not isinstance(history, int) or history < 0:
+        raise UsageError("HG-087", f"history is {history!r}", fix="give a number of bytes, 0 or more")
+    return history
 
 
 def _check_stream(updates: DataFrame) -> None:
