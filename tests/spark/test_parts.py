@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.errors import SetupError, StorageError, UsageError
-from heliograph.spark import environment
+from heliograph.spark import environment, filter, route, watch
 from heliograph.spark.frames import reported
 from heliograph.spark.hashing import spark_hash, spreading_keys
 from heliograph.spark.parcels import Parcel, done, packed, unpacked
@@ -162,3 +163,34 @@ def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
 
 def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
     assert storage_folder(tmp_path, "filter") == str(tmp_path)
+
+
+class Framed:
+    """What passes for a DataFrame until somebody looks at its rows."""
+
+    __module__ = "pyspark.sql.made"
+    isStreaming = False  # noqa: N815, as Spark spells it
+
+
+FRAMED: Any = Framed()
+
+
+def test_what_is_published_must_be_a_dataframe() -> None:
+    verbs: list[Any] = [filter, watch, partial(route, nodes=[("a", None)])]
+    for verb in verbs:
+        with pytest.raises(UsageError, match="as list, which is no DataFrame"):
+            verb([("d", "a", "p", "b")])
+
+
+def test_a_route_needs_an_exchange(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="without an exchange"):
+        route(FRAMED, None)
+    with pytest.raises(StorageError, match="no version in this folder"):
+        route(FRAMED, str(tmp_path / "nowhere"))
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("history", [-1, "x", True, 2.5])
+def test_a_history_is_a_number_of_bytes(history: Any) -> None:
+    with pytest.raises(UsageError, match="history is"):
+        watch(FRAMED, [("q", "ASK { :a :p :b }")], history=history)
