@@ -2,7 +2,7 @@
 
 Interests are loaded and everything is warm before the clock starts; Spark's start is not counted. What came out is
 compared before a figure is told. By the clock, since a pipeline is several processes: these rows need cores that nobody
-else uses. Inputs are as large as it takes for the work, not the half second that a job of Spark has as its own price.
+else uses. Inputs are so large that the work counts, not the price that a job of Spark has of its own.
 """
 
 from __future__ import annotations
