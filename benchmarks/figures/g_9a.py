@@ -26,7 +26,8 @@ def judge(outcome: Outcome) -> Verdict:
     ratio = outcome.last("G-ToPSS") / outcome.last("heliograph")
     sentence = (
         f"A further subscription takes G-ToPSS {span(each, '.1f')} KiB from step to step (as a power of the "
-        f"number: {outcome.exponent('G-ToPSS'):.2f}); at the largest number it takes {ratio:.1f} times the memory of heliograph."
+        f"number: {outcome.exponent('G-ToPSS'):.2f}); at the largest number it takes {ratio:.1f} times "
+        "the memory of heliograph."
     )
     return judged([min(each) > 0 and max(each) <= STEADY * min(each)], sentence)
 

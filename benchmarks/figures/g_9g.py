@@ -32,7 +32,10 @@ def judge(outcome: Outcome) -> Verdict:
             f"{span(times, '.1f')} times as long as G-ToPSS and grows as the number to the power "
             f"{slopes[0]:.2f} (G-ToPSS {slopes[1]:.2f})"
         )
-    sentence = f"With many edge labels OPS takes {texts[0]}; with few it takes {texts[1]}. How many labels the paper had is not said."
+    sentence = (
+        f"With many edge labels OPS takes {texts[0]}; with few it takes {texts[1]}. "
+        "How many labels the paper had is not said."
+    )
     return judged(claims, sentence)
 
 

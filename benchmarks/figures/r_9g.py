@@ -29,7 +29,7 @@ def judge(outcome: Outcome) -> Verdict:
     sentence = (
         f"The index {'shrinks' if falls else 'does not shrink'} at every step, to {line[-1].median:,.0f} patterns at "
         f"{line[-1].x:g} %, {line[-1].median / wanted[-1].median:.1f} times number × (1 − percentage); what was asked "
-        f"for is reached up to {max(map(float, reached), default=0):g} %, and the rest has nothing left to share."
+        f"for is reached up to {max(map(float, reached), default=0):g} %."
     )
     return judged([falls, above], sentence)
 
