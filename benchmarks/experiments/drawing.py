@@ -48,7 +48,7 @@ def _lines(axes: Any, record: Record) -> None:
         axes.errorbar(
             [places[point.x] for point in line],
             [point.median for point in line],
-            yerr=[*zip(*map(_reach, line), strict=True)],
+            yerr=[*zip(*map(_reach, line), strict=True)] if any(len(point.samples) > 1 for point in line) else None,
             label=_label(record, outcome, series),
             linewidth=1.4,
             elinewidth=0.8,

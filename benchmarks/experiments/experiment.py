@@ -30,7 +30,7 @@ class Word(StrEnum):
     REPRODUCED = "reproduced"
     PARTLY = "partly reproduced"
     DIFFERENT = "different"
-    OURS = "ours"  # no paper states anything
+    MEASURED = "measured"  # no paper states anything
 
 
 class Verdict(NamedTuple):

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.experiments.experiment import Axis, Experiment, Judge, Measure, Outcome, Scale, Verdict, Word
+from benchmarks.experiments.experiment import (
+    Axis,
+    Experiment,
+    Judge,
+    Measure,
+    Outcome,
+    Scale,
+    Verdict,
+    Word,
+    exponent,
+)
 
 
 def growth(
@@ -37,7 +47,7 @@ def growth(
 def _judging(x: Axis, y: Axis) -> Judge:
     def judge(outcome: Outcome) -> Verdict:
         lines = (_grows(outcome, series, x, y) for series in outcome.series)
-        return Verdict(Word.OURS, f"{'; '.join(lines)}.")
+        return Verdict(Word.MEASURED, f"{'; '.join(lines)}.")
 
     return judge
 
@@ -45,7 +55,8 @@ def _judging(x: Axis, y: Axis) -> Judge:
 def _grows(outcome: Outcome, series: str, x: Axis, y: Axis) -> str:
     line = outcome.line(series)
     times = float(line[-1].x) / float(line[0].x)
+    last = exponent((float(point.x), point.median) for point in line[-2:])
     return (
         f"{series}: {times:,.0f} times the {x.label} make the {y.label} {outcome.growth(series):.3g} times as large "
-        f"(exponent {outcome.exponent(series):.2f})"
+        f"(exponent {outcome.exponent(series):.2f}, in the last step {last:.2f})"
     )

@@ -9,21 +9,22 @@ from benchmarks.experiments.experiment import Outcome, Point
 from benchmarks.experiments.record import FOLDER, Record, records
 
 CHAPTERS = {
-    "g": "[G] G-ToPSS: fast filtering of graph-based metadata",
-    "r": "[R] Filtering RSS on a cluster",
+    "g": "[G] G-ToPSS (Petrovic, Liu, Jacobsen, WWW 2005)",
+    "r": "[R] Filtering RSS on a cluster (WWW 2008)",
     "z": "[Z] Publish/subscribe on evolving graphs",
-    "b": "[B] Graph constraints in content-based publish/subscribe",
+    "b": "[B] Graph constraints in content-based publish/subscribe (WWW 2011)",
     "peers": "What else a user could pick",
     "growth": "Growth",
 }
 _HEAD = """# Experiments
 
-Every table and figure of the four papers, run again with their algorithms, as printed and mended (see the notes on the
-seeds in `docs/decisions/`), beside Heliograph's own engines and the libraries that a user would pick instead. This page
+Every table and figure of the four papers, run again with their [algorithms](algorithms.md), as printed and with their
+faults mended, beside Heliograph's own engines and the libraries that a user would pick instead. This page
 is made by `heliograph bench --out docs` from the JSON files in [`experiments/`](experiments/), which hold every repeat,
-all parameters, the seed, the commit and the versions. Points are medians; bars and ± give the range of all repeats,
-none left out. Answers are compared before times are. `make bench` runs all of it at the small scale and writes the same
-page to `benchmarks/out`.
+all parameters, the seed, the commit, the versions and how busy the machine was. Points are medians; bars reach from the
+smallest to the largest repeat, ± is half of that range, and none is left out. Answers are compared before times are.
+Whether a figure is reproduced is decided by rules in its file, on one machine and seed: near a limit another run may
+say otherwise. `make bench` runs all of it at the small scale and writes the same page to `benchmarks/out`.
 """
 
 
@@ -80,14 +81,16 @@ def _section(record: Record) -> str:
     parts += [f"*Measured:* **{record.verdict.word}.** {record.verdict.sentence}", ""]
     if not facts["table"]:
         parts += [f"![{facts['title']}]({FOLDER}/{record.name}.svg)", ""]
-    parts += [*grid(record), "", _setting(record), ""]
+    parts += [f"{record.y.text.capitalize()}:", "", *grid(record), "", _setting(record), ""]
     return "\n".join(parts)
 
 
 def _setting(record: Record) -> str:
     facts = record.facts
     parameters = ", ".join(f"{name} {_plainly(value)}" for name, value in facts["parameters"].items())
-    text = f"{facts['scale'].capitalize()} scale, seed {facts['seed']}, {facts['seconds']:g} s in all: {parameters}."
+    took = f"{facts['seconds']:g} s" if facts["seconds"] >= 0.5 else "measured together with another figure"
+    load = f"load {facts['machine']['load']:g}"
+    text = f"{facts['scale'].capitalize()} scale, seed {facts['seed']}, {took}, {load}: {parameters}."
     notes = f" {facts['notes']}" if facts["notes"] else ""
     return f"{text} Checked: {facts['checked']}.{notes} [{record.name}.json]({FOLDER}/{record.name}.json)"
 
@@ -95,6 +98,8 @@ def _setting(record: Record) -> str:
 def _plainly(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(_plainly(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plainly(each)}" for name, each in value.items())
     if isinstance(value, float):
         return number(value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""What is said of peers: how many times as long each takes as Heliograph, where both were measured last."""
+"""What is said of peers: how many times as long each takes as Heliograph, wherever both were measured."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ OURS = "heliograph"
 
 
 def against_ours(outcome: Outcome) -> Verdict:
-    """Each peer at the largest x that it was taken to."""
-    told = (_ratio(outcome, series) for series in outcome.series if series != OURS)
-    return Verdict(Word.OURS, f"As multiples of Heliograph's time: {', '.join(told)}.")
+    """Each peer over all places that it was taken to; below 1 it is the quicker one."""
+    told = (_ratios(outcome, series) for series in outcome.series if series != OURS)
+    return Verdict(
+        Word.MEASURED, f"As multiples of Heliograph's time, from the first place to the last: {'; '.join(told)}."
+    )
 
 
-def _ratio(outcome: Outcome, series: str) -> str:
-    last = outcome.line(series)[-1]
-    ratio = last.median / outcome.at(OURS, last.x)
-    where = f" at {last.x:,}" if not isinstance(last.x, str) else f" ({last.x})"
-    return f"{series} {ratio:,.3g}{where}"
+def _ratios(outcome: Outcome, series: str) -> str:
+    line = outcome.line(series)
+    first, last = (_number(point.median / outcome.at(OURS, point.x)) for point in (line[0], line[-1]))
+    return f"{series} {first} to {last}" if len(line) > 1 else f"{series} {first}"
+
+
+def _number(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -98,6 +99,12 @@ def rounded(number: float) -> float:
     return float(f"{number:.5g}") if math.isfinite(number) and number != int(number) else number
 
 
+def in_order(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by: figure 9 stands before figure 10, tables after figures."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (0, part) for part in parts if part]
+
+
 def records(folder: Path) -> list[Record]:
     """All records of a folder, by name."""
-    return [Record.read(path) for path in sorted(folder.glob("*.json"))]
+    return sorted((Record.read(path) for path in folder.glob("*.json")), key=lambda record: in_order(record.name))

@@ -13,7 +13,7 @@ from benchmarks import figures
 from benchmarks.experiments.drawing import draw
 from benchmarks.experiments.experiment import Experiment, Point, Run, Scale
 from benchmarks.experiments.page import CHAPTERS, chapter, write_page
-from benchmarks.experiments.record import FOLDER, Record
+from benchmarks.experiments.record import FOLDER, Record, in_order
 from heliograph.spark.environment import find_java
 
 
@@ -22,7 +22,10 @@ def experiments() -> dict[str, Experiment]:
     names = sorted(module.name for module in pkgutil.iter_modules(figures.__path__))
     found: list[Experiment] = [importlib.import_module(f"{figures.__name__}.{name}").EXPERIMENT for name in names]
     order = list(CHAPTERS)
-    return {each.name: each for each in sorted(found, key=lambda each: (order.index(chapter(each.name)), each.name))}
+    return {
+        each.name: each
+        for each in sorted(found, key=lambda each: (order.index(chapter(each.name)), in_order(each.name)))
+    }
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

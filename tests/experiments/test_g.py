@@ -36,7 +36,7 @@ def test_every_line_has_points(name: str) -> None:
     outcome = Outcome(tuple(points))
     assert set(outcome.series) == set(series)
     assert {len(outcome.line(line)) for line in series} == {len(next(iter(varied.values())))}
-    assert experiment.judge(outcome).word != Word.OURS
+    assert experiment.judge(outcome).word != Word.MEASURED
 
 
 FLAT = {"G-ToPSS": [4, 4, 4], "heliograph": [1, 1, 1]}

@@ -43,7 +43,7 @@ def test_each_is_measured_and_judged(name: str) -> None:
     assert len(outcome.points) >= 2
     assert all(sample > 0 for point in outcome.points for sample in point.samples)
     verdict = experiment.judge(outcome)
-    assert verdict.word is Word.OURS
+    assert verdict.word is Word.MEASURED
     assert verdict.sentence.endswith(".")
 
 
@@ -55,6 +55,8 @@ def test_memory_is_measured_in_a_process_of_its_own(name: str) -> None:
     assert len(list(experiments()[name].measure(run))) == 2
 
 
-def test_peers_are_told_as_multiples_where_they_were_measured_last() -> None:
-    points = (Point("heliograph", 10, [2.0]), Point("slow", 10, [6.0]), Point("heliograph", 100, [2.0]))
-    assert against_ours(Outcome(points)).sentence == "As multiples of Heliograph's time: slow 3 at 10."
+def test_peers_are_told_as_multiples_from_first_to_last() -> None:
+    points = [Point("heliograph", 10, [2.0]), Point("heliograph", 100, [2.0])]
+    points += [Point("slow", 10, [6.0]), Point("other", 10, [1.0]), Point("other", 100, [2e3])]
+    sentence = against_ours(Outcome(tuple(points))).sentence
+    assert sentence.endswith("from the first place to the last: slow 3; other 0.5 to 1,000.")

@@ -47,7 +47,7 @@ def test_every_line_has_points(name: str) -> None:
     outcome = Outcome(tuple(experiment.measure(Run(1, {**experiment.at(Scale.SMALL), **TINY, **varied}))))
     assert set(outcome.series) == set(series)
     assert {len(outcome.line(line)) for line in series} == {2}
-    assert experiment.judge(outcome).word != Word.OURS
+    assert experiment.judge(outcome).word != Word.MEASURED
 
 
 NUMBERS = [1_000, 2_000, 4_000]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,14 +69,19 @@ def test_a_folder_is_followed_once_and_again_from_the_checkpoint(run: Run, calls
     call = ["filter", *calls["filter"], "--engine", "spark", "--once", "--out", "out", "--rejected", "refused"]
     wanted = {(row["subscription_id"], row["publication_id"]) for row in map(json.loads, lines(run(*call[:-7]).out))}
     assert run(*call, "--stats", "one.json").code == 3
-    save([{**PUBLICATIONS[0], "publication_id": "later"}], "in/r.csv")
+    for number, name in enumerate(("r r.csv", "r%20r.csv", "50%+.csv")):  # names mean themselves, age does not matter
+        save([{**PUBLICATIONS[0], "publication_id": name}], f"in/{name}")
+        os.utime(f"in/{name}", (1e9 + number, 1e9 + number))
     assert run(*call, "--stats", "two.json").code == 3
     import pyarrow.parquet as parquet
 
     told = parquet.read_table("out").select(["subscription_id", "publication_id"]).to_pylist()
-    assert {tuple(row.values()) for row in told} == {*wanted, ("friends", "later")}
-    assert len(told) == len(wanted) + 1
-    assert [json.loads(Path(name).read_text())["publications"] for name in ("one.json", "two.json")] == [4, 1]
+    assert {tuple(row.values()) for row in told} == {
+        *wanted,
+        *(("friends", name) for name in ("r r.csv", "r%20r.csv", "50%+.csv")),
+    }
+    assert len(told) == len(wanted) + 3
+    assert [json.loads(Path(name).read_text())["publications"] for name in ("one.json", "two.json")] == [4, 3]
 
 
 def test_a_stream_lists_the_subscriptions_that_were_refused(run: Run, calls: dict[str, list[str]]) -> None:

@@ -23,7 +23,7 @@ def test_the_code_of_the_page_runs(spark: SparkSession, tmp_path: Path, monkeypa
     blocks = BLOCKS.findall(PAGE.read_text())
     assert len(blocks) == PAGE.read_text().count("```out\n") > 2
     for code, expected in blocks:
-        for name in ("alerts", "refused"):  # paths of the JVM, which stands elsewhere
+        for name in ("alerts", "refused", "stream", "friends"):  # paths of the JVM, which stands elsewhere
             code = code.replace(f'"{name}"', f'"{tmp_path / name}"')
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

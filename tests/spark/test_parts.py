@@ -13,12 +13,14 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Watch
+from heliograph.cli.delivering import check_going_on, is_folder
+from heliograph.cli.options import Cluster, Output
 from heliograph.errors import SetupError, StorageError, UsageError
-from heliograph.spark import environment, filter, route, watch
+from heliograph.spark import environment, filter, route, watch, write
 from heliograph.spark.frames import reported
 from heliograph.spark.hashing import spark_hash, spreading_keys
 from heliograph.spark.parcels import Parcel, done, packed, unpacked
-from heliograph.spark.scratch import storage_folder
+from heliograph.spark.scratch import own_folder, storage_folder
 from heliograph.spark.sessions import settings
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.spark.watchers import Watchers
@@ -28,6 +30,16 @@ from heliograph.storage import write_folder
 from tests.spark.test_watch import QUERIES
 
 TABLE = pa.table({"publication_id": ["p", "p"], "subject": ["a", "a"], "property": ["b", "b"], "object": ["c", None]})
+
+
+class Framed:
+    """What passes for a DataFrame until somebody looks at its rows."""
+
+    __module__ = "pyspark.sql.made"
+    isStreaming = False  # noqa: N815, as Spark spells it
+
+
+FRAMED: Any = Framed()
 
 
 def save(path: Path) -> None:
@@ -165,14 +177,37 @@ def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
     assert storage_folder(tmp_path, "filter") == str(tmp_path)
 
 
-class Framed:
-    """What passes for a DataFrame until somebody looks at its rows."""
+def test_each_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    one, other = (Path(own_folder(tmp_path, "filter")) for _ in range(2))
+    assert one != other
+    assert one.is_dir()
+    assert one.parent == other.parent == tmp_path
 
-    __module__ = "pyspark.sql.made"
-    isStreaming = False  # noqa: N815, as Spark spells it
+
+def test_one_folder_is_not_for_two_outputs() -> None:
+    for folder in ("", "here", "here/"):
+        with pytest.raises(UsageError, match="no folder for notifications alone"):
+            write(FRAMED, notifications=folder, rejected=folder.rstrip("/"))
 
 
-FRAMED: Any = Framed()
+def test_a_file_does_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    cluster = Cluster(checkpoint=str(tmp_path))
+    with pytest.raises(UsageError, match="goes on from a checkpoint"):
+        check_going_on(Output(out="alerts.ndjson"), cluster)
+    check_going_on(Output(out="alerts"), cluster)
+    check_going_on(Output(out="alerts.ndjson"), Cluster(checkpoint=str(tmp_path / "new")))
+    assert is_folder(Output(out="alerts"))
+
+
+def test_who_comes_back_to_a_watch_may_ask_for_something_else(tmp_path: Path) -> None:
+    watchers = Watchers(tmp_path, shards=3)
+    watchers.subscribe([(id, f"SELECT * {{ ?x :{id} ?y }}") for id in "abc"])
+    settled = next(id for id, shard in watchers._places.items() if shard != 0)
+    with watchers.together():
+        watchers.unsubscribe([settled])
+        watchers.subscribe([(settled, "SELECT * { ?x :other ?y }")])
+    assert watchers._places[settled] == 0  # the one that sees everything
 
 
 def test_what_is_published_must_be_a_dataframe() -> None:

@@ -64,7 +64,7 @@ def _chosen(names: list[str]) -> list[Experiment]:
 
 def _print_experiments() -> None:
     for experiment in _chosen([]):
-        print(f"{experiment.name:<18} {experiment.paper:<18} {experiment.title}")
+        print(f"{experiment.name:<24} {experiment.paper:<18} {experiment.title}")
 
 
 def _run_experiments(chosen: list[Experiment], scale: Scale, seed: int, out: Path) -> None:

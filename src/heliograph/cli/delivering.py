@@ -23,19 +23,26 @@ from heliograph.cli.stopping import STOPPING
 from heliograph.errors import UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
 from heliograph.spark.metrics import batch_counts, progress_table
-from heliograph.spark.writing import write
+from heliograph.spark.writing import REFUSED, write
 from heliograph.tables.sources import PIPE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-REFUSED = "_rejected"  # a name that Spark's readers pass over
 _PATIENCE = 0.5  # seconds between two looks at a stream
 
 
 def is_folder(output: Output) -> bool:
     """Whether the workers write the notifications themselves."""
     return output.out != PIPE and not Path(output.out).suffix
+
+
+def check_going_on(output: Output, cluster: Cluster) -> None:
+    """A file is written anew by each start, so a stream that goes on from a checkpoint would lose what it had."""
+    begun = cluster.checkpoint is not None and Path(cluster.checkpoint, "offsets").exists()
+    if begun and output.out != PIPE and not is_folder(output):
+        fix = "give --out a folder, or -, or another --checkpoint"
+        raise UsageError("HG-037", f"--out {output.out} is a file, and the stream goes on from a checkpoint", fix=fix)
 
 
 def without_files(output: Output) -> Output:

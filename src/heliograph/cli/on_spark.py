@@ -23,7 +23,7 @@ def filter_on_spark(options: FilterOptions) -> int:
     check_input("--publications", "publications", options.publications, options.cluster)
     if options.algorithm != "auto":
         raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
-    with _run(options.output) as run, connected(options.cluster) as spark:
+    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
         from heliograph.spark import filter
 
         plans = _plans(options, run)
@@ -36,12 +36,12 @@ def _plans(options: FilterOptions, run: Run) -> Any:
     from heliograph.cli.interests import read_context, subscribe
     from heliograph.model import Rejections
     from heliograph.spark import Plans
-    from heliograph.spark.scratch import storage_folder
+    from heliograph.spark.scratch import own_folder
 
     with run.loading():
         context = read_context(options.interests, run)
         setting: Any = {**options.division.arguments(), "taxonomy": context.taxonomy, "prefixes": context.prefixes}
-        plans = Plans(storage_folder(options.cluster.folder, "filter"), **setting)
+        plans = Plans(own_folder(options.cluster.folder, "filter"), **setting)
         with plans.together():
             subscribe(plans, options.interests, run)
         run.subscribed(plans.size)
@@ -54,7 +54,7 @@ def _plans(options: FilterOptions, run: Run) -> Any:
 
 def watch_on_spark(options: WatchOptions) -> int:
     check_input("--updates", "updates", options.evolution.updates, options.cluster)
-    with _run(options.output) as run, connected(options.cluster) as spark:
+    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
         from heliograph.spark import watch
 
         watchers = _watchers(options, run)
@@ -126,11 +126,11 @@ def route_on_spark(options: RouteOptions) -> int:
     if options.what_if is not None or options.algorithm != "auto":
         given = "--algorithm" if options.what_if is None else "--what-if"
         raise UsageError("HG-037", f"{given} with --engine spark", fix="leave it out, or use --engine embedded")
-    with _run(options.output) as run, connected(options.cluster) as spark:
+    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
         from heliograph.spark import Exchanges, route
-        from heliograph.spark.scratch import storage_folder
+        from heliograph.spark.scratch import own_folder
 
-        exchanges = _exchanges(options, run, Exchanges, storage_folder(options.cluster.folder, "route"))
+        exchanges = _exchanges(options, run, Exchanges, own_folder(options.cluster.folder, "route"))
         rows = read_input(spark, "events", options.events, options.cluster)
         _deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
     return run.exit_code
@@ -149,10 +149,11 @@ def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
     return exchanges
 
 
-def _run(output: Output) -> Run:
-    from heliograph.cli.delivering import is_folder, without_files
+def _run(output: Output, cluster: Cluster) -> Run:
+    from heliograph.cli.delivering import check_going_on, is_folder, without_files
     from heliograph.cli.run import Run
 
+    check_going_on(output, cluster)
     return Run(without_files(output) if is_folder(output) else output)
 
 

@@ -17,7 +17,7 @@ from heliograph.route import Route
 from heliograph.route.saving import save_exchange
 from heliograph.route.sharing import share_of
 from heliograph.spark.frames import collected
-from heliograph.spark.scratch import storage_folder
+from heliograph.spark.scratch import own_folder
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.storage import is_save
 
@@ -59,7 +59,7 @@ class Exchanges:
         if isinstance(nodes, (str, Path)) and edges is None and not Path(nodes).is_file():
             Versions.at(nodes).latest()  # a folder without any is refused, not filled
             return cls(nodes, shards=shards)
-        return cls(storage_folder(folder, "route"), nodes, edges, match=match, shards=shards)
+        return cls(own_folder(folder, "route"), nodes, edges, match=match, shards=shards)
 
     @property
     def size(self) -> int:

@@ -28,7 +28,7 @@ from heliograph.spark.changes import Changes
 from heliograph.spark.compiling import Job, Made, Older
 from heliograph.spark.frames import collected, is_frame
 from heliograph.spark.lots import Told
-from heliograph.spark.scratch import storage_folder
+from heliograph.spark.scratch import own_folder
 from heliograph.spark.spelling import strange
 from heliograph.spark.versions import Pointer, Versions
 from heliograph.subscriptions import holds_patterns
@@ -70,7 +70,7 @@ class Plans:
             return interests
         if isinstance(interests, (str, Path)) and Versions.at(interests).numbers():
             return cls(interests, **division)
-        plans = cls(storage_folder(folder, "filter"), **division)
+        plans = cls(own_folder(folder, "filter"), **division)
         plans.subscribe(interests, **tables)
         return plans
 

@@ -57,7 +57,8 @@ def follow_folder(spark: SparkSession, name: str, folder: str, suffixes: Sequenc
     base = str(Path(folder).resolve())
     glob = f"*.{{{','.join(suffix.removeprefix('.') for suffix in suffixes)}}}"
     reader = spark.readStream.format("binaryFile").option("pathGlobFilter", glob).option("recursiveFileLookup", "true")
-    path = functions.expr("url_decode(replace(regexp_replace(path, '^file:/+', '/'), '+', '%2B'))")
+    reader = reader.option("maxFileAge", "36500d")  # Spark would pass over what is a week older than the newest
+    path = functions.expr("regexp_replace(path, '^file:/+', '/')")  # spelled as it is, a percent sign too
     files = reader.schema(_BINARY).load(base).select(path.alias("path"))
     name_of = functions.substring(files["path"], functions.lit(len(base) + 2), functions.length(files["path"]))
     return _rows_of(files.select("path", name_of.alias("name")), name)

@@ -6,6 +6,7 @@ A cluster has no such folder that all see, so there it must be named.
 from __future__ import annotations
 
 import atexit
+import secrets
 import shutil
 import tempfile
 from functools import cache
@@ -19,6 +20,16 @@ def _root() -> Path:
     folder = tempfile.mkdtemp(prefix="heliograph-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
+
+
+def own_folder(given: str | Path | None, what: str) -> str:
+    """A new folder for the interests of one run, inside the one that was given: who comes later finds none of them."""
+    if given is None:
+        return storage_folder(None, what)
+    own = Path(given).absolute() / f"{what}-{secrets.token_hex(4)}"
+    own.mkdir(parents=True)
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return str(own)
 
 
 def storage_folder(given: str | Path | None, what: str) -> str:

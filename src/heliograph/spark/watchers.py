@@ -131,6 +131,8 @@ class Watchers:
         """Removes subscriptions by id and writes a version without them."""
         with self._lock:
             _, receipt = self._subscriptions.unsubscribe([ids] if isinstance(ids, str) else ids)
+            left = {each.id for each in self._subscriptions}
+            self._places = {id: shard for id, shard in self._places.items() if id in left}  # who comes back is new
             return self._saved(receipt)
 
     @contextmanager
@@ -202,9 +204,7 @@ class Watchers:
         self._graph = None
 
     def _place(self, everybody: Sequence[Subscription]) -> None:
-        """Gives newcomers their shards, and forgets those who left."""
-        ids = {each.id for each in everybody}
-        self._places = {id: shard for id, shard in self._places.items() if id in ids}
+        """Gives newcomers their shards."""
         known: list[set[Key]] = [set() for _ in range(self._shards)]
         for shard, key in self._keys:
             known[shard].add(key)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 FORMATS = ("parquet", "json", "csv", "orc")
-CHECKPOINT = "_checkpoint"  # a name that Spark's readers pass over
+CHECKPOINT, REFUSED = "_checkpoint", "_rejected"  # names that Spark's readers pass over
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Target:
     """Where the rows go, and as what."""
 
     notifications: str
-    rejected: str | None
+    rejected: str
     format: str
 
     def save(self, frame: DataFrame, batch: int) -> None:
@@ -44,8 +44,7 @@ class Target:
             frame.persist()
         try:
             for rows, path in zip(told(frame), (self.notifications, self.rejected), strict=True):
-                if path is not None:
-                    rows.write.mode("overwrite").format(self.format).save(f"{path.rstrip('/')}/batch={batch}")
+                rows.write.mode("overwrite").format(self.format).save(f"{path.rstrip('/')}/batch={batch}")
         finally:
             if not kept:
                 frame.unpersist()
@@ -54,10 +53,10 @@ class Target:
         """Where the workers can write themselves, if they can."""
         if self.format != "parquet":
             return None
-        paths = [path and file_path(spark, path) for path in (self.notifications, self.rejected)]
-        if paths[0] is None or (paths[1] is None and self.rejected is not None):
+        notifications, rejected = (file_path(spark, path) for path in (self.notifications, self.rejected))
+        if notifications is None or rejected is None:
             return None
-        return Places(Staging.begin(paths[0]), None if paths[1] is None else Staging.begin(paths[1]))
+        return Places(Staging.begin(notifications), Staging.begin(rejected))
 
 
 def file_path(spark: SparkSession, path: str) -> str | None:
@@ -127,12 +126,17 @@ def write(
 ) -> StreamingQuery | None:
     """Writes what a verb gave; of a stream it starts the query and returns it.
 
-    A batch is written as batch 0. `trigger` is Spark's, such as `availableNow=True` or `processingTime="10 seconds"`;
+    What was refused goes to a folder `_rejected` beside the notifications unless told. A batch is written as batch 0,
+    in place of one that is there. `trigger` is Spark's, such as `availableNow=True` or `processingTime="10 seconds"`;
     `checkpoint` is a folder `_checkpoint` beside the notifications unless told.
     """
     if format not in FORMATS:
         raise UsageError("HG-082", f"no format {format!r}", fix=f"use {' or '.join(map(repr, FORMATS))}")
-    target = Target(str(notifications), None if rejected is None else str(rejected), format)
+    if not str(notifications) or str(notifications).rstrip("/") == str(rejected).rstrip("/"):
+        fix = "give notifications and rejected a folder each"
+        raise UsageError("HG-082", f"no folder for notifications alone: {str(notifications)!r}", fix=fix)
+    refused = f"{str(notifications).rstrip('/')}/{REFUSED}" if rejected is None else str(rejected)
+    target = Target(str(notifications), refused, format)
     stored = Stored.of(frame, target)
     if frame.isStreaming:
         save: Any

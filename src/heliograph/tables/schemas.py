@@ -142,9 +142,28 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join(repr(name if len(name) <= 60 else name[:60] + "…") for name in names)
 
 
+_OTHER_NAMES = dict.fromkeys(
+    (
+        "condition",
+        "conditions",
+        "constraint",
+        "constraints",
+        "expression",
+        "filter",
+        "predicate",
+        "predicates",
+        "where",
+    ),
+    "targeting",
+)
+"""What else users call a column."""
+
+
 @lru_cache(1024)
 def _misspelt(name: str, absent: tuple[str, ...]) -> str | None:
     """The column that a name was to be. Of one with so few letters that chance makes neighbours, only the case."""
+    if _OTHER_NAMES.get(name.lower()) in absent:
+        return _OTHER_NAMES[name.lower()]
     for near in difflib.get_close_matches(name.lower(), absent, 1, 0.8):
         if len(near) > 3 or near == name.lower():
             return near
