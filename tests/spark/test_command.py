@@ -84,6 +84,7 @@ def test_a_folder_is_followed_once_and_again_from_the_checkpoint(run: Run, calls
     assert [json.loads(Path(name).read_text())["publications"] for name in ("one.json", "two.json")] == [4, 3]
 
 
+@pytest.mark.long
 def test_a_stream_lists_the_subscriptions_that_were_refused(run: Run, calls: dict[str, list[str]]) -> None:
     Path("updates").mkdir()
     save([{"seq": seq, **row} for seq, row in enumerate(UPDATES, 1)], "updates/u.csv")

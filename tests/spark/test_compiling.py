@@ -57,7 +57,9 @@ def nameless(entry: tuple[Any, ...]) -> tuple[Any, ...]:
     return (None, *entry[1:]) if entry[1] == "HG-503" else entry
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    "scheme", [pytest.param(name, marks=[] if name == "merging" else pytest.mark.long) for name in SCHEMES]
+)
 def test_a_job_says_what_the_embedded_engine_says(spark: SparkSession, scheme: str) -> None:
     from heliograph.spark import filter
 
@@ -101,6 +103,7 @@ def is_assembled(folder: Path, version: int) -> bool:
     return assemblies.assembly_at(Plans(folder).versions.path(version)) is not None
 
 
+@pytest.mark.long
 def test_changes_on_top_of_merged_parts_are_one_with_them(spark: SparkSession, tmp_path: Path) -> None:
     check_changes(spark, tmp_path, SCHEMES["merging"])
 

@@ -42,7 +42,11 @@ COMMANDS = {
         "Write a seeded workload of any size, with the expected answer where the construction knows it.",
         WORKSHOP,
     ),
-    "bench": Lazy("heliograph.cli.bench:bench", "Measure: row, workload, measured, spread, target, pass.", WORKSHOP),
+    "bench": Lazy(
+        "heliograph.cli.bench:bench",
+        "Run the papers' tables and figures again, beside ours; or check a speed table.",
+        WORKSHOP,
+    ),
     "doctor": Lazy("heliograph.cli.doctor:doctor_command", "Check this machine, and say what to do.", WORKSHOP),
 }
 
