@@ -26,7 +26,8 @@ class Record:
 
     @classmethod
     def of(cls, experiment: Experiment, scale: Scale, seed: int, points: list[Point], seconds: float) -> Self:
-        verdict = experiment.judge(Outcome(tuple(points)))
+        told = [_told(point) for point in points]
+        verdict = experiment.judge(_outcome(told))  # of what is written, so that the file alone gives the sentence
         return cls(
             {
                 "name": experiment.name,
@@ -47,7 +48,7 @@ class Record:
                 "machine": machine(),
                 "versions": versions(),
                 "verdict": {"word": str(verdict.word), "sentence": verdict.sentence},
-                "points": [_told(point) for point in points],
+                "points": told,
             }
         )
 
@@ -67,9 +68,7 @@ class Record:
 
     @property
     def outcome(self) -> Outcome:
-        return Outcome(
-            tuple(Point(each["series"], each["x"], each["samples"], each["facts"]) for each in self.facts["points"])
-        )
+        return _outcome(self.facts["points"])
 
     @property
     def x(self) -> Axis:
@@ -82,6 +81,10 @@ class Record:
     @property
     def verdict(self) -> Verdict:
         return Verdict(Word(self.facts["verdict"]["word"]), self.facts["verdict"]["sentence"])
+
+
+def _outcome(told: list[dict[str, Any]]) -> Outcome:
+    return Outcome(tuple(Point(each["series"], each["x"], each["samples"], each["facts"]) for each in told))
 
 
 def _told(point: Point) -> dict[str, Any]:
