@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.experiments.experiment import Outcome, Point
+from benchmarks.experiments.experiment import Outcome, Point, Word
 from benchmarks.experiments.record import FOLDER, Record, records
 
 CHAPTERS = {
@@ -78,7 +78,8 @@ def _section(record: Record) -> str:
     parts = [f'<a id="{record.name}"></a>', f"### {facts['paper']}: {facts['title']}", ""]
     if facts["statement"]:
         parts += [f"*The paper:* {facts['statement']}", ""]
-    parts += [f"*Measured:* **{record.verdict.word}.** {record.verdict.sentence}", ""]
+    word = "" if record.verdict.word is Word.MEASURED else f"**{record.verdict.word}.** "
+    parts += [f"*Measured:* {word}{record.verdict.sentence}", ""]
     if not facts["table"]:
         parts += [f"![{facts['title']}]({FOLDER}/{record.name}.svg)", ""]
     parts += [f"{record.y.text.capitalize()}:", "", *grid(record), "", _setting(record), ""]
