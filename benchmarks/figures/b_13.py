@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
     y=Axis("time an event", "ms", log=True),
     parameters={
         Scale.SMALL: {"scale": 1.0, "divisors": [16, 8, 4, 2, 1], "events": 200, "repeats": 3},
-        Scale.PAPER: {"scale": 1.0, "divisors": [16, 8, 4, 2, 1], "events": 1_000, "repeats": 5},
+        Scale.PAPER: {"scale": 1.0, "divisors": [16, 8, 4, 2, 1], "events": 400, "repeats": 5},
     },
     measure=measure,
     judge=judge_against_index,

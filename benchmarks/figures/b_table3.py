@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
     y=Axis("nodes or edges"),
     parameters={
         Scale.SMALL: {"scale": 1.0, "times": [1, 2, 3], "divisor": 4, "events": 200, "repeats": 3},
-        Scale.PAPER: {"scale": 1.0, "times": [1, 2, 3, 4, 5], "divisor": 4, "events": 1_000, "repeats": 5},
+        Scale.PAPER: {"scale": 1.0, "times": [1, 2, 3, 4, 5], "divisor": 4, "events": 400, "repeats": 5},
     },
     measure=measure,
     judge=judge_sets,
