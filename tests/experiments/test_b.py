@@ -37,6 +37,7 @@ def ground() -> Ground:
     return Ground(Setting(3, 0.01, 0.25, 40, 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda each: each.name)
 def test_every_algorithm_is_measured_at_every_place(experiment: Experiment) -> None:
     outcome = Outcome(tuple(experiment.measure(Run(3, TINY))))

@@ -28,6 +28,7 @@ VARIED: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", VARIED)
 def test_every_line_has_points(name: str) -> None:
     experiment, (series, varied) = experiments()[name], VARIED[name]

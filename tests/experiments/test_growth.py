@@ -35,8 +35,10 @@ TINY: dict[str, dict[str, Any]] = {
     },
 }
 
+SLOW = ("growth-watch", "peers-betweenness", "peers-filter", "peers-watch")
 
-@pytest.mark.parametrize("name", TINY)
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else []) for name in TINY])
 def test_each_is_measured_and_judged(name: str) -> None:
     experiment = experiments()[name]
     outcome = Outcome(tuple(experiment.measure(Run(3, TINY[name]))))
