@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from benchmarks.experiments.machine import ROOT
 from benchmarks.pinning import check_pinned, driver_s, pin_workers
 from heliograph import Filter, Route, Watch
 from heliograph.spark.reading import read
@@ -72,6 +73,9 @@ def cluster(master: str) -> Iterator[SparkSession]:
     if "SPARK_WORKER_DIR" not in os.environ:
         os.environ["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="executors-")
         atexit.register(shutil.rmtree, os.environ["SPARK_WORKER_DIR"], ignore_errors=True)
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(ROOT) not in known:  # executors import what pins them
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), *known]))
     spark = session(master, {"spark.driver.memory": "4g", "spark.executor.memory": "1g"})
     try:
         yield spark
