@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -107,7 +108,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     nowhere = tmp_path / "file"
     nowhere.touch()
     monkeypatch.setattr(cache, "_HERE", nowhere)
-    monkeypatch.setattr(cache, "_digest", lambda: "0123")
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))  # type: ignore[attr-defined]
     (tmp_path / "tmp").mkdir()
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
@@ -122,24 +122,24 @@ def _choice() -> Path:
 
 def test_numbas_own_setting_comes_first(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fresh.setenv("NUMBA_CACHE_DIR", str(tmp_path / "mine"))
-    assert _choice() == tmp_path / "mine" / "kernels-0123"
+    assert _choice() == tmp_path / "mine" / "kernels"
 
 
 def test_then_the_package(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fresh.setattr(cache, "_HERE", tmp_path / "package")
     fresh.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "no"))
-    assert _choice() == tmp_path / "package" / "__pycache__" / "kernels-0123"
+    assert _choice() == tmp_path / "package" / "__pycache__" / "kernels"
 
 
 @pytest.mark.parametrize(("name", "below"), [("HOME", ".cache/heliograph"), ("XDG_CACHE_HOME", "heliograph")])
 def test_then_the_users_cache(fresh: pytest.MonkeyPatch, tmp_path: Path, name: str, below: str) -> None:
     fresh.setenv(name, str(tmp_path / "user"))
-    assert _choice() == tmp_path / "user" / below / "kernels-0123"
+    assert _choice() == tmp_path / "user" / below / "kernels"
 
 
 def test_then_a_private_temporary_folder(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = _choice()
-    assert path == tmp_path / "tmp" / f"heliograph-{os.getuid()}" / "kernels-0123"
+    assert path == tmp_path / "tmp" / f"heliograph-{os.getuid()}" / "kernels"
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert _choice() == path
 
@@ -180,12 +180,30 @@ def test_kernels_are_not_copied_over_others(fresh: pytest.MonkeyPatch, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "source", "target", "tmp"]
 
 
-def test_a_changed_source_changes_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_changed_source_changes_the_folders_of_those_that_import_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(cache, "_HERE", tmp_path)
+    monkeypatch.setattr(cache, "_read", cache._read.__wrapped__)
     (tmp_path / "one.py").write_text("x = 1")
-    before = cache._digest()
+    (tmp_path / "two.py").write_text("from heliograph.kernels.one import x")
+    (tmp_path / "three.py").write_text("from heliograph.kernels import (\n    one,\n    two as second,\n)")
+    (tmp_path / "four.py").write_text("y = 1")
+    before = {name: cache._digest(name) for name in ("one", "two", "three", "four")}
     (tmp_path / "one.py").write_text("x = 2")
-    assert cache._digest() != before
+    assert {name for name in before if cache._digest(name) != before[name]} == {"one", "two", "three"}
+
+
+def test_every_import_of_a_kernel_module_counts() -> None:
+    """The pattern that finds imports, against Python's own parser."""
+    for source in Path(cache.__file__).parent.glob("*.py"):
+        found = set()
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "heliograph.kernels":
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("heliograph.kernels."):
+                found.add(str(node.module).rpartition(".")[2])
+        assert found <= cache._sources(source.stem)
 
 
 def test_other_users_of_numba_keep_their_cache_folder() -> None:

@@ -4,9 +4,9 @@ The first of these that can be written is used: what NUMBA_CACHE_DIR says, the p
 cache folder, a private folder among the temporary files. Kernels compiled into a package that has since become
 read-only are copied from there, not compiled again.
 
-The folder's name holds a digest of all kernel sources: Numba notices a changed file, but not a change in another
-file that the first one calls. Numba unpickles what it finds, so among the temporary files only a folder that nobody
-else may write to is used.
+Each kernel module has a folder there, whose name holds a digest of its source and of all kernel sources that it
+imports: Numba notices a changed file, but not a change in another file that the first one calls. Numba unpickles what
+it finds, so among the temporary files only a folder that nobody else may write to is used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import importlib
 import logging
 import os
 import pkgutil
+import re
 import secrets
 import shutil
 import stat
@@ -83,7 +84,7 @@ def kernel(
         return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options, **part))
 
     def declare(function: _FUNCTION) -> _FUNCTION:
-        with _numba_cache():
+        with _numba_cache(module_dir(function.__module__.rpartition(".")[2])):
             dispatcher = njit(cache=True, nogil=True, **whole)(function)
         _KERNELS[f"{function.__module__}.{function.__qualname__}"] = Declared(dispatcher, signatures)
         return cast(_FUNCTION, dispatcher)
@@ -92,11 +93,11 @@ def kernel(
 
 
 @contextmanager
-def _numba_cache() -> Iterator[None]:
+def _numba_cache(path: Path) -> Iterator[None]:
     """Numba asks for its cache folder when a function is decorated; other users of Numba keep theirs."""
     config: Any = importlib.import_module("numba.core.config")
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_dir())
+    config.CACHE_DIR = str(path)
     try:
         yield
     finally:
@@ -148,7 +149,7 @@ def compile_all(backwards: bool = False) -> dict[str, Declared]:
 
 def is_warm(name: str = "matching.verify") -> bool:
     """Whether a kernel, one of the largest, need not be compiled. Does not import Numba."""
-    return any(cache_dir().rglob(f"{name}-*.nbi"))
+    return any(module_dir(name.partition(".")[0]).rglob(f"{name}-*.nbi"))
 
 
 @cache
@@ -161,16 +162,22 @@ def announce(name: str) -> None:
 def status() -> Status:
     """Where the cache is and how many kernels it holds. Does not import Numba."""
     path = cache_dir()
-    return Status(path, _writable(path), sum(1 for _ in path.rglob("*.nbi")))
+    folders = [module_dir(source.stem) for source in _HERE.glob("*.py")]
+    return Status(path, _writable(path), sum(1 for folder in folders for _ in folder.rglob("*.nbi")))
 
 
 @cache
 def cache_dir() -> Path:
     """The folder for compiled kernels, chosen once a process."""
-    own = _HERE / "__pycache__"
-    base = next((base for base in (_chosen(), own, _user_cache()) if base is not None and _writable(base)), None)
-    path = (base or _temporary()) / f"kernels-{_digest()}"
-    _copy_missing(own / path.name, path)
+    bases = (_chosen(), _HERE / "__pycache__", _user_cache())
+    return (next((base for base in bases if base is not None and _writable(base)), None) or _temporary()) / "kernels"
+
+
+@cache
+def module_dir(module: str) -> Path:
+    """Where the kernels of one module are kept, for as long as no source that they are compiled from changes."""
+    path = cache_dir() / f"{module}-{_digest(module)}"
+    _copy_missing(_HERE / "__pycache__" / "kernels" / path.name, path)
     return path
 
 
@@ -179,11 +186,35 @@ def _chosen() -> Path | None:
     return Path(path) if path else None
 
 
-def _digest() -> str:
+def _digest(module: str) -> str:
     digest = hashlib.sha256()
-    for source in sorted(_HERE.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    for name in sorted(_sources(module)):
+        digest.update(name.encode() + b"\0" + _read(name)[0].encode() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _sources(module: str) -> set[str]:
+    """The module and every kernel module that it imports, directly or not."""
+    found, waiting = {module}, [module]
+    while waiting:
+        more = _read(waiting.pop())[1] - found
+        found |= more
+        waiting += more
+    return found
+
+
+_IMPORT = re.compile(r"from heliograph\.kernels(?:\.(\w+) import| import (\([^)]*\)|[^\n]*))")
+
+
+@cache
+def _read(module: str) -> tuple[str, set[str]]:
+    """The source of a kernel module, and the kernel modules that it imports itself."""
+    path = _HERE / f"{module}.py"
+    text = path.read_text() if path.is_file() else ""
+    names = set()
+    for one, several in _IMPORT.findall(text):
+        names |= {one} if one else {each.split()[0] for each in several.strip("()").split(",") if each.strip()}
+    return text, names
 
 
 def _user_cache() -> Path | None:
@@ -232,6 +263,7 @@ def _copy_missing(source: Path, target: Path) -> None:
         return
     draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, draft, copy_function=shutil.copyfile)
         os.rename(draft, target)
     except OSError:  # another process was first, or the disk is full: kernels are then compiled
