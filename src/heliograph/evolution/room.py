@@ -44,6 +44,7 @@ from heliograph.kernels.evolution_layout import (
     Int64s,
     Window,
 )
+from heliograph.kernels.sizes import room
 
 LEAST = 8  # rows of a new array
 _NEED = 6  # places for two blocks of two, one after a gap
@@ -56,8 +57,8 @@ def empty_graph(timed: bool) -> Graph:
     counters = np.zeros(COUNTERS, np.int64)
     counters[NEED], counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
     return Graph(
-        slots=np.zeros(slots_for(LEAST), np.int64),
-        edges=np.empty((LEAST, EDGE_COLUMNS), np.int32),
+        slots=np.zeros(slots_for(room(LEAST)), np.int64),
+        edges=np.empty((room(LEAST), EDGE_COLUMNS), np.int32),
         places=np.empty((0, 2), np.int32),
         heads=np.empty(0, np.int32),
         runs=np.empty((0, RUN_COLUMNS), np.int32),
@@ -65,7 +66,7 @@ def empty_graph(timed: bool) -> Graph:
         pool=np.empty((0, 2), np.int32),
         free=np.zeros(SIZES, np.int64),
         weights=np.empty(0),
-        times=np.empty((LEAST if timed else 0, _TIMES), np.int64),
+        times=np.empty((room(LEAST) if timed else 0, _TIMES), np.int64),
         counters=counters,
     )
 
@@ -75,14 +76,15 @@ def without_runs(graph: Graph, vertices: int) -> Graph:
     edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
     counters[[RUNS, POOL, CLASSES, IDLE, VACANT]] = 0
     counters[NEED] = _NEED
-    heads = slots_for(edges + LEAST)
+    rows = edges + room(LEAST)
+    heads = slots_for(rows)
     counters[RUN_BITS] = heads.bit_length()
     return graph._replace(
         places=np.empty((len(graph.edges), 2), np.int32),
         heads=np.zeros(heads, np.int32),
-        runs=np.empty((edges + LEAST, RUN_COLUMNS), np.int32),
+        runs=np.empty((rows, RUN_COLUMNS), np.int32),
         first=np.zeros(vertices, np.int32),
-        pool=np.empty((edges + LEAST, 2), np.int32),
+        pool=np.empty((rows, 2), np.int32),
         free=np.zeros(SIZES, np.int64),
         counters=counters,
     )
@@ -95,7 +97,7 @@ def empty_window(span: int | None, last: int | None) -> Window:
 
 
 def more(rows: int, share: int = 4) -> int:
-    return rows + rows // share + LEAST
+    return room(rows + rows // share + LEAST, rows + 1)
 
 
 def slots_for(entries: int) -> int:
@@ -158,6 +160,6 @@ def promising(window: Window, promises: int) -> Window:
 
 
 def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
-    larger = np.empty((1 << max(rows - 1, LEAST - 1).bit_length(), 2), np.int64)
+    larger = np.empty((1 << (max(rows, room(LEAST)) - 1).bit_length(), 2), np.int64)
     larger[: len(queue)] = np.roll(queue, -int(clocks[QUEUE_FIRST]), axis=0)
     return larger

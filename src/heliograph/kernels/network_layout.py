@@ -222,7 +222,8 @@ KEPT, JOURNALLED = range(2)
 
 
 # Where a run stands, in `progress`: the update, its stage, the changes that it makes and the one that is under way,
-# the stage of that, and where a chain of sites was left.
+# the stage of that, where a chain of sites was left, and the edge that was taken up and is not done, or -1: a run that
+# stops must not take up another in its place.
 P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = range(8)
 P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN = range(8, 12)  # the edge that was changed, for whoever derives others
 PROGRESS = 12
