@@ -82,6 +82,7 @@ K_NEXT, K_BITS, K_POSTINGS, K_FRESH = range(4)  # of components; K_BITS: where i
 COMPONENT_COLUMNS = 4
 Q_MISSING, Q_KIND, Q_STAMP, Q_BEFORE, Q_FACTORS, Q_WATCH = range(6)  # of queries
 QUERY_COLUMNS = 6
+LAST_STAMP = 2**31 - 1  # what Q_STAMP can hold; after it stamps begin again, and no query has one
 Q_TRUTH, Q_COUNT, Q_ROWS = range(3)  # kinds of queries; Q_WATCH: 1 to be told of every change of a count
 L_ITEM, L_NEXT = range(2)  # of links: postings (queries) and factors (components)
 LINK_COLUMNS = 2

@@ -27,6 +27,7 @@ from heliograph.kernels.network_layout import (
     JOURNAL_COLUMNS,
     JOURNALLED,
     KEPT,
+    LAST_STAMP,
     LOWEST,
     MOST_EVENTS,
     MOST_LEVELS,
@@ -50,6 +51,7 @@ from heliograph.kernels.network_layout import (
     PARTS_OF_WORLD,
     PAUSED,
     PROGRESS,
+    Q_STAMP,
     STAMP,
     TOO_MANY,
     TOUCHED,
@@ -172,6 +174,9 @@ class Machine:
         state = self._reports.state
         state[EVENTS] = state[VALUES] = state[TOUCHED] = 0
         state[STAMP] += 1
+        if state[STAMP] > LAST_STAMP:
+            self.network.queries.rows.array[:, Q_STAMP] = 0
+            state[STAMP] = 1
 
     @property
     def _is_quick(self) -> bool:
