@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,6 +240,49 @@ def test_the_set_of_a_member_that_failed_is_ranked_without_it(algorithm: str, mo
     assert [entry.item for entry in found.rejected] == ["bad"]
     later = watch.publish([("+", "z", "other", "z")])
     assert [(note.subscription_id, note.change) for note in (*found, *later)] == [("good", "+")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_save_knows_it(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that is loaded goes on as the saved one: it tells nothing to the one that failed, and says so once."""
+    algorithm, query, owner, name, of = WAYS[way]
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe([*OTHERS, {"subscription_id": "bad", "query": FAILING[query]}])
+    with monkeypatch.context() as patched:
+        by_query = algorithm == "plain" or owner is lines
+        inject(patched, owner, name, of) if by_query else by_completion(patched, owner, name)
+        assert [entry.item for entry in watch.publish(UPDATES[:2]).rejected] == ["bad"]
+    watch.save(tmp_path / "save")
+    loaded = Watch.load(tmp_path / "save", algorithm=algorithm)
+    assert loaded.explain("bad") == watch.explain("bad")
+    more = [*UPDATES[2:], ("+", "e", "p", "b"), ("+", "b", "q", "e")]
+    found, wanted = loaded.publish(more), watch.publish(more)
+    assert list(found) == list(wanted)
+    assert "bad" not in {note.subscription_id for note in found}
+    assert not found.rejected
+    assert loaded.unsubscribe(["bad"]).accepted == 1
+    assert loaded.subscribe([{"subscription_id": "bad", "query": FAILING[query]}]).accepted == 1
+    again = ("+", "f", "p", "g"), ("+", "g", "q", "h")
+    assert "bad" in {note.subscription_id for note in loaded.publish(again)}
+
+
+@both
+def test_one_that_fails_while_it_is_saved_is_reported_after_loading(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(algorithm=algorithm)
+    watch.load_graph([("a", "p", "b")])
+    watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("bad", FAILING["groups"])])
+    watch.load_graph([("c", "p", "b")])
+    with monkeypatch.context() as patched:
+        inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+        by_completion(patched, Completion, "__call__")
+        watch.save(tmp_path / "save")
+    loaded = Watch.load(tmp_path / "save", algorithm=algorithm)
+    for each in (watch, loaded):
+        found = each.publish([("+", "d", "p", "b")])
+        assert [entry.item for entry in found.rejected] == ["bad"]
+        assert [note.subscription_id for note in found] == ["good"]
 
 
 @both

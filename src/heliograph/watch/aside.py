@@ -7,7 +7,8 @@ told more or less for it. What fails for all of them, as the graph itself, is no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from heliograph.model import Explanation, Rejected
 
@@ -46,6 +47,13 @@ class Aside:
         """Those that were put aside since this was last asked."""
         fresh, self._fresh = self._fresh, []
         return [Rejected("subscriptions", id, "HG-540", self._message(id)) for id in fresh]
+
+    def meta(self) -> dict[str, Any]:
+        """Who was put aside and who of them is still to be reported, as plain values."""
+        return {"reasons": self._reasons, "fresh": self._fresh}
+
+    def restore(self, meta: Mapping[str, Any]) -> None:
+        self._reasons, self._fresh = dict(meta["reasons"]), list(meta["fresh"])
 
     def explanation(self, id: str, publication_id: str | None) -> Explanation:
         summary = f"{id} was put aside: {self._message(id)}"

@@ -221,6 +221,7 @@ class Watch:
             "window": {"extent": self._extent, "clock": snapshot.clock, "number": snapshot.number},
             "sequence": self._sequence.meta(),
             "board": saving.memory_meta(snapshot.memory),
+            "aside": self._strategy.aside.meta(),
         }
 
     @classmethod
@@ -237,7 +238,10 @@ class Watch:
 
     def _restore(self, saved: Saved) -> None:
         self._sequence = Sequence.restored(saved.meta["sequence"])
-        self._add(self._subscriptions.restore(saved.tables, accept=self._check))
+        if "aside" in saved.meta:  # older saves say nothing of it
+            self._strategy.aside.restore(saved.meta["aside"])
+        taken = self._subscriptions.restore(saved.tables, accept=self._check)
+        self._add([each for each in taken if each.id not in self._strategy.aside])
         edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
         memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self.vocabulary)
         self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
