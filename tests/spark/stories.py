@@ -41,11 +41,11 @@ METRICS = (
 
 
 class Story:
-    """What one embedded engine and the shards of a watch are given alike, as a stream, or at once and partly without
-    seqs as a batch."""
+    """What one embedded engine and the shards of a watch are given alike, as a stream of some micro-batches, or
+    at once and partly without seqs as a batch."""
 
-    def __init__(self, seed: int, growing: bool, streaming: bool = True) -> None:
-        self.r, self.growing, self.streaming = Random(seed), growing, streaming
+    def __init__(self, seed: int, growing: bool, streaming: bool = True, batches: int = 5) -> None:
+        self.r, self.growing, self.streaming, self.batches = Random(seed), growing, streaming, batches
         self.number = self.seq = self.time = 0
         self.terms = self.r.choice(scenes.WORLDS)
         self.setting: dict[str, Any] = scenes.Scene.draw(self.r, 0).settings
@@ -69,7 +69,7 @@ class Story:
         watchers.subscribe(first)
         assert Counter(map(_told, rejected)) == Counter(map(_told, watchers.rejected))
         shards = Shards(watchers, self.streaming, self.r)
-        for _ in range(self.r.randint(1, 5) if self.streaming else 1):
+        for _ in range(self.r.randint(1, self.batches) if self.streaming else 1):
             self._publish(embedded, shards)
             if self.growing:
                 self._change(embedded, watchers)

@@ -40,6 +40,12 @@ def test_shards_tell_what_one_engine_tells(seed: int, growing: bool) -> None:
     check(Story(seed, growing))
 
 
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 2**32))
+def test_so_they_do_over_many_micro_batches_in_which_engines_are_lost(seed: int) -> None:
+    check(Story(seed, growing=False, batches=40))
+
+
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_so_they_do_of_a_batch_in_which_rows_lack_a_seq(seed: int) -> None:
@@ -80,4 +86,4 @@ def test_a_newcomer_stands_where_all_it_sees_was_seen(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_so_they_do_in_thousands_of_stories() -> None:
     for seed in range(3000):
-        check(Story(seed, growing=seed % 2 == 0, streaming=seed % 5 > 0))
+        check(Story(seed, growing=seed % 2 == 0, streaming=seed % 5 > 0, batches=40 if seed % 10 == 1 else 5))
