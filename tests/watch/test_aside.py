@@ -187,13 +187,13 @@ def test_a_query_that_cannot_be_made_again(algorithm: str, monkeypatch: pytest.M
     """Of many concrete queries, which are entered at once, one alone fails."""
     watch = Watch(algorithm=algorithm)
     asked = [(f"s{n}", f"ASK {{ :a :p :v{n} }}") for n in range(5)]
-    original = Subscription.query.fget
-    assert original is not None
+    original: Any = vars(Subscription)["query"]
 
     def query(self: Subscription) -> Query:
         if self.id == "s3":
             raise Injected("no luck")
-        return original(self)
+        found: Query = original.fget(self)
+        return found
 
     watch.subscribe(asked[:1])
     taken = watch._subscriptions.subscribe(asked[1:]).subscriptions
