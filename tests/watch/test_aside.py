@@ -106,7 +106,8 @@ def test_the_others_go_on(way: str, monkeypatch: pytest.MonkeyPatch, caplog: pyt
     message = "subscription 'bad' failed inside publish: Injected, no luck"
     message += "; it is put aside until it is replaced or unsubscribed"
     assert [tuple(entry) for entry in map(_fields, rejected)] == [("subscriptions", "bad", "HG-540", message)]
-    assert [record.getMessage() for record in caplog.records] == [message]
+    logged = [record.getMessage() for record in caplog.records]  # cold kernels announce that they are compiled
+    assert [each for each in logged if each.startswith("subscription")] == [message]
     explained = watch.explain("bad")
     assert not explained.matched
     assert "put aside" in explained.summary
