@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from heliograph import PredicateIndex, Route
+from heliograph.route.sharing import Share, share_of
 from heliograph.route.strategies import ALGORITHMS
 from heliograph.syntax import predicate_truth
 from heliograph.syntax.predicate_like import matcher as matcher_of
@@ -111,3 +113,19 @@ def test_a_change_that_fails_in_what_if_is_its_own_error(algorithm: str) -> None
     with pytest.raises(ZeroDivisionError):
         engine.what_if(changes, EVENTS[:2])
     assert told(engine.publish(EVENTS[:2])) == [("e1", "b")]
+
+
+@pytest.mark.usefixtures("failing")
+def test_shares_tell_of_what_failed_in_them() -> None:
+    engine = Route([("a", BAD), ("b", GOOD)], [("p", "a"), ("p", "b"), ("b", "c", None, BAD)], algorithm="walk")
+    with engine.reading() as version:
+        exchanges = [share_of(version, number, 3) for number in range(3)]
+    rejected: set[tuple[str | None, str]] = set()
+    for number, exchange in enumerate(exchanges):
+        part = Route(algorithm="walk")
+        part._exchange = exchange
+        found = Share.of(part, number, 3).publish(
+            pa.Table.from_pylist([{**EVENTS[1], "attributes": '{"t": "book", "x": 1}'}])
+        )
+        rejected |= {(entry.item, entry.code) for entry in found.rejected}
+    assert rejected == {("a", "HG-540"), ("b → c", "HG-540")}

@@ -35,7 +35,7 @@ from heliograph.route.what_if import WhatIf, compare_versions
 from heliograph.tables.items import as_table, is_single
 from heliograph.targeting.slow import TargetingFailed
 
-UNKNOWN_PUBLISHER = "HG-643"
+UNKNOWN_PUBLISHER, FAILED = "HG-643", "HG-540"
 Answer = TypeVar("Answer")
 
 
@@ -276,7 +276,7 @@ class Route:
 
 def _failed(what: str, error: Exception) -> SubscriptionError:
     said = f"{what} failed inside publish: {type(error).__name__}, {error}"
-    return SubscriptionError("HG-540", f"{said}; it is put aside until it is replaced or removed")
+    return SubscriptionError(FAILED, f"{said}; it is put aside until it is replaced or removed")
 
 
 def _unknown(read: Events, row: int) -> Rejected:
