@@ -90,17 +90,17 @@ def test_what_cannot_be_read_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", LONG | PRODUCTS)
 def test_a_filter(name: str, tmp_path: Path) -> None:
-    _ends((LONG | PRODUCTS)[name], 300, lambda text: _filter(text, tmp_path))
+    _ends((LONG | PRODUCTS)[name], 200, lambda text: _filter(text, tmp_path))
 
 
 @pytest.mark.parametrize("name", LONG | METRICS)
 def test_a_watch(name: str, tmp_path: Path) -> None:
-    _ends((LONG | METRICS)[name], 300, lambda text: _watch(text, tmp_path))
+    _ends((LONG | METRICS)[name], 200, lambda text: _watch(text, tmp_path))
 
 
 @pytest.mark.parametrize("name", LONG | METRICS)
 def test_lint(name: str, tmp_path: Path) -> None:
-    _ends((LONG | METRICS)[name], 300, lambda text: _lint(text, tmp_path))
+    _ends((LONG | METRICS)[name], 200, lambda text: _lint(text, tmp_path))
 
 
 STRATEGIES: dict[str, Callable[[str, Path], str]] = {
