@@ -108,7 +108,7 @@ class Watch:
         return read_options(subscription.options, self._defaults)
 
     def _check(self, subscription: Subscription) -> None:
-        check_options(self._options(subscription), subscription.query)
+        check_options(self._options(subscription), subscription.query, subscription.text)
 
     # --- the graph ----------------------------------------------------------------------------------------------
 
