@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -46,14 +47,22 @@ def run(
     scenes: int | None = None,
     seed: int = 0,
     shrinking: float = 120.0,
+    longest: float | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Plays the scenes of this seed and the following ones."""
+    """Plays the scenes of this seed and the following ones.
+
+    One that takes longer than `longest` seconds ends the process, because a kernel that hangs cannot be stopped; the
+    traceback says where, and the last line of the report which scene it can be.
+    """
     module, began = engine(name), time.monotonic()
     done, told = 0, began
     while (scenes is None or done < scenes) and (seconds is None or time.monotonic() - began < seconds):
+        if longest is not None:
+            faulthandler.dump_traceback_later(longest, exit=True)
         scene = module.draw(seed + done)
         found = module.check(scene)
+        faulthandler.cancel_dump_traceback_later()
         done += 1
         now = time.monotonic()
         if found is not None:

@@ -5,8 +5,8 @@ batches, indexed with batches cut anywhere and room for next to nothing in every
 kernels at any time and is loaded as another algorithm, and some subscriptions alone. At the end each way explains all
 subscriptions; pyoxigraph and networkx are asked about the graph as it is then.
 
-A *flood* is a publish of so many updates, too many for plain Python where they match a lot; then indexed, update by
-update, takes its place.
+A *flood* is a publish of so many updates, too many for plain Python where they match a lot; then indexed, in
+small pieces, takes its place.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _LONG = 10**18  # nanoseconds
 
 # Around the first sizes of the kernels' buffers, with sizes between; see `watch.machine`.
-FLOODS = (150, 300, 600, 600, 1000, 1023, 1024, 1025, 1100, 1500, 2049, 4095, 4097, 5000)
+FLOODS = (150, 300, 300, 600, 1023, 1024, 1025, 1100, 1500, 2049, 4097)
 LARGE_FLOODS = (16_383, 16_385, 20_000, 65_535, 65_537)
 CRAMPED = ("_FIRST_STATES", "_FIRST_ITEMS", "_FIRST_EVENTS", "_FIRST_ROWS", "_FIRST_CHANGES")
 
@@ -46,7 +46,7 @@ def draw(seed: int) -> Scene:
     r = Random(seed)
     drawing = _Drawing(r)
     kind = r.random()
-    if kind < 0.25:
+    if kind < 0.15:
         drawing.flood_scene()
     else:
         drawing.small_scene(metrics=r.choice((0.0, 0.3, 0.3, 0.8)))
@@ -80,10 +80,10 @@ class _Drawing:
         r, self.metrics = self.r, metrics
         if metrics:
             self.terms = patterns.SMALL
-        for _ in range(r.randint(4, 20)):
+        for _ in range(r.randint(3, 12)):
             chance = r.random()
             if chance < 0.3 or not self.ids:
-                self.subscribe(r.randint(1, 5))
+                self.subscribe(r.choice((1, 1, 2, 3, 6)))
             elif chance < 0.37:
                 self.unsubscribe()
             elif chance < 0.42:
@@ -91,7 +91,7 @@ class _Drawing:
             elif chance < 0.48:
                 self.acts.append(("save", None))
             else:
-                self.acts.append(("publish", self.updates(r.choice((1, 3, 8, 8, 20, 60)))))
+                self.acts.append(("publish", self.updates(r.choice((1, 3, 8, 8, 20)) if r.random() < 0.95 else 80)))
         if self.timed:
             self.time += r.choice((3, 60, 100_000))
         self.acts.append(("publish", self.updates(r.randint(1, 3))))
@@ -101,7 +101,7 @@ class _Drawing:
         r = self.r
         self.terms, self.numbered = patterns.SMALL, False
         self._flood_subscriptions(r.randint(1, 6))
-        for _ in range(r.randint(1, 3)):
+        for _ in range(r.choice((1, 1, 2))):
             if r.random() < 0.3:
                 self.acts.append(("publish", self.updates(r.randint(1, 10))))
             self.acts.append(("flood", self.flood()))
@@ -150,7 +150,13 @@ class _Drawing:
         r, rows = self.r, []
         for _ in range(count):
             body = r.choice(FLOOD_BODIES)
-            text = r.choice(FLOOD_FORMS).format(body=body, n=r.choice((1, 2, 100, 1000)), o=r.choice((">=", "<", "=")))
+            limit = str(r.choice((1, 2, 100, 1000)))
+            text = (
+                r.choice(FLOOD_FORMS)
+                .replace("BODY", body)
+                .replace("OP", r.choice((">=", "<", "=")))
+                .replace("LIMIT", limit)
+            )
             given: dict[str, Any] = {}
             if r.random() < 0.3:
                 given["mode"] = "change"
@@ -228,20 +234,20 @@ FLOOD_BODIES = (
     "?x a/rdfs:subClassOf* :c",
     "?x ?r ?y",
     "?x :p ?y FILTER(hg:degree(?x) >= 2)",
-    "FILTER(hg:indegree(:b) >= {n})",
-    "FILTER(hg:indegree(:b, :p) >= {n})",
-    "FILTER(hg:outdegree(:a) < {n})",
+    "FILTER(hg:indegree(:b) >= LIMIT)",
+    "FILTER(hg:indegree(:b, :p) >= LIMIT)",
+    "FILTER(hg:outdegree(:a) < LIMIT)",
     "FILTER(hg:degree(:b) + 1 > hg:degree(:a))",
-    "FILTER(hg:cliques(2) >= {n})",
+    "FILTER(hg:cliques(2) >= LIMIT)",
     "FILTER(hg:distance(:a, :b) <= 3)",
     "FILTER(hg:density() < 0.01)",
-    ":b :q :d FILTER(hg:indegree(:b) >= {n})",
+    ":b :q :d FILTER(hg:indegree(:b) >= LIMIT)",
 )
 FLOOD_FORMS = (
-    "ASK {{ {body} }}",
-    "ASK {{ {body} }}",
-    "SELECT * {{ {body} }}",
-    "SELECT (COUNT(*) AS ?n) {{ {body} }} HAVING (COUNT(*) {o} {n})",
+    "ASK { BODY }",
+    "ASK { BODY }",
+    "SELECT * { BODY }",
+    "SELECT (COUNT(*) AS ?n) { BODY } HAVING (COUNT(*) OP LIMIT)",
 )
 
 
@@ -283,21 +289,20 @@ def ways(scene: Scene) -> tuple[Way, list[Way]]:
     """What is expected, and the ways that are held against it."""
     r = Random(scene.seed ^ 0x5EED)
     heavy = sum(act[1]["count"] for act in scene.acts if act[0] == "flood")
-    plain = Way("plain", "plain")
+    cheap = all(row["query"].startswith("ASK") for row in _subscribed(scene))
+    small = heavy <= (1600 if cheap else 300)  # enough for plain Python
+    loads = tuple(r.choice(ALGORITHMS if small else ("indexed",)) for _ in range(3))
     others = [
         Way("indexed", "indexed"),
-        Way("indexed-cut", "indexed", ("indexed",), most=0, cramped=r.choice((None, 1, 2, 5))),
-        Way("auto", "auto", tuple(r.choice(ALGORITHMS) for _ in range(3)), over=True),
+        Way("indexed-cut", "indexed", ("indexed",), most=0, cramped=r.choice((None, 1, 2, 4))),
+        Way("auto", "auto", loads, over=True),
     ]
-    if heavy <= 700:
+    if heavy <= 300:
         others.append(Way("plain-saved", "plain", ("plain",)))
-    elif heavy > 1600:
-        plain = Way("indexed-singly", "indexed", most=1)
-        others.append(Way("indexed-blocks", "indexed", most=1000))
-    lone = ("indexed", "plain") if heavy <= 700 else ("indexed",)
+    lone = ("indexed", "plain") if heavy <= 300 else ("indexed",)
     samples = _samples(scene, r, 2)
     others += [Way(f"alone {' '.join(sorted(only))}", r.choice(lone), only=only) for only in samples]
-    return plain, others
+    return Way("plain", "plain") if small else Way("indexed-pieces", "indexed", most=1 if heavy < 2000 else 50), others
 
 
 def _samples(scene: Scene, r: Random, most: int) -> Iterator[frozenset[str]]:
@@ -323,7 +328,8 @@ def _subscribed(scene: Scene) -> list[dict[str, Any]]:
 def steps(scene: Scene, way: Way) -> Iterator[tuple[int, str, Any]]:
     """What a way does for each act: its number, a method of the engine and what is given to it."""
     r, loads, saves = Random(scene.seed ^ 0xC07), way.loads, 0
-    over = r.randrange(len(scene.acts) + 1)
+    floods = any(kind == "flood" for kind, _ in scene.acts)
+    over = 0 if floods else r.randrange(len(scene.acts) + 1)
     for number, (kind, what) in enumerate(scene.acts):
         if way.over and number == over:
             yield number, "go over", None
@@ -355,7 +361,7 @@ def _cut(rows: list[Any], most: int | None, r: Random) -> Iterator[list[Any]]:
 
 
 def _first(name: str, size: int) -> int:
-    return max(size, 2) if name == "_FIRST_STATES" else size  # a table of one slot would always be full
+    return max(size, 2) if name == "_FIRST_STATES" else size  # a hash table: a power of two, never full
 
 
 @contextmanager
