@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("--scenes", type=int, help="how many scenes")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first scene")
     parser.add_argument("--shrink", type=float, default=120.0, help="seconds for making a difference small")
-    parser.add_argument("--longest", type=float, default=300.0, help="seconds after which a scene counts as hanging")
+    parser.add_argument("--longest", type=float, default=600.0, help="seconds after which a scene counts as hanging")
     given = parser.parse_args()
     seconds = 60.0 if given.seconds is None and given.scenes is None else given.seconds
     outcome = run(

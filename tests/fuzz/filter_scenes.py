@@ -249,7 +249,7 @@ class _Drawing:
     def bulk(self) -> None:
         """So many documents: one of a few in turn, or always the same but for a few places."""
         r = self.r
-        limit = r.choice(LIMITS if r.random() < 0.7 else LARGE_LIMITS)
+        limit = r.choice(LIMITS if r.random() < 0.8 else LARGE_LIMITS)
         pool = [
             document[: r.randint(1, 3)]
             for document in r.sample(self.documents, min(len(self.documents), r.randint(2, 4)))
@@ -286,9 +286,9 @@ def draw(seed: int) -> Scene:
     r = Random(seed)
     tame = r.random() < 0.3
     drawing = _Drawing(r, TAME if tame else WILD)
-    large = r.random() < 0.06
+    large = r.random() < 0.05
     if large:
-        for _ in range(r.randint(1, 5)):
+        for _ in range(r.randint(1, 3)):
             drawing.subscribe(1)
         drawing.bulk()
     else:

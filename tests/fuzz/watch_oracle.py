@@ -49,7 +49,7 @@ def from_scratch(settings: dict[str, Any], rows: list[dict[str, Any]], asked: di
     if any('"' in cell or "." in cell for triple in graph.edges for cell in triple):
         return None  # typed literals, of which some are compared otherwise
     query = PREFIX + (text if "HAVING" not in text else _distinct(text))
-    found = store_of(graph.edges).query(query)
+    found = store_of((s, "rdf:type" if p == "a" else p, o) for s, p, o in graph.edges).query(query)
     return bool(found) if isinstance(found, ox.QueryBoolean) else any(True for _ in found)
 
 

@@ -36,7 +36,7 @@ _LONG = 10**18  # nanoseconds
 # Around the first sizes of the kernels' buffers, with sizes between; see `watch.machine`.
 FLOODS = (150, 300, 300, 600, 1023, 1024, 1025, 1100, 1500, 2049, 4097)
 LARGE_FLOODS = (16_383, 16_385, 20_000, 65_535, 65_537)
-CRAMPED = ("_FIRST_STATES", "_FIRST_ITEMS", "_FIRST_EVENTS", "_FIRST_ROWS", "_FIRST_CHANGES")
+CRAMPED = ("_FIRST_STATES", "_FIRST_ITEMS", "_FIRST_EVENTS", "_FIRST_ROWS", "_FIRST_CHANGES", "_FIRST_JOURNAL")
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------
