@@ -165,7 +165,11 @@ class Plan:
             return
         try:
             placement = self.placement()
-            yield lambda change: self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+            try:
+                yield lambda change: self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+            except Exception:
+                self._anew(())
+                raise
         finally:
             self.writing.release()
 
