@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ from heliograph.baselines import filter_entries
 from heliograph.baselines.gm_subscription import SubscriptionGraph
 from heliograph.baselines.solve import Plan
 from heliograph.errors import SubscriptionError
-from heliograph.filter import reporting
+from heliograph.filter import evidence, reporting
 from heliograph.filter.algorithms import ALGORITHMS
-from heliograph.index import bulk
+from heliograph.index import bulk, compiling
 from heliograph.model import Notifications, Rejected
 from heliograph.partition import placement
 from heliograph.semantics.expressions import Condition
@@ -48,7 +48,7 @@ def _is_bad(query: Query) -> bool:
 
 
 @pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     """Makes the exact checks of the bad query raise what stands in this list."""
     raised: list[BaseException] = [ValueError("no such thing")]
     matches, holds = Plan.matches, Condition.holds
@@ -121,12 +121,12 @@ def test_what_is_nobodys_own_failure_is_raised(make: Callable[[], Filter], faili
 
 
 def test_a_failure_over_evidence_is_its_own(make: Callable[[], Filter], monkeypatch: pytest.MonkeyPatch) -> None:
-    evidence = reporting.evidence
+    made = evidence.evidence
 
     def shown(plan: Plan, *given: Any) -> Any:
         if _is_bad(plan.query):
             raise RecursionError("deep")
-        return evidence(plan, *given)
+        return made(plan, *given)
 
     monkeypatch.setattr(reporting, "evidence", shown)
     engine = make()
@@ -240,7 +240,7 @@ def test_one_without_an_interest_is_answered_by_its_query(
     strategy: str, tables: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Not even the index fails: the subscription is tried on every publication."""
-    interest_of, _interests_of = bulk.interest_of, bulk.interests_of
+    interest_of = compiling.interest_of
 
     def failing_interest(query: Query, *given: Any) -> Any:
         if "odd" in repr(query):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_every_strategy_agrees_on_large_batches(variables: int, documents: int) 
     given_table = table(documents, triples)
     answers = []
     for options in ({"algorithm": "naive"}, {"algorithm": "indexed"}, {"algorithm": "auto"}, {"shards": 2}):
-        engine = Filter(**options)  # type: ignore[arg-type]
+        engine = Filter(**options)
         engine.subscribe([("s", DOUBTFUL[variables]), ("t", 'ASK { ?x :q ?y FILTER(CONTAINS(STR(?x), "999")) }')])
         answers.append(matched(engine, given_table))
     assert answers[0] == answers[1] == answers[2] == answers[3]
@@ -112,8 +113,8 @@ def _check_batch(workload: Workload, size: int) -> None:
         return
     naive = workload.engine("naive")
     answers: dict[str | None, list[str]] = {id: [] for id, _ in few}
-    for id, found in matched_by(naive, few):
-        answers[found].append(id)
+    for id, document in matched_by(naive, few):
+        answers[document].append(id)
     copies = [(f"{row}", *triple) for row in range(size) for triple in few[row % len(few)][1]]
     batch = pa.table(dict(zip(("publication_id", "subject", "property", "object"), _columns(copies), strict=True)))
     found = workload.engine("indexed").publish(batch).table
@@ -128,7 +129,7 @@ def matched_by(engine: Filter, items: Any) -> list[tuple[str, str | None]]:
     return [(each.subscription_id, each.publication_id) for each in engine.publish(items)]
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[list[str]]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[list[str]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -235,7 +236,7 @@ def test_keys_hold_the_last_publication_and_the_last_number() -> None:
     engine._subscriptions._next = MOST_NUMBERS - 2
     engine.subscribe([("a", "ASK { ?x :p ?y }"), ("b", 'ASK { ?x :p ?y FILTER(CONTAINS(STR(?y), "c")) }')])
     assert matched(engine, [("d", [("a", "p", "c")])]) == [("a", "d"), ("b", "d")]
-    (segment,) = engine._matcher.version().held.segments  # type: ignore[union-attr]
+    (segment,) = engine._matcher.version().held.segments  # type: ignore[attr-defined]
     last = np.array([MOST_PUBLICATIONS - 1, 0, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 2], np.int64)
     numbers = np.array([MOST_NUMBERS - 1, MOST_NUMBERS - 1, MOST_NUMBERS - 2, MOST_NUMBERS - 2], np.int64)
     publication, place = _ordered([segment], [Rows(last, numbers)])
@@ -342,7 +343,7 @@ def test_what_counts_events_of_a_batch_has_64_bits() -> None:
     """Candidates, solutions and walks of one batch have no bound, so their marks must hold any number."""
     from heliograph.kernels.matching import _trial
 
-    trial = _trial.py_func(3, 0)
+    trial = _trial.py_func(3, 0)  # type: ignore[attr-defined]
     assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
 
 
