@@ -19,6 +19,8 @@ from heliograph.filter.algorithms import ALGORITHMS
 from heliograph.index import bulk, compiling
 from heliograph.model import Notifications, Rejected
 from heliograph.partition import placement
+from heliograph.partition.merging import Merging
+from heliograph.partition.placement import Placement
 from heliograph.semantics.expressions import Condition
 from heliograph.syntax.query import Query
 from tests.filter.schemes import SCHEMES
@@ -292,3 +294,50 @@ def test_an_index_takes_all_of_a_call_or_none(monkeypatch: pytest.MonkeyPatch) -
     assert [each.item for each in receipt.rejected] == ["worse"]
     found = [row for row in rows(engine.publish(DOCUMENTS)) if row[0] == "better"]
     assert [row[1] for row in found] == ["d4", "d5"]
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["containment", "merging"])
+def test_a_plan_whose_arrangement_fails_is_arranged_anew(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A removal is done all the same, nobody else is lost, and versions in use stay as they are."""
+    engine = Filter(**SCHEMES[scheme])
+    many = {f"above{number}": f"ASK {{ ?x :n ?v FILTER(?v > {number}) }}" for number in range(6)}
+    engine.subscribe([*GOOD.items(), *many.items()])
+    before, version = rows(engine.publish(DOCUMENTS)), engine._matcher.version()
+    remove = Placement.remove
+
+    def failing_remove(self: Placement, numbers: Any, stamp: int) -> Any:
+        remove(self, numbers, stamp)
+        raise KeyError("half done")
+
+    monkeypatch.setattr(Placement, "remove", failing_remove)
+    assert engine.unsubscribe(["edge", "above2"]).accepted == 2
+    expected = [row for row in before if row[0] not in ("edge", "above2")]
+    assert rows(engine.publish(DOCUMENTS)) == expected
+    assert len(version) == len(GOOD) + 6
+    monkeypatch.setattr(Placement, "remove", remove)
+    assert engine.unsubscribe("above1").accepted == 1
+    engine.subscribe(("above1", many["above1"]))
+    again = rows(engine.publish(DOCUMENTS))
+    assert sorted(map(str, again)) == sorted(map(str, expected))
+
+
+def test_a_failure_over_mergers_changes_no_notification(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Filter(**SCHEMES["merging"])
+    many = {f"at{number}": f"ASK {{ ?x :n {number} }}" for number in range(40)}
+    engine.subscribe([*GOOD.items(), *many.items()])
+    expected = rows(engine.publish(DOCUMENTS))
+
+    def failing_learn(self: Merging, *given: Any) -> None:
+        raise IndexError("nothing learned")
+
+    monkeypatch.setattr(Merging, "learn", failing_learn)
+    with caplog.at_level(logging.WARNING, "heliograph"):
+        assert rows(engine.publish(DOCUMENTS)) == rows(engine.publish(DOCUMENTS)) == expected
+    assert caplog.text.count("nothing learned") == 1
+    assert engine.unsubscribe("at3").accepted == 1
+    assert rows(engine.publish(DOCUMENTS)) == [row for row in expected if row[0] != "at3"]
