@@ -77,7 +77,7 @@ def test_solutions_of_different_documents_are_not_mixed(variables: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("documents", around(INT16, 2 * INT16))
+@pytest.mark.parametrize("documents", [INT16 + 1, 2 * INT16 + 1])
 @pytest.mark.parametrize("variables", DOUBTFUL)
 def test_every_strategy_agrees_on_large_batches(variables: int, documents: int) -> None:
     second = ["yes" if number % 1000 == 999 else f"no{number}" for number in range(documents)]
@@ -101,7 +101,7 @@ def test_a_large_batch_is_as_good_as_single_documents(workload: Workload, size: 
 
 
 @pytest.mark.long
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workloads(), st.sampled_from(around(-(-INT16 // 3), INT16 // 2, INT16, 2 * INT16)))
 def test_larger_batches_are_as_good_as_single_documents(workload: Workload, size: int) -> None:
     _check_batch(workload, size)
