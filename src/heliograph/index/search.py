@@ -16,6 +16,7 @@ from heliograph.index.arrays import fixed, ragged
 from heliograph.index.segment import Segment
 from heliograph.index.words import text_keys
 from heliograph.kernels.filter_layout import (
+    MOST_ROWS,
     Closure,
     Edges,
     Found,
@@ -178,7 +179,7 @@ def _room(room: int, variables: int) -> Found:
         np.empty(room, np.int32),
         np.empty(room, np.int64),
         np.empty(3 * room, np.int32),
-        np.empty(max(room, variables), np.int32),
+        np.empty(min(max(room, variables), MOST_ROWS), np.int32),  # starts of solutions are 32 bits wide
     )
 
 
@@ -187,5 +188,5 @@ def _doubtful(segment: Segment, found: Found, count: int) -> list[Doubtful]:
     rows = []
     for publication, member, begin in found.doubtful[: 3 * count].reshape(-1, 3).tolist():
         names = segment.names.numbers[segment.names.offsets[member] : segment.names.offsets[member + 1]]
-        rows.append(Doubtful(publication, member, None if begin < 0 else found.solutions[begin + names]))
+        rows.append(Doubtful(publication, member, None if begin < 0 else found.solutions[begin:][names]))
     return rows

@@ -18,6 +18,7 @@ import pyarrow.compute
 
 from heliograph.errors import Place, StorageError
 from heliograph.filter import Filter
+from heliograph.filter.failures import FAILED
 from heliograph.filter.stages import Fronted, Stage
 from heliograph.model import Notifications, Stats
 from heliograph.partition.outline import Outline
@@ -169,8 +170,10 @@ def assembly_at(path: Path) -> Assembly | None:
 
 
 def _only(found: Notifications) -> Notifications:
-    """Without what was refused: the front has told that."""
-    return Notifications.of_columns(lambda: found.table, len(found), (), replace(found.stats, rejected=0))
+    """Without what was refused: the front has told that. What failed here nobody else tells."""
+    failed = [each for each in found.rejected if each.code == FAILED]
+    stats = replace(found.stats, rejected=len(failed))
+    return Notifications.of_columns(lambda: found.table, len(found), failed, stats)
 
 
 def without(found: Notifications, removed: frozenset[str]) -> Notifications:
