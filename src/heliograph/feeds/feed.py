@@ -22,6 +22,7 @@ from heliograph.feeds.prolog import Root
 from heliograph.model import Rejected
 
 MAX_CHANNEL = 16 << 20  # bytes around the items
+MAX_SCOPE, MAX_SCOPE_SIZE = 100, 8192  # namespaces of the head: each item that is parsed alone declares them anew
 
 
 class Parsed(NamedTuple):
@@ -64,6 +65,11 @@ def open_feed(document: Document, root: Root, dialect: Dialect) -> Feed:
     start = items.next_start(root.end)
     end = min(start if start >= 0 else len(document.data), root.start + MAX_CHANNEL)
     _read_head(feed, mend(document.data[root.start : end]).text)
+    size = sum(len(prefix) + len(uri) for prefix, uri in feed.scope.items())
+    if len(feed.scope) > MAX_SCOPE or size > MAX_SCOPE_SIZE:
+        fix = f"the limits are {MAX_SCOPE} and {MAX_SCOPE_SIZE:,}; declare only those that are used"
+        message = f"a head that declares {len(feed.scope):,} namespaces of {size:,} characters"
+        raise DocumentError("HG-322", message, place=feed.places.at(root.start), fix=fix)
     return feed
 
 

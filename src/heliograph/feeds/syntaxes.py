@@ -20,6 +20,7 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from heliograph.errors import DocumentError, Place
 from heliograph.feeds import guards
+from heliograph.feeds.contexts import check_json_ld
 from heliograph.feeds.lines import is_plain
 from heliograph.feeds.opening import Bytes, Document
 from heliograph.feeds.places import shortened
@@ -27,6 +28,7 @@ from heliograph.model import Rejected
 
 BLOCK = 1 << 19  # bytes of lines that are looked at together; like the next one, what a cache holds
 MAX_LINE = 64 << 20  # a longer line is refused
+MAX_LINES = 64 << 20, 160  # bytes of lines a document may come to, and so many for each byte: lists come to 134
 _QUADS = 1 << 12  # quads that are written at a time: a fifteenth less time than 32,768 of them
 
 _POSITION = re.compile(r"Parser error (?:at line \d+ (?:column \d+|between columns \d+ and \d+)|between line .*?): ")
@@ -46,9 +48,9 @@ class Syntax(NamedTuple):
 SYNTAXES = {
     ".nt": Syntax(RdfFormat.N_TRIPLES, by_line=True),
     ".nq": Syntax(RdfFormat.N_QUADS, quads=True, by_line=True),
-    ".ttl": Syntax(RdfFormat.TURTLE),
-    ".trig": Syntax(RdfFormat.TRIG, quads=True),
-    ".jsonld": Syntax(RdfFormat.JSON_LD, guards.check_json, quads=True),
+    ".ttl": Syntax(RdfFormat.TURTLE, guards.check_turtle),
+    ".trig": Syntax(RdfFormat.TRIG, guards.check_turtle, quads=True),
+    ".jsonld": Syntax(RdfFormat.JSON_LD, check_json_ld, quads=True),
     ".rdf": Syntax(RdfFormat.RDF_XML, guards.check_xml),
 }
 
@@ -58,7 +60,7 @@ def as_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> It
     if syntax.by_line:
         return _good_lines(document, syntax, rejected)
     base: str | None = base_of(document.name)
-    if syntax.check is guards.check_triple_terms and _is_straight(document.data):
+    if syntax.check is guards.check_turtle and _is_straight(document.data):
         base = None  # resolving what needs no resolving takes a twentieth of the time
     else:
         syntax.check(document.data)
@@ -80,14 +82,15 @@ def written(quads: Iterable[Quad], with_graphs: bool = False) -> Iterator[bytes]
 
 @cache
 def _odd() -> Any:
-    """A `<` that does not begin an absolute IRI."""
+    """A `<` that does not begin an absolute IRI, or begins a long one."""
     import re2
 
-    return re2.compile(rb"<(?:[^A-Za-z]|[A-Za-z][A-Za-z0-9+.\-]*[^A-Za-z0-9+.\-:])")
+    long = rb"[^<>]{%d}" % (guards.MAX_BASE // 2)
+    return re2.compile(rb"<(?:[^A-Za-z]|[A-Za-z][A-Za-z0-9+.\-]*[^A-Za-z0-9+.\-:]|%b)" % long)
 
 
 def _is_straight(data: Bytes) -> bool:
-    """Whether a document of the Turtle family holds neither triple terms nor relative IRIs, as far as can be told."""
+    """Whether a document of the Turtle family holds neither triple terms nor relative or long IRIs, as can be told."""
     return isinstance(data, bytes) and _odd().search(data) is None
 
 
@@ -95,11 +98,22 @@ def _all_lines(document: Document, syntax: Syntax, base: str | None) -> Iterator
     data = document.data if isinstance(document.data, bytes) else None
     try:
         quads = parse(data, path=document.path, format=syntax.format, base_iri=base)
-        yield from written(quads, syntax.quads)
+        yield from _bounded(written(quads, syntax.quads), len(document.data))
     except SyntaxError as error:
         raise _whole_error(error, document.name) from error
     except OSError as error:
         raise DocumentError("HG-301", f"cannot be read: {error}", fix="check the file and its permissions") from error
+
+
+def _bounded(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The blocks of a document of `size` bytes; raises where its IRIs, written in full, pass the limit."""
+    spare = MAX_LINES[0] + MAX_LINES[1] * size
+    for block in blocks:
+        spare -= len(block)
+        if spare < 0:
+            fix = "shorten its base, its prefixes and its vocabulary"
+            raise DocumentError("HG-321", f"more than {MAX_LINES[0] + MAX_LINES[1] * size:,} bytes of IRIs, written in full", fix=fix)
+        yield block
 
 
 def _whole_error(error: SyntaxError, name: str) -> DocumentError:
