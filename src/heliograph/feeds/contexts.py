@@ -1,5 +1,7 @@
-"""Contexts of JSON-LD within limits: pyoxigraph defines a term by defining the terms that it is made of first, each call
-inside of the last until the stack ends, and it copies all terms in scope for each context that it meets.
+"""Contexts of JSON-LD within limits.
+
+pyoxigraph defines the terms that a term is made of before the term itself, each call inside of the last until the stack
+ends, and it copies all terms in scope for each context that it meets.
 
 So two things are measured first: how long the chains of definitions are, and how many terms all copies come to.
 Contexts are found wherever they stand, in a document that is broken further on too: pyoxigraph reads as it goes.
@@ -141,7 +143,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _longest(needs: dict[str, set[str]], own: dict[str, int]) -> int:
-    """The longest path, where `own` is what each term adds. Terms in a circle, and those that need one, are one path."""
+    """The longest path, where `own` is what each term adds. Terms in or before a circle are taken as one path."""
     needed_by: dict[str, list[str]] = defaultdict(list)
     for term, parts in needs.items():
         for part in parts:

@@ -109,7 +109,7 @@ class Rss1:
                 self._add(good, triples)
 
     def _read(self, run: Sequence[Parsed]) -> list[list[Triple]]:
-        """The triples of each item of a run. One that does not fall apart is halved, so that a bad item costs little."""
+        """The triples of each item of a run. One that does not fall apart is halved: so a bad item costs little."""
         parts = self._parts(run) if len(run) != 1 else None
         if parts is not None:
             return parts
@@ -212,7 +212,9 @@ class Rss1:
             spare -= len(reached) + max(0, len(channel) - _CHANNEL)
             if spare < 0:
                 fix = "name the node that they share with rdf:about"
-                error = DocumentError("HG-313", "an item that reaches too many triples through blank nodes or its channel", fix=fix)
+                error = DocumentError(
+                    "HG-313", "an item that reaches too many triples through blank nodes or its channel", fix=fix
+                )
                 self._feed.refuse(error, item.id, item.position)
                 continue
             yield item.id, [*triples, *reached, *channel]

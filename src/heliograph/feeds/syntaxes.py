@@ -24,7 +24,7 @@ from heliograph.feeds.contexts import check_json_ld
 from heliograph.feeds.lines import is_plain
 from heliograph.feeds.opening import Bytes, Document
 from heliograph.feeds.places import shortened
-from heliograph.model import Rejected
+from heliograph.model import Brief, Rejected
 
 BLOCK = 1 << 19  # bytes of lines that are looked at together; like the next one, what a cache holds
 MAX_LINE = 64 << 20  # a longer line is refused
@@ -112,7 +112,9 @@ def _bounded(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
         spare -= len(block)
         if spare < 0:
             fix = "shorten its base, its prefixes and its vocabulary"
-            raise DocumentError("HG-321", f"more than {MAX_LINES[0] + MAX_LINES[1] * size:,} bytes of IRIs, written in full", fix=fix)
+            raise DocumentError(
+                "HG-321", f"more than {MAX_LINES[0] + MAX_LINES[1] * size:,} bytes of IRIs, written in full", fix=fix
+            )
         yield block
 
 
@@ -134,6 +136,7 @@ def complaint(error: SyntaxError) -> str:
 
 def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     number = 1
+    brief = Brief()
     for start, end in _cuts(document.data):
         if end - start > MAX_LINE:
             rejected.append(_refused(_too_long(end - start), document.name, number))
@@ -145,7 +148,7 @@ def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) ->
             yield from _block(block, syntax)
         except (SyntaxError, DocumentError):
             lines = enumerate(block.splitlines(keepends=True), number)
-            yield b"".join(_one(line, syntax, document.name, row, rejected) for row, line in lines)
+            yield b"".join(_one(line, syntax, document.name, row, rejected, brief) for row, line in lines)
         if end < len(document.data):
             number += block.count(b"\n")
 
@@ -168,10 +171,13 @@ def _block(block: bytes, syntax: Syntax) -> list[bytes]:
     return list(written(parse(block, format=syntax.format), syntax.quads))
 
 
-def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected]) -> bytes:
+def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected], brief: Brief) -> bytes:
     try:
         return b"".join(_block(line, syntax))
     except SyntaxError as error:
+        if not brief.wants("HG-302"):
+            rejected.append(Rejected(name, str(number), "HG-302", ""))
+            return b""
         place = Place(name, None, number, error.offset)
         fix = "mend or drop the line; the others were read"
         rejected.append(_refused(DocumentError("HG-302", complaint(error), place=place, fix=fix), name, number))

@@ -82,7 +82,7 @@ class Filter:
             )
             if self._matcher.insert(taken):
                 self._subscriptions.release(taken)
-        self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
+        self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
     def unsubscribe(self, ids: Any) -> Receipt:
@@ -90,7 +90,7 @@ class Filter:
         with self._writing:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._matcher.remove(removed)
-        self._count(Stats(rejected=len(receipt.rejected)))
+        self._count(Stats(rejected=receipt.rejected.total))
         return receipt
 
     # --- publications -------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from heliograph.errors import (
     TableError,
     UsageError,
 )
-from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats
+from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
 from heliograph.storage import read_folder, write_folder
 from heliograph.syntax.predicate_blame import blame
 from heliograph.syntax.predicate_form import to_sql
@@ -131,7 +131,7 @@ class PredicateIndex:
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        rejected = Rejections(refused[row] for row in sorted(refused))
+        rejected = told(refused[row] for row in sorted(refused))
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
 
     def explain(self, id: str, event: Any) -> Explanation:

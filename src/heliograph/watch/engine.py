@@ -83,7 +83,7 @@ class Watch:
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
-            self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
+            self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
     def unsubscribe(self, ids: Any) -> Receipt:
@@ -92,7 +92,7 @@ class Watch:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._strategy.remove(removed)
             self._measuring.difference_update(each.id for each in removed)
-            self._count(Stats(rejected=len(receipt.rejected)))
+            self._count(Stats(rejected=receipt.rejected.total))
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:
