@@ -228,9 +228,9 @@ class Rss1:
         try:
             guards.check_xml(text)
             quads.extend(parse(text, format=RdfFormat.RDF_XML, base_iri=self._base))
-        except (SyntaxError, DocumentError) as error:
+        except (SyntaxError, DocumentError, MemoryError) as error:
             if is_whole:
-                message = complaint(error) if isinstance(error, SyntaxError) else error.message
+                message = error.message if isinstance(error, DocumentError) else complaint(error)
                 fix = "mend it; the items were read, the channel up to this place"
                 self._feed.refuse(DocumentError("HG-315", message, fix=fix), None, self._feed.root.start)
         return self._interned(quads)

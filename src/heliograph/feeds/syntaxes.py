@@ -73,11 +73,20 @@ def base_of(name: str) -> str:
 
 
 def written(quads: Iterable[Quad], with_graphs: bool = False) -> Iterator[bytes]:
-    """Quads as lines, in blocks."""
+    """Quads as lines, in blocks. Where the parser's buffer cannot hold a token, it is refused."""
     remaining = iter(quads)
     form = RdfFormat.N_QUADS if with_graphs else RdfFormat.N_TRIPLES
-    while lines := serialize(islice(remaining, _QUADS), format=form):
-        yield lines
+    try:
+        while lines := serialize(islice(remaining, _QUADS), format=form):
+            yield lines
+    except MemoryError as error:
+        raise _unbuffered(error) from error
+
+
+def _unbuffered(error: MemoryError) -> DocumentError:
+    """pyoxigraph reads a token, and of N-Triples a line, into a buffer of 16 MiB."""
+    fix = "shorten its literals"
+    return DocumentError("HG-307", f"a literal or line that is too long: {shortened(str(error))}", fix=fix)
 
 
 @cache
@@ -126,7 +135,7 @@ def _whole_error(error: SyntaxError, name: str) -> DocumentError:
     return DocumentError("HG-302", complaint(error), place=place, fix="mend it; nothing of the document was read")
 
 
-def complaint(error: SyntaxError) -> str:
+def complaint(error: SyntaxError | MemoryError) -> str:
     """What pyoxigraph says is wrong, without saying where."""
     return shortened(_TRAILER.sub("", _POSITION.sub("", str(error))))
 
