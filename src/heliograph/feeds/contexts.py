@@ -19,7 +19,7 @@ from heliograph.errors import DocumentError
 from heliograph.feeds import guards
 from heliograph.feeds.opening import Bytes
 
-MAX_COPIES = 10_000_000  # terms that are copied for all contexts; takes some two seconds
+MAX_COPIES = 2_000_000  # terms that are copied for all contexts; takes some second
 
 _DEFINING = ("@id", "@type", "@reverse", "@index", "@nest")
 # The key, of which each character may be written as an escape.

@@ -31,7 +31,7 @@ from heliograph.feeds.syntaxes import base_of, complaint, written
 from heliograph.terms import RDF, RDF_TYPE, Term, TermKind, is_container_member
 from heliograph.values import XSD_DATETIME
 
-SPARE = 1_000_000  # triples that items may share through blank nodes, besides eight times those of the feed
+SPARE = 200_000  # triples that items may share through blank nodes, besides eight times those of the feed
 _CHANNEL = 16  # triples of its channel that every item may hold; the others count as shared
 _TOGETHER = 512  # items that pyoxigraph reads together
 
