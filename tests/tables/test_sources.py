@@ -88,3 +88,29 @@ def test_suffixes_decide_what_fits(data: Path) -> None:
     (data / "d/x.ttl").touch()
     assert [source.name for source in find_sources("d", DOCUMENT_SUFFIXES)] == ["x.ttl"]
     assert [source.name for source in find_sources("d", (*TABLE_SUFFIXES, ".ttl"))][-1] == "x.ttl"
+
+
+def test_folders_may_lie_a_thousand_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1100):
+        monkeypatch.chdir(_made("a"))
+    Path("x.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    assert names(".") == ["a/" * 1100 + "x.csv"]
+    assert names("a/" * 1100) == ["x.csv"]
+    assert names("a/" * 1100 + "*.csv") == ["a/" * 1100 + "x.csv"]
+    for glob in ("*/" * 1100 + "x.csv", "**/*.csv"):
+        with pytest.raises(UsageError, match="HG-023"):
+            names(glob)
+
+
+def _made(name: str) -> str:
+    Path(name).mkdir()
+    return name
+
+
+def test_links_to_folders_are_not_followed_and_links_to_files_are(data: Path) -> None:
+    (data / "d/again").symlink_to(data / "d")
+    (data / "d/link.csv").symlink_to(data / "d/b.csv")
+    (data / "d/gone.csv").symlink_to(data / "nowhere.csv")
+    assert names("d") == ["a.parquet", "b.csv", "link.csv", "sub/c.NDJSON"]
