@@ -280,7 +280,7 @@ class Notifications(Sequence[Notification]):
         self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
         self._pages: dict[int, tuple[Notification, ...]] = {}
         self._refused = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
-        self._rejected = _Once(lambda: told(self._refused))
+        self._told: Rejections | None = None
         self._stats = stats or Stats()
         self._slow = _Once(lambda: slowest(slow() if callable(slow) else slow))
 
@@ -306,7 +306,9 @@ class Notifications(Sequence[Notification]):
     @property
     def rejected(self) -> Rejections:
         """What was refused: of each source and code the first thousand, then how many more."""
-        return self._rejected()
+        if self._told is None:
+            self._told = told(self._refused)
+        return self._told
 
     @property
     def refused(self) -> Rejections:

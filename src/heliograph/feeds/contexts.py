@@ -32,10 +32,11 @@ def check_json_ld(data: Bytes) -> None:
     """Refuses nesting, chains of definitions and copies of contexts beyond the limits."""
     guards.check_json(data)
     text = bytes(data).decode("utf-8", "replace")
-    contexts = list(_contexts(text))
-    if not contexts:
+    found = list(_contexts(text))
+    if not found:
         return
-    for context in contexts:
+    contexts = [context for context, _ in found]
+    for context in (context for context, length in found if length > guards.MAX_BASE):  # a short one holds no chain
         if _depth(context) > guards.MAX_DEPTH:
             raise guards.too_deep("terms of a context that are defined by others")
         if _length(context) > guards.MAX_BASE:
@@ -54,8 +55,8 @@ def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(object_pairs_hook=tuple, parse_int=str, parse_float=str, strict=False)
 
 
-def _contexts(text: str) -> Iterator[Any]:
-    """The outermost contexts; none behind a place that is no JSON, which the parser does not reach either."""
+def _contexts(text: str) -> Iterator[tuple[Any, int]]:
+    """The outermost contexts and their lengths; none behind what is no JSON, which the parser does not reach either."""
     decoder = _decoder()
     end = 0
     for key in _KEY.finditer(text):
@@ -64,7 +65,7 @@ def _contexts(text: str) -> Iterator[Any]:
                 context, end = decoder.raw_decode(text, key.end())
             except ValueError:
                 return
-            yield context
+            yield context, end - key.end()
 
 
 def _objects(context: Any) -> Iterator[Pairs]:
