@@ -25,6 +25,7 @@ from heliograph.kernels.filter_layout import (
     Values,
     Words,
 )
+from heliograph.kernels.sizes import room as least_or
 from heliograph.publications import Publications, Triples
 
 LOOKED_UP = 4096  # candidates that there is room for at first
@@ -125,7 +126,7 @@ def _look_up(segment: Segment, edges: Edges, stamp: int) -> tuple[Int32s, Int32s
     from heliograph.kernels.lookup import look_up
 
     parts: list[tuple[Int32s, Int32s]] = []
-    state, last, room = np.zeros(3, np.int64), len(edges.offsets) - 1, LOOKED_UP
+    state, last, room = np.zeros(3, np.int64), len(edges.offsets) - 1, least_or(LOOKED_UP)
     while state[0] < last:
         publications, structures = np.empty(room, np.int32), np.empty(room, np.int32)
         look_up(segment.keys, edges, Left(segment.emptied, stamp), int(state[0]), publications, structures, state)
@@ -149,7 +150,7 @@ class _Verified(NamedTuple):
 def _verify(segment: Segment, batch: Batch, found: tuple[Int32s, Int32s], stamp: int) -> _Verified:
     from heliograph.kernels import matching
 
-    cost, room = np.zeros(len(found[0]), np.int32), VERIFIED_EACH * len(found[0]) + VERIFIED
+    cost, room = np.zeros(len(found[0]), np.int32), least_or(VERIFIED_EACH * len(found[0]) + VERIFIED)
     candidates = matching.Candidates(fixed(found[0]), fixed(found[1]), cost)
     words = fixed(batch.words() if segment.needs.words else _NO_WORDS)
     given = matching.Batch(batch.edges, batch.values, words, batch.closure)

@@ -25,7 +25,7 @@ from heliograph.partition.plan_saving import scheme_of
 from heliograph.partition.scheme import Scheme
 from heliograph.spark.lots import Told
 from heliograph.spark.workers import opened
-from heliograph.storage import kind_of, read_folder, write_folder
+from heliograph.storage import kind_of, read_folder, read_table, write_folder
 
 pc: Any = pyarrow.compute
 
@@ -101,8 +101,7 @@ class Assembly(NamedTuple):
 
 def _ids_of(path: str) -> Any:
     """The ids of a part. Its other files are not opened."""
-    with pa.memory_map(str(Path(path, "subscriptions.arrow"))) as source:
-        return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()
+    return read_table(path, "subscriptions")["subscription_id"].combine_chunks()
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
+from heliograph.errors import PublicationError
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
@@ -67,6 +68,7 @@ class Watch:
         self._sequence = Sequence()
         self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
+        self._torn: str | None = None  # why the graph may hold a part of a batch
 
     @property
     def rejected(self) -> Rejections:
@@ -83,6 +85,8 @@ class Watch:
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
+            failed = self._strategy.aside.report()
+            receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
             self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
@@ -90,7 +94,8 @@ class Watch:
         """Removes subscriptions by id. What held for them is not reported as lost."""
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
-            self._strategy.remove(removed)
+            aside = self._strategy.aside
+            self._strategy.remove([each for each in removed if not aside.drop(each.id)])
             self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=receipt.rejected.total))
         return receipt
@@ -111,8 +116,13 @@ class Watch:
         """Adds triples silently: a triples, publications or updates table, documents' publications, or tuples."""
         started = time.perf_counter_ns()
         with self._lock:
+            self._check_whole()
             encoded, rejected = background(items, self.vocabulary, self._subscriptions.prefixes)
-            self._strategy.load(encoded)
+            try:
+                self._strategy.load(encoded)
+            except BaseException as error:
+                self._tear("load_graph", error)
+                raise
             self._count(Stats(rejected=len(rejected), load_ns=time.perf_counter_ns() - started))
         return Receipt(len(encoded), Rejections(rejected))
 
@@ -128,15 +138,34 @@ class Watch:
     def publish(self, items: Any, *, witness: bool | None = None) -> Notifications:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
+            self._check_whole()
             run = Run(self.witness if witness is None else witness)
             encoded, rejected = as_encoded(items, self._intake())
             run.loaded()
             run.rejected.extend(rejected)
             run.accepted = len(encoded)
-            self._strategy.publish(encoded, run)
+            try:
+                self._strategy.publish(encoded, run)
+            except BaseException as error:
+                if run.begun:
+                    self._tear("publish", error)
+                raise
+            run.rejected.extend(self._strategy.aside.report())
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
         return outcome
+
+    def _tear(self, call: str, error: BaseException) -> None:
+        """A call failed, or was interrupted, in the midst of its updates: nobody goes on with a part of them."""
+        self._torn = f"{call} failed in the midst of its updates: {type(error).__name__}, {error}"
+
+    def _check_whole(self) -> None:
+        if self._torn is not None:
+            raise PublicationError(
+                "HG-658",
+                f"{self._torn}; the graph holds a part of them, and what they changed was not told",
+                fix="load the last save, or make a new engine, and publish from there on",
+            )
 
     def _intake(self) -> Intake:
         timed = self._extent.span is not None
@@ -156,8 +185,11 @@ class Watch:
         before the last is refused; replay the updates up to it.
         """
         with self._lock:
+            self._check_whole()
             id = self._subscriptions[subscription].id
             self._strategy.settle(witness=True)
+            if id in self._strategy.aside:
+                return self._strategy.aside.explanation(id, self._sequence.reached(publication))
             return explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
 
     def stats(self) -> Stats:
@@ -173,6 +205,7 @@ class Watch:
     def save(self, path: str | Path) -> None:
         """Saves graph, subscriptions and stream position; the loaded engine goes on as this one would."""
         with self._lock:
+            self._check_whole()
             self._strategy.settle(self.witness)
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()

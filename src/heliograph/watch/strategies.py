@@ -17,6 +17,7 @@ from heliograph.kernels.cache import announce, is_warm
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.aside import Aside
 from heliograph.watch.board import Interest, Watched
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.plain import Plain
@@ -64,6 +65,10 @@ class Strategy(Protocol):
     def restore(self, snapshot: Snapshot) -> None:
         """Takes over a graph and its memory, into an empty graph and with the subscriptions that were there."""
 
+    @property
+    def aside(self) -> Aside:
+        """Subscriptions that failed, which the strategy goes on without."""
+
     def watched(self, id: str) -> Watched:
         """A subscription with what stands for it now; for explanations, after `settle`."""
 
@@ -72,12 +77,12 @@ class Strategy(Protocol):
         """Answers to any query over the graph as it is now, for explanations."""
 
 
-def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> Strategy:
+def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> Strategy:
     """The strategy of the kernels, which have to be loaded."""
     from heliograph.watch.indexed import Indexed
 
     announce(_KERNEL)
-    return Indexed(vocabulary, taxonomy, extent)
+    return Indexed(vocabulary, taxonomy, extent, aside)
 
 
 class Auto:
@@ -86,6 +91,7 @@ class Auto:
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
         self._ground = vocabulary, taxonomy, extent
         self._plain: Plain | None = Plain(vocabulary, taxonomy, extent)
+        self.aside = self._plain.aside
         self._held: Strategy = self._plain
         self._subscriptions = 0
         self._spent_ns = 0
@@ -155,7 +161,7 @@ class Auto:
         return self._held
 
     def _go_over(self, plain: Plain) -> None:
-        held = indexed(*self._ground)
+        held = indexed(*self._ground, self.aside)
         held.add(plain.interests)
         held.restore(plain.snapshot())
         self._held, self._plain = held, None
