@@ -8,6 +8,7 @@ is not published.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from heliograph.errors import HeliographError, PublicationError, UsageError
 from heliograph.filter.matcher import Publication
 from heliograph.index.arrays import ragged
 from heliograph.kernels import filter_layout
-from heliograph.model import Rejected, Rejections
+from heliograph.model import Brief, Rejected, Rejections
 from heliograph.publications import Publications, Triples, rebase
 from heliograph.tables.grouping import Groups, group_rows
 from heliograph.tables.items import as_table
@@ -111,7 +112,8 @@ def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[s
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     groups = group_rows(read.table, "publication_id")
     problems = _problems(groups, cells)
-    rejected = (_reject(read, index, *problems[index]) for index in sorted(problems))
+    briefs: dict[str | None, Brief] = defaultdict(Brief)
+    rejected = (_reject(read, index, *problems[index], briefs) for index in sorted(problems))
     columns = Triples(*(cells[name].ids for name in _COLUMNS))
     return Batch(_publications(groups, columns, overlay, list(problems)), (*read.rejected, *rejected))
 
@@ -150,8 +152,12 @@ def _problems(groups: Groups, cells: Mapping[str, CellIds]) -> dict[int, tuple[s
     return problems
 
 
-def _reject(read: Read | Whole, index: int, column: str, error: HeliographError) -> Rejected:
+def _reject(
+    read: Read | Whole, index: int, column: str, error: HeliographError, briefs: Mapping[str | None, Brief]
+) -> Rejected:
     place, id = read.place(index), read.table["publication_id"][index].as_py()
+    if not briefs[place.source].wants(error.code):
+        return Rejected(place.source or "publications", id or place.item, error.code, "")
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
     return Rejected.of(placed, place.source or "publications", id or place.item)
 

@@ -90,7 +90,7 @@ class Filter:
         if failed:
             refused = (Rejected.of(each.error, "subscriptions", each.subscription.id) for each in failed)
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + refused)
-        self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
+        self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
     def _take(self, taken: Sequence[Subscription]) -> list[_Failed]:
@@ -129,7 +129,7 @@ class Filter:
             self._matcher.remove(removed)
             for each in removed:
                 self._aside.pop(each.number, None)
-        self._count(Stats(rejected=len(receipt.rejected)))
+        self._count(Stats(rejected=receipt.rejected.total))
         return receipt
 
     # --- publications -------------------------------------------------------------------------------------------

@@ -83,12 +83,12 @@ class Share(NamedTuple):
         """What this share has to tell of some events; the first one counts them."""
         found = self.engine.publish(events, **options)
         rows = found.table.filter(pc.invert(pc.is_in(found.table["subscription_id"], value_set=self.others)))
-        rejected = Rejections(entry for entry in found.rejected if self._tells(entry, events))
+        rejected = Rejections(entry for entry in found.refused if self._tells(entry, events))
         stats = replace(
             found.stats,
             publications=0 if self.number else found.stats.publications,
             notifications=rows.num_rows,
-            rejected=len(rejected),
+            rejected=rejected.total,
         )
         return Notifications.of_columns(lambda: rows, rows.num_rows, rejected, stats)
 

@@ -30,7 +30,7 @@ from heliograph.errors import (
     UsageError,
 )
 from heliograph.kernels.targeting_layout import NEVER
-from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats
+from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
 from heliograph.storage import read_folder, write_folder
 from heliograph.syntax.predicate_blame import blame
 from heliograph.syntax.predicate_form import to_sql
@@ -140,7 +140,7 @@ class PredicateIndex:
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        rejected = Rejections([*(refused[row] for row in sorted(refused)), *failed])
+        rejected = told([*(refused[row] for row in sorted(refused)), *failed])
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
 
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:

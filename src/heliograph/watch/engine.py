@@ -87,7 +87,7 @@ class Watch:
             self._add(taken)
             failed = self._strategy.aside.report()
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
-            self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
+            self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
     def unsubscribe(self, ids: Any) -> Receipt:
@@ -97,7 +97,7 @@ class Watch:
             aside = self._strategy.aside
             self._strategy.remove([each for each in removed if not aside.drop(each.id)])
             self._measuring.difference_update(each.id for each in removed)
-            self._count(Stats(rejected=len(receipt.rejected)))
+            self._count(Stats(rejected=receipt.rejected.total))
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:

@@ -148,7 +148,7 @@ def _key_refusal(query: Query, text: str | None) -> HeliographError | None:
 
 def _read_object(text: str) -> Mapping[str, Any]:
     try:
-        given = json.loads(text)
+        given = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise SubscriptionError(
             "HG-520", f"options that are not JSON: {error}", fix='write an object such as {"mode": "change"}'
@@ -157,6 +157,15 @@ def _read_object(text: str) -> Mapping[str, Any]:
         raise SubscriptionError(
             "HG-520", f"options that are no JSON object: {text[:60]}", fix='write an object such as {"mode": "change"}'
         )
+    return given
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no key stands twice."""
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)[:60]!r} stands twice")
     return given
 
 
