@@ -4,16 +4,23 @@ The law: one update at a time, any batch size and any interleaving with save and
 with the seq of the update that caused it, because a batch is nothing but its rows in order.
 
 Behind it stands a strategy: see `watch.strategies`.
+
+Memory: terms are interned for good, so a stream that brings ever new names leaves some that nothing refers to. When
+these are more than the others, the engine goes over to a vocabulary of the others alone: the strategy is made anew from
+its snapshot, as by saving and loading. So the law is that of saving: no notification changes.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
@@ -24,15 +31,20 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch import saving
 from heliograph.watch.background import background
 from heliograph.watch.board import Interest
+from heliograph.watch.encoding import Encoded
 from heliograph.watch.explain import explain
 from heliograph.watch.interned import Updates
 from heliograph.watch.options import Options, check_mode, check_options, read_options
 from heliograph.watch.reading import Intake, as_encoded, read_updates
 from heliograph.watch.run import Run
 from heliograph.watch.sequence import Sequence
-from heliograph.watch.snapshots import Snapshot
+from heliograph.watch.snapshots import Edges, Snapshot
 from heliograph.watch.strategies import check_algorithm, strategy
 from heliograph.watch.window import extent
+
+LEAST = 1 << 16  # terms that nothing refers to, before they are given back
+EACH = 4  # so many for each subscription, as all of them are entered again then
+LETTERS = 8  # of a query's text for each of its terms, about
 
 
 class Watch:
@@ -56,17 +68,28 @@ class Watch:
         witness: bool = False,
         algorithm: str = "auto",
     ) -> None:
-        self.vocabulary = Vocabulary()
+        self._vocabulary = Vocabulary()
         self.witness = bool(witness)
         self._lock = threading.RLock()
         self._defaults = Options(mode=check_mode(mode), initial=bool(initial))
         self._subscriptions = Subscriptions("watch", prefixes)
         self._taxonomy = _read_taxonomy(taxonomy, self._subscriptions.prefixes)
         self._extent = extent(window, window_updates)
-        self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
+        self._strategy = strategy(algorithm, self._vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
         self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
+        self._brought = 0  # terms that came with updates, or with subscriptions that went
+        self._due = LEAST  # of them, before those that are still referred to are counted
+        self._encoded: weakref.WeakSet[Updates] = weakref.WeakSet()
+        self._fixed = False  # whether somebody may have ids
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The engine's terms by their ids. Once it was asked for, ids stay as they are, and no term is given back."""
+        with self._lock:
+            self._fixed = True
+            return self._vocabulary
 
     @property
     def rejected(self) -> Rejections:
@@ -93,6 +116,8 @@ class Watch:
             self._strategy.remove(removed)
             self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=len(receipt.rejected)))
+            self._brought += sum(EACH + len(each.text or "") // LETTERS for each in removed)
+            self._give_back()
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:
@@ -111,7 +136,9 @@ class Watch:
         """Adds triples silently: a triples, publications or updates table, documents' publications, or tuples."""
         started = time.perf_counter_ns()
         with self._lock:
-            encoded, rejected = background(items, self.vocabulary, self._subscriptions.prefixes)
+            known = len(self._vocabulary)
+            encoded, rejected = background(items, self._vocabulary, self._subscriptions.prefixes)
+            self._brought += len(self._vocabulary) - known
             self._strategy.load(encoded)
             self._count(Stats(rejected=len(rejected), load_ns=time.perf_counter_ns() - started))
         return Receipt(len(encoded), Rejections(rejected))
@@ -120,7 +147,10 @@ class Watch:
         """Reads updates without applying them: a batch of ids, to be published as often as wanted."""
         started = time.perf_counter_ns()
         with self._lock:
-            updates = read_updates(as_table("updates", items), self.vocabulary, self._subscriptions.prefixes)
+            known = len(self._vocabulary)
+            updates = read_updates(as_table("updates", items), self._vocabulary, self._subscriptions.prefixes)
+            self._brought += len(self._vocabulary) - known
+            self._encoded.add(updates)
             rejected = len(updates.unread) + len(updates.problems)
             self._count(Stats(rejected=rejected, load_ns=time.perf_counter_ns() - started))
         return updates
@@ -128,19 +158,38 @@ class Watch:
     def publish(self, items: Any, *, witness: bool | None = None) -> Notifications:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
-            run = Run(self.witness if witness is None else witness)
+            run, known = Run(self.witness if witness is None else witness), len(self._vocabulary)
             encoded, rejected = as_encoded(items, self._intake())
+            self._brought += len(self._vocabulary) - known
             run.loaded()
             run.rejected.extend(rejected)
             run.accepted = len(encoded)
             self._strategy.publish(encoded, run)
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
+            self._give_back()
         return outcome
+
+    def _give_back(self) -> None:
+        """Goes over to a vocabulary without the terms that nothing refers to, if these are more than the others."""
+        if self._brought < self._due or self._fixed:
+            return
+        self._strategy.settle(self.witness)
+        snapshot, own = self._strategy.snapshot(), self._vocabulary
+        batches = [each.encoded for each in self._encoded if each.vocabulary is own]
+        holding: list[Edges | Encoded] = [snapshot.edges, *batches]
+        ids = np.concatenate([column for each in holding for column in (each.subject, each.predicate, each.object)])
+        kept = np.unique(ids[ids >= 0])
+        enough = max(LEAST, len(kept), EACH * len(self._subscriptions))
+        if self._brought - len(kept) >= enough:
+            vocabulary = own.only(kept)
+            self._strategy = self._strategy.rebased(vocabulary, snapshot.renumbered(own, kept, vocabulary))
+            self._vocabulary, self._brought = vocabulary, len(kept)
+        self._due = max(len(kept) + enough, self._brought + enough // 2)
 
     def _intake(self) -> Intake:
         timed = self._extent.span is not None
-        return Intake(self.vocabulary, self._subscriptions.prefixes, self._sequence, timed)
+        return Intake(self._vocabulary, self._subscriptions.prefixes, self._sequence, timed)
 
     @property
     def seq(self) -> int | None:
@@ -176,9 +225,9 @@ class Watch:
             self._strategy.settle(self.witness)
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()
-            tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
+            tables["graph"] = saving.graph_table(snapshot.edges, self._vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            metrics = saving.pack_metrics(snapshot.memory, self.vocabulary) if self._measuring else None
+            metrics = saving.pack_metrics(snapshot.memory, self._vocabulary) if self._measuring else None
             saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
@@ -205,8 +254,8 @@ class Watch:
     def _restore(self, saved: Saved) -> None:
         self._sequence = Sequence.restored(saved.meta["sequence"])
         self._add(self._subscriptions.restore(saved.tables, accept=self._check))
-        edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
-        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self.vocabulary)
+        edges, window = saving.read_edges(saved.tables["graph"], self._vocabulary), saved.meta["window"]
+        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self._vocabulary)
         self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
 
 

@@ -6,6 +6,7 @@ It is exact and slow, holds terms as they are, and loads no kernel: small jobs r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -104,6 +105,11 @@ class Plain:
         for triple, edge in _rows(snapshot.edges, self._vocabulary):
             self._graph.restore(triple, edge)
         self._board.restore(snapshot.memory)
+
+    def rebased(self, vocabulary: Vocabulary, _snapshot: Snapshot) -> Plain:
+        fresh = copy(self)  # which holds terms, no ids
+        fresh._vocabulary = vocabulary
+        return fresh
 
     def _edges(self) -> Edges:
         edges = self._graph.edges
