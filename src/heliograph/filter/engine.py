@@ -3,6 +3,10 @@
 The path of a publication: encode → candidates → verify → report. The laws: a notification is a function of one
 subscription, one publication and the taxonomy, so neither the order of subscribing nor what else is subscribed or
 published changes it; one batch is as good as many.
+
+Memory: terms of publications are forgotten with their batch; those of subscriptions are interned for good. When those
+that went had more of them than those that stay, the matcher is made anew over a new vocabulary. Whoever publishes
+meanwhile uses the old one.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from heliograph.filter import saving
-from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of
+from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of, renewed
 from heliograph.filter.encoding import encode
 from heliograph.filter.explain import explain, only_publication
 from heliograph.filter.options import check_options
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
     from heliograph.partition.outline import Outline
 
 __all__ = ["ALGORITHMS", "Filter"]
+
+LEAST = 1 << 16  # terms of subscriptions that went, before they are given back
+EACH = 8  # so many for each subscription that stays, as all of them are compiled again then
+LETTERS = 8  # of a query's text for each of its terms, about
 
 
 class Filter:
@@ -62,7 +70,9 @@ class Filter:
         self.algorithm = algorithm
         self._subscriptions = subscriptions
         self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
+        self._scheme = scheme
         self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
+        self._gone = 0  # terms of subscriptions that went, about
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
 
@@ -90,8 +100,21 @@ class Filter:
         with self._writing:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._matcher.remove(removed)
+            self._gone += sum(EACH // 2 + len(each.text or "") // LETTERS for each in removed)
+            self._give_back()
         self._count(Stats(rejected=len(receipt.rejected)))
         return receipt
+
+    def _give_back(self) -> None:
+        """Makes the matcher anew over a new vocabulary, if many subscriptions went since that was done."""
+        if self._gone < max(LEAST, EACH * len(self._subscriptions)) or len(self.vocabulary) < LEAST:
+            return
+        vocabulary, living = Vocabulary(), list(self._subscriptions)
+        context = Context(vocabulary, self._taxonomy, self._subscriptions.prefixes)
+        matcher = renewed(self._matcher, self.algorithm, self._scheme, context)
+        if matcher.insert(living):
+            self._subscriptions.release(living)
+        self._matcher, self.vocabulary, self._gone = matcher, vocabulary, 0
 
     # --- publications -------------------------------------------------------------------------------------------
 
@@ -109,13 +132,13 @@ class Filter:
         """Why a subscription matches a publication, or why not; with an index, what that does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
-            located = self._matcher.locate(wanted)
-        batch = encode(publication, self.vocabulary, self._subscriptions.prefixes)
+            located, vocabulary = self._matcher.locate(wanted), self.vocabulary
+        batch = encode(publication, vocabulary, self._subscriptions.prefixes)
         only = only_publication(batch, self._taxonomy)
         explanation = explain(wanted, only)
         if located is None:
             return explanation
-        given = rebase(batch.publications, self.vocabulary)
+        given = rebase(batch.publications, vocabulary)
         traced = trace(located, wanted, given, only.world, self._taxonomy)
         return replace(explanation, index=(*located.notes, *traced))
 

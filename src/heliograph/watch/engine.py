@@ -174,6 +174,7 @@ class Watch:
         """Goes over to a vocabulary without the terms that nothing refers to, if these are more than the others."""
         if self._brought < self._due or self._fixed:
             return
+        self._brought = min(self._brought, len(self._vocabulary))  # subscriptions that went may have shared theirs
         self._strategy.settle(self.witness)
         snapshot, own = self._strategy.snapshot(), self._vocabulary
         batches = [each.encoded for each in self._encoded if each.vocabulary is own]
