@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from heliograph.kernels.evolution_layout import Int32s
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
@@ -31,14 +32,13 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch import saving
 from heliograph.watch.background import background
 from heliograph.watch.board import Interest
-from heliograph.watch.encoding import Encoded
 from heliograph.watch.explain import explain
 from heliograph.watch.interned import Updates
 from heliograph.watch.options import Options, check_mode, check_options, read_options
 from heliograph.watch.reading import Intake, as_encoded, read_updates
 from heliograph.watch.run import Run
 from heliograph.watch.sequence import Sequence
-from heliograph.watch.snapshots import Edges, Snapshot
+from heliograph.watch.snapshots import Snapshot
 from heliograph.watch.strategies import check_algorithm, strategy
 from heliograph.watch.window import extent
 
@@ -175,18 +175,26 @@ class Watch:
         if self._brought < self._due or self._fixed:
             return
         self._brought = min(self._brought, len(self._vocabulary))  # subscriptions that went may have shared theirs
-        self._strategy.settle(self.witness)
-        snapshot, own = self._strategy.snapshot(), self._vocabulary
-        batches = [each.encoded for each in self._encoded if each.vocabulary is own]
-        holding: list[Edges | Encoded] = [snapshot.edges, *batches]
-        ids = np.concatenate([column for each in holding for column in (each.subject, each.predicate, each.object)])
-        kept = np.unique(ids[ids >= 0])
+        kept = self._referred()
         enough = max(LEAST, len(kept), EACH * len(self._subscriptions))
         if self._brought - len(kept) >= enough:
-            vocabulary = own.only(kept)
-            self._strategy = self._strategy.rebased(vocabulary, snapshot.renumbered(own, kept, vocabulary))
-            self._vocabulary, self._brought = vocabulary, len(kept)
+            self._renew(kept)
         self._due = max(len(kept) + enough, self._brought + enough // 2)
+
+    def _referred(self) -> Int32s:
+        """The ids of the terms that the graph and encoded batches refer to, ascending."""
+        own, referred = self._vocabulary, np.zeros(len(self._vocabulary) + 1, np.bool_)  # NO_TERM is the last entry
+        referred[self._strategy.ids()] = True
+        for batch in (each.encoded for each in self._encoded if each.vocabulary is own):
+            referred[batch.subject] = referred[batch.predicate] = referred[batch.object] = True
+        return np.flatnonzero(referred[:-1]).astype(np.int32)
+
+    def _renew(self, kept: Int32s) -> None:
+        """Goes over to a vocabulary of these terms and those of subscriptions; an interrupt leaves all as it was."""
+        self._strategy.settle(self.witness)
+        own, vocabulary, snapshot = self._vocabulary, self._vocabulary.only(kept), self._strategy.snapshot()
+        strategy = self._strategy.rebased(vocabulary, snapshot.renumbered(own, kept, vocabulary))
+        self._strategy, self._vocabulary, self._brought = strategy, vocabulary, len(kept)
 
     def _intake(self) -> Intake:
         timed = self._extent.span is not None

@@ -198,6 +198,9 @@ class Indexed:
         self._restore_graph(snapshot.edges, snapshot.clock, snapshot.number)
         self._hand_over(snapshot.memory)
 
+    def ids(self) -> Int32s:
+        return self._base().ravel()
+
     def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Indexed:
         fresh = Indexed(vocabulary, self._taxonomy, self._extent)
         fresh.add(list(self._interests.values()))

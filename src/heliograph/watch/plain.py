@@ -106,6 +106,9 @@ class Plain:
             self._graph.restore(triple, edge)
         self._board.restore(snapshot.memory)
 
+    def ids(self) -> Int32s:
+        return np.concatenate(self._edges()[:3])
+
     def rebased(self, vocabulary: Vocabulary, _snapshot: Snapshot) -> Plain:
         fresh = copy(self)  # which holds terms, no ids
         fresh._vocabulary = vocabulary
