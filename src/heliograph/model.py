@@ -18,8 +18,11 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute
 
 from heliograph.errors import HeliographError
+
+pc: Any = pyarrow.compute
 
 _NOTIFICATION_FIELDS: list[pa.Field[Any]] = [
     pa.field("subscription_id", pa.string()),
@@ -160,6 +163,9 @@ def slowest(entries: Iterable[Slow]) -> tuple[Slow, ...]:
 Texts: TypeAlias = "Sequence[str | None] | pa.Array[Any]"  # an array is half the time
 
 
+MOST_BYTES = (1 << 31) - 1  # of the texts of one Arrow array of strings
+
+
 class Columns(NamedTuple):
     """Notifications as numbers: each is a subscription and a publication, by their places in these lists."""
 
@@ -172,15 +178,28 @@ class Columns(NamedTuple):
     evidence: Texts | None = None
 
     def table(self) -> pa.Table:
-        size, text = len(self.subscription), pa.string()
+        """The table; in so many pieces that the texts of none are longer than Arrow's offsets of 32 bits can say."""
+        names = [
+            pa.array(each, pa.string()) for each in (self.subscription_ids, self.subscribers, self.publication_ids)
+        ]
+        size = len(self.subscription)
+        if size * max(len(self.verb), *(each.nbytes for each in names)) <= MOST_BYTES:  # no need to look closer
+            return self._piece(names, 0, size)
+        longest = max(len(self.verb), *(pc.max(pc.binary_length(each)).as_py() or 0 for each in names))
+        rows = max(1, MOST_BYTES // longest)
+        return pa.concat_tables([self._piece(names, first, min(first + rows, size)) for first in range(0, size, rows)])
+
+    def _piece(self, names: Sequence[Any], first: int, last: int) -> pa.Table:
+        size, text = last - first, pa.string()
+        subscription, publication = self.subscription[first:last], self.publication[first:last]
         columns: list[Any] = [
-            pa.array(self.subscription_ids, text).take(self.subscription),
-            pa.array(self.subscribers, text).take(self.subscription),
-            pa.array(self.publication_ids, text).take(self.publication),
+            names[0].take(subscription),
+            names[1].take(subscription),
+            names[2].take(publication),
             pa.repeat(self.verb, size),
             pa.repeat("+", size),
             pa.nulls(size, pa.timestamp("us", tz="UTC")),
-            pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence, text),
+            pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence[first:last], text),
         ]
         return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
 

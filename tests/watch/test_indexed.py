@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Watch
+from heliograph.kernels import sizes
 from heliograph.watch import indexed, machine
 from heliograph.watch.board import Interest
 from heliograph.watch.enrolment import Enrolment
@@ -27,21 +28,14 @@ from heliograph.watch.indexed import Indexed
 from heliograph.watch.strategies import Auto
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
-ROOM: dict[str, Any] = {
-    "_FIRST_STATES": 4,
-    "_FIRST_ITEMS": 1,
-    "_FIRST_EVENTS": 1,
-    "_FIRST_ROWS": 2,
-    "_FIRST_CHANGES": 1,
-    "_MOST_EVENTS": 3,
-}
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
 
 
 @contextmanager
 def cramped() -> Iterator[None]:
     """Kernels that lack room wherever they can, blocks of a few updates, a network made anew at every turn."""
-    with mock.patch.multiple(machine, **ROOM), mock.patch.multiple(indexed, _BLOCK=3, _GARBAGE=3):
+    least, events = mock.patch.object(sizes, "LEAST", True), mock.patch.object(machine, "_MOST_EVENTS", 3)
+    with least, events, mock.patch.multiple(indexed, _BLOCK=3, _GARBAGE=3):
         yield
 
 

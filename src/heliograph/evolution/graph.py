@@ -40,6 +40,7 @@ from heliograph.kernels.evolution_layout import (
     Int64s,
     Rows,
 )
+from heliograph.kernels.sizes import room as size
 
 Column: TypeAlias = "npt.NDArray[Any] | Sequence[float]"
 
@@ -219,7 +220,7 @@ class FlatGraph:
         """
         if not self.has_adjacency:
             self._list_runs()
-            if room.lacks_adjacency(self.arrays):
+            while room.lacks_adjacency(self.arrays):
                 self._grow_runs()
 
     def cover(self, vertices: int) -> None:
@@ -233,7 +234,8 @@ class FlatGraph:
 
     def reserve(self, edges: int = 0, vertices: int = 0) -> None:
         """Makes room for so many more edges, so that arrays need not grow again and again."""
-        numbers = int(self.arrays.counters[EDGES]) + edges + 1  # kernels ask for room before they know the need
+        more = size(edges + 1, 0)  # kernels ask for room before they know the need
+        numbers = int(self.arrays.counters[EDGES]) + more
         if numbers > len(self.arrays.edges):
             self._resize_edges(numbers)
         if room.slots_for(numbers) > len(self.arrays.slots):
@@ -281,6 +283,7 @@ class FlatGraph:
         if room.lacks_runs(graph):
             graph = graph._replace(runs=room.enlarged(graph.runs, room.more(len(graph.runs), 8)))
         if room.lacks_heads(graph):
+            room.check(room.more(len(graph.heads)))
             graph = graph._replace(heads=np.zeros(room.more(len(graph.heads)), np.int32))
             graph.counters[RUN_BITS] = len(graph.heads).bit_length()
             rehash_heads(graph, graph.heads)

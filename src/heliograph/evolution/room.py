@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.errors import PublicationError
 from heliograph.kernels.evolution_layout import (
     CLASSES,
     CLOCK,
@@ -25,6 +26,7 @@ from heliograph.kernels.evolution_layout import (
     IDLE,
     LAST,
     LIVE,
+    MOST_ROWS,
     NEED,
     NO_TIME,
     PARTS,
@@ -44,6 +46,7 @@ from heliograph.kernels.evolution_layout import (
     Int64s,
     Window,
 )
+from heliograph.kernels.sizes import room
 
 LEAST = 8  # rows of a new array
 _NEED = 6  # places for two blocks of two, one after a gap
@@ -56,8 +59,8 @@ def empty_graph(timed: bool) -> Graph:
     counters = np.zeros(COUNTERS, np.int64)
     counters[NEED], counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
     return Graph(
-        slots=np.zeros(slots_for(LEAST), np.int64),
-        edges=np.empty((LEAST, EDGE_COLUMNS), np.int32),
+        slots=np.zeros(slots_for(room(LEAST)), np.int64),
+        edges=np.empty((room(LEAST), EDGE_COLUMNS), np.int32),
         places=np.empty((0, 2), np.int32),
         heads=np.empty(0, np.int32),
         runs=np.empty((0, RUN_COLUMNS), np.int32),
@@ -65,7 +68,7 @@ def empty_graph(timed: bool) -> Graph:
         pool=np.empty((0, 2), np.int32),
         free=np.zeros(SIZES, np.int64),
         weights=np.empty(0),
-        times=np.empty((LEAST if timed else 0, _TIMES), np.int64),
+        times=np.empty((room(LEAST) if timed else 0, _TIMES), np.int64),
         counters=counters,
     )
 
@@ -75,14 +78,15 @@ def without_runs(graph: Graph, vertices: int) -> Graph:
     edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
     counters[[RUNS, POOL, CLASSES, IDLE, VACANT]] = 0
     counters[NEED] = _NEED
-    heads = slots_for(edges + LEAST)
+    rows = edges + room(LEAST)
+    heads = slots_for(rows)
     counters[RUN_BITS] = heads.bit_length()
     return graph._replace(
         places=np.empty((len(graph.edges), 2), np.int32),
         heads=np.zeros(heads, np.int32),
-        runs=np.empty((edges + LEAST, RUN_COLUMNS), np.int32),
+        runs=np.empty((rows, RUN_COLUMNS), np.int32),
         first=np.zeros(vertices, np.int32),
-        pool=np.empty((edges + LEAST, 2), np.int32),
+        pool=np.empty((rows, 2), np.int32),
         free=np.zeros(SIZES, np.int64),
         counters=counters,
     )
@@ -95,7 +99,15 @@ def empty_window(span: int | None, last: int | None) -> Window:
 
 
 def more(rows: int, share: int = 4) -> int:
-    return rows + rows // share + LEAST
+    return room(rows + rows // share + LEAST, rows + 1)
+
+
+def check(rows: int) -> None:
+    """Refuses more rows than 32 bits can number."""
+    if rows > MOST_ROWS:
+        raise PublicationError(
+            "HG-659", f"a graph that needs {rows:,} rows of edges or lists, above {MOST_ROWS:,}", fix="split the graph"
+        )
 
 
 def slots_for(entries: int) -> int:
@@ -105,6 +117,7 @@ def slots_for(entries: int) -> int:
 
 def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
     """The same rows, with room for more; what is in the new ones is left open."""
+    check(rows)
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger  # type: ignore[return-value]
@@ -158,6 +171,6 @@ def promising(window: Window, promises: int) -> Window:
 
 
 def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
-    larger = np.empty((1 << max(rows - 1, LEAST - 1).bit_length(), 2), np.int64)
+    larger = np.empty((1 << (max(rows, room(LEAST)) - 1).bit_length(), 2), np.int64)
     larger[: len(queue)] = np.roll(queue, -int(clocks[QUEUE_FIRST]), axis=0)
     return larger

@@ -16,8 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.baselines.solve import Graph, world
-from heliograph.errors import HeliographError, PublicationError
+from heliograph.errors import HeliographError, PublicationError, UsageError
 from heliograph.filter.matcher import Publication
+from heliograph.index.arrays import ragged
+from heliograph.kernels import filter_layout
 from heliograph.model import Rejected, Rejections
 from heliograph.publications import Publications, Triples, rebase
 from heliograph.tables.grouping import Groups, group_rows
@@ -43,6 +45,10 @@ class Batch(NamedTuple):
 
 def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
+    return _within_limits(_encode(items, vocabulary, prefixes))
+
+
+def _encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     if isinstance(items, Publications):
         return Batch(rebase(items, vocabulary))
     if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
@@ -50,6 +56,32 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> B
     if isinstance(items, (Read, Whole)):
         return _encode_rows(items, vocabulary, prefixes)
     return _encode_rows(_texts(items) or as_table("publications", items), vocabulary, prefixes)
+
+
+def _within_limits(batch: Batch) -> Batch:
+    """The batch without publications that are larger than a search can hold; too many of them are refused together."""
+    publications = batch.publications
+    if len(publications.ids) > filter_layout.MOST_PUBLICATIONS:
+        raise UsageError(
+            "HG-646",
+            f"{len(publications.ids)} publications in one call",
+            fix=f"publish at most {filter_layout.MOST_PUBLICATIONS} at a time",
+        )
+    if publications.offsets[-1] <= filter_layout.MOST_EDGES:
+        return batch
+    sizes = np.diff(publications.offsets)
+    fits = sizes <= filter_layout.MOST_EDGES
+    kept = np.flatnonzero(fits)
+    rows, offsets = ragged(publications.offsets, kept)
+    triples = Triples(*(column[rows] for column in publications.triples))
+    rejected = (_too_large(publications.ids[row], int(sizes[row])) for row in np.flatnonzero(~fits).tolist())
+    ids = tuple(publications.ids[row] for row in kept.tolist())
+    return Batch(publications._replace(ids=ids, offsets=offsets, triples=triples), (*batch.rejected, *rejected))
+
+
+def _too_large(id: str, size: int) -> Rejected:
+    fix = f"publish at most {filter_layout.MOST_EDGES} triples under one id"
+    return Rejected.of(PublicationError("HG-645", f"a publication of {size} triples", fix=fix), "publications", id)
 
 
 def _texts(items: Any) -> Read | None:

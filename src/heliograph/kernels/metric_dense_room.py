@@ -25,6 +25,7 @@ from heliograph.kernels.metric_density_layout import Sayings
 from heliograph.kernels.metric_layout import EVERY, INSTANCE, SAID_COLUMNS, STEP, Log, Said
 from heliograph.kernels.simple_graph_layout import LENGTH
 from heliograph.kernels.simple_graph_room import GrowingGraph, enlarged, fixed_log, more
+from heliograph.kernels.sizes import room
 
 _LEAST = 16  # core numbers, or sayings, of new arrays
 _ENDS = Cores._fields.index("ends")
@@ -37,7 +38,7 @@ class Coring:
     def __init__(self) -> None:
         self.graph = GrowingGraph()
         self.arrays = _empty()
-        self._sayings = Sayings(np.empty((_LEAST, SAID_COLUMNS), np.int32), np.empty(_LEAST))
+        self._sayings = Sayings(np.empty((room(_LEAST), SAID_COLUMNS), np.int32), np.empty(room(_LEAST)))
         self.cover(self.graph.vertices)
 
     @property
@@ -128,7 +129,7 @@ def _enlarged(arrays: Cores, names: Iterable[str], rows: int) -> Cores:
 
 def _empty() -> Cores:
     """No vertices, and one core number, 0."""
-    counters = np.zeros(COUNTERS, np.int64)
+    counters, rows = np.zeros(COUNTERS, np.int64), room(_LEAST)
     counters[LEVELS] = 1
     return Cores(
         core=np.zeros(0, np.int32),
@@ -144,12 +145,12 @@ def _empty() -> Cores:
         moved=np.zeros(0, np.int32),
         is_moved=np.zeros(0, np.uint8),
         values=np.zeros(0),
-        ends=np.zeros((_LEAST, 2), np.int32),
-        sizes=np.zeros((_LEAST, 2), np.int64),
-        bounds=np.zeros((_LEAST, BOUND_COLUMNS)),
-        best=np.zeros(_LEAST),
-        whole=np.zeros((_LEAST, 2), np.int64),
-        above=np.zeros(_LEAST, np.int64),
-        is_open=np.zeros(_LEAST, np.uint8),
+        ends=np.zeros((rows, 2), np.int32),
+        sizes=np.zeros((rows, 2), np.int64),
+        bounds=np.zeros((rows, BOUND_COLUMNS)),
+        best=np.zeros(rows),
+        whole=np.zeros((rows, 2), np.int64),
+        above=np.zeros(rows, np.int64),
+        is_open=np.zeros(rows, np.uint8),
         counters=counters,
     )

@@ -28,6 +28,7 @@ from heliograph.kernels.metric_layout import INSTANCE as SAID_INSTANCE
 from heliograph.kernels.metric_layout import SAID_COLUMNS, STEP, Log, Said
 from heliograph.kernels.simple_graph_layout import Asked
 from heliograph.kernels.simple_graph_room import GrowingGraph, enlarged, fixed, fixed_log, more
+from heliograph.kernels.sizes import room
 
 _LEAST = 16  # entries of a new array; a power of two
 
@@ -38,7 +39,7 @@ class Grouping:
     def __init__(self, hops: int = 0) -> None:
         self.graph = GrowingGraph()
         self.arrays = _empty(hops, self.graph.vertices)
-        self._sayings = Sayings(np.empty((_LEAST, SAID_COLUMNS), np.int32), np.empty(_LEAST))
+        self._sayings = Sayings(np.empty((room(_LEAST), SAID_COLUMNS), np.int32), np.empty(room(_LEAST)))
         self._free: list[int] = []
         self._given = 0
 
@@ -132,7 +133,8 @@ class Grouping:
         """Room for as many entries as a kernel said it needs, at least twice as many as there were if it is short."""
         arrays, needed = self.arrays, int(self.arrays.counters[LIVE] + self.arrays.counters[NEEDED])
         if needed > len(arrays.entries):
-            size = max(2 * len(arrays.entries), 1 << (needed - 1).bit_length())
+            least = 1 << (needed - 1).bit_length()
+            size = room(max(2 * len(arrays.entries), least), least)
             entries, queue, orphans = (enlarged(each, size) for each in (arrays.entries, arrays.queue, arrays.orphans))
             self.arrays = _rehashed(arrays._replace(entries=entries, queue=queue, orphans=orphans), 2 * size)
 
@@ -145,19 +147,19 @@ class Grouping:
 
 
 def _empty(hops: int, vertices: int) -> Groups:
-    counters = np.zeros(COUNTERS, np.int64)
+    counters, rows = np.zeros(COUNTERS, np.int64), room(_LEAST)
     counters[HOPS] = hops
     return Groups(
-        keys=np.zeros(2 * _LEAST, np.int64),
-        numbers=np.empty(2 * _LEAST, np.int32),
-        entries=np.empty((_LEAST, ENTRY_COLUMNS), np.int32),
+        keys=np.zeros(2 * rows, np.int64),
+        numbers=np.empty(2 * rows, np.int32),
+        entries=np.empty((rows, ENTRY_COLUMNS), np.int32),
         heads=np.zeros((vertices, 2), np.int32),
         lengths=np.zeros((vertices, 2), np.int32),
-        groups=np.zeros((_LEAST, GROUP_COLUMNS), np.int64),
-        values=np.zeros(_LEAST),
-        queue=np.empty(_LEAST, np.int32),
-        orphans=np.empty((_LEAST, 2), np.int32),
-        changed=np.empty(_LEAST, np.int32),
+        groups=np.zeros((rows, GROUP_COLUMNS), np.int64),
+        values=np.zeros(rows),
+        queue=np.empty(rows, np.int32),
+        orphans=np.empty((rows, 2), np.int32),
+        changed=np.empty(rows, np.int32),
         counters=counters,
     )
 

@@ -29,6 +29,7 @@ from heliograph.kernels.metric_paths_layout import (
     Reach,
     Scratch,
 )
+from heliograph.kernels.sizes import room
 
 _LEAST = 16  # rows of a new array; a power of two
 _SLOTS = 2  # of the open addressing, for each entry there may be
@@ -38,25 +39,25 @@ _BY_VERTEX = ("first", "touching", "centred")
 
 def empty_reach(*, undirected: bool) -> Reach:
     """No balls yet, and hops are counted."""
-    counters = np.zeros(COUNTERS, np.int64)
+    counters, rows = np.zeros(COUNTERS, np.int64), room(_LEAST)
     counters[UNDIRECTED] = undirected
     return Reach(
-        slots=np.zeros(_LEAST * _SLOTS, np.int32),
-        entries=np.zeros((_LEAST, ENTRY_COLUMNS), np.int32),
+        slots=np.zeros(rows * _SLOTS, np.int32),
+        entries=np.zeros((rows, ENTRY_COLUMNS), np.int32),
         sums=np.zeros((0, 2)),
-        heap=np.zeros(_LEAST, np.int32),
-        stack=np.zeros(_LEAST, np.int32),
+        heap=np.zeros(rows, np.int32),
+        stack=np.zeros(rows, np.int32),
         first=np.zeros(0, np.int32),
         touching=np.zeros(0, np.int32),
         centred=np.zeros(0, np.int32),
-        balls=np.zeros((_LEAST, BALL_COLUMNS), np.int32),
-        radii=np.zeros(_LEAST),
-        pairs=np.zeros((_LEAST, PAIR_COLUMNS), np.int32),
+        balls=np.zeros((rows, BALL_COLUMNS), np.int32),
+        radii=np.zeros(rows),
+        pairs=np.zeros((rows, PAIR_COLUMNS), np.int32),
         meets=np.zeros((0, 2)),
-        groups=np.zeros((_LEAST, GROUP_COLUMNS), np.int32),
-        bounds=np.zeros(_LEAST),
-        told=np.zeros(_LEAST),
-        queue=np.zeros(_LEAST, np.int32),
+        groups=np.zeros((rows, GROUP_COLUMNS), np.int32),
+        bounds=np.zeros(rows),
+        told=np.zeros(rows),
+        queue=np.zeros(rows, np.int32),
         limits=np.zeros(LIMITS),
         counters=counters,
     )
@@ -94,7 +95,8 @@ def addresses(arrays: Reach | Scratch) -> Int64s:
 
 def covering(reach: Reach, vertices: int) -> Reach:
     """The same with room for so many vertices."""
-    return reach if vertices <= len(reach.first) else _resized(reach, _BY_VERTEX, max(vertices, 2 * len(reach.first)))
+    rows = max(vertices, room(2 * len(reach.first)))
+    return reach if vertices <= len(reach.first) else _resized(reach, _BY_VERTEX, rows)
 
 
 def with_entries(reach: Reach) -> Reach:
@@ -108,18 +110,18 @@ def with_entries(reach: Reach) -> Reach:
 
 
 def with_balls(reach: Reach, balls: int) -> Reach:
-    return reach if balls <= len(reach.balls) else _resized(reach, ("balls", "radii"), 2 * balls)
+    return reach if balls <= len(reach.balls) else _resized(reach, ("balls", "radii"), room(2 * balls, balls))
 
 
 def with_pairs(reach: Reach, pairs: int) -> Reach:
-    return reach if pairs <= len(reach.pairs) else _resized(reach, ("pairs", "meets"), 2 * pairs)
+    return reach if pairs <= len(reach.pairs) else _resized(reach, ("pairs", "meets"), room(2 * pairs, pairs))
 
 
 def with_groups(reach: Reach, groups: int) -> Reach:
     """The same with room for so many groups. Nothing stands in the queue."""
     if groups <= len(reach.groups):
         return reach
-    return _resized(reach, ("groups", "bounds", "told", "queue"), 2 * groups)
+    return _resized(reach, ("groups", "bounds", "told", "queue"), room(2 * groups, groups))
 
 
 def _resized(reach: Reach, names: tuple[str, ...], rows: int) -> Reach:

@@ -18,6 +18,12 @@ hole is bound like any slot, to nothing that does not fill it somewhere, and in 
 The laws. A mask message is the OR over y of the AND of what y hears in turn; a count is the sum of products. Every
 message is stored, so one change after the other is applied to it, and each is seen by those above with everything else
 as it stands at that moment: then what is gained and lost adds up to the difference between before and after.
+
+Limits. Rows of all kinds are numbered in 32 bits: memory ends long before. A bank or an anchor set has 64 tags, one bit
+each, and the next one begins another. Holes that are filled before a step are 31 bits: see `groups`. Messages have
+MOST_LEVELS levels: see `shapes.MOST_ROUNDS`. Stamps of phases begin again after LAST_STAMP. Counts have 64 bits, and
+TOO_MANY tells where one passed them. An update's place in its run, which the journal has in 32 bits, is below a block
+of updates: see `watch.indexed`.
 """
 
 from __future__ import annotations
@@ -82,6 +88,7 @@ K_NEXT, K_BITS, K_POSTINGS, K_FRESH = range(4)  # of components; K_BITS: where i
 COMPONENT_COLUMNS = 4
 Q_MISSING, Q_KIND, Q_STAMP, Q_BEFORE, Q_FACTORS, Q_WATCH = range(6)  # of queries
 QUERY_COLUMNS = 6
+LAST_STAMP = 2**31 - 1  # what Q_STAMP can hold; after it stamps begin again, and no query has one
 Q_TRUTH, Q_COUNT, Q_ROWS = range(3)  # kinds of queries; Q_WATCH: 1 to be told of every change of a count
 L_ITEM, L_NEXT = range(2)  # of links: postings (queries) and factors (components)
 LINK_COLUMNS = 2
@@ -222,7 +229,8 @@ KEPT, JOURNALLED = range(2)
 
 
 # Where a run stands, in `progress`: the update, its stage, the changes that it makes and the one that is under way,
-# the stage of that, and where a chain of sites was left.
+# the stage of that, where a chain of sites was left, and the edge that was taken up and is not done, or -1: a run that
+# stops must not take up another in its place.
 P_UPDATE, P_STAGE, P_CHANGES, P_CHANGE, P_REACTION, P_HEAD, P_SITE, P_EDGE = range(8)
 P_SUBJECT, P_PREDICATE, P_OBJECT, P_SIGN = range(8, 12)  # the edge that was changed, for whoever derives others
 PROGRESS = 12

@@ -20,6 +20,7 @@ from heliograph.kernels.network_layout import (
     K_POSTINGS,
     L_ITEM,
     L_NEXT,
+    LAST_STAMP,
     LATEST,
     Q_BEFORE,
     Q_COUNT,
@@ -150,5 +151,16 @@ def flush(world: Any, update: Any, phase: Any) -> Any:
             if holds != (queries(world)[query, Q_BEFORE] != 0):
                 _write(world, update, phase, V_TRUTH, query, 1 if holds else -1, 0)
     state[TOUCHED] = 0
-    state[STAMP] += 1
+    _begin_phase(world)
     return True
+
+
+@kernel()
+def _begin_phase(world: Any) -> None:
+    """No query has the next stamp; as `Machine.forget`."""
+    state = report_state(world)
+    state[STAMP] += 1
+    if state[STAMP] > LAST_STAMP:
+        for query in range(len(queries(world))):
+            queries(world)[query, Q_STAMP] = 0
+        state[STAMP] = 1

@@ -185,13 +185,14 @@ def _flush(world: Any, phase: Any) -> Any:
 @kernel()
 def _expire(world: Any, progress: Any) -> Any:
     while True:
-        if progress[P_REACTION] == _FIRST:
+        if progress[P_EDGE] < 0:  # else it was taken out of the window before the run stopped
             progress[P_EDGE] = next_due(world)
             if progress[P_EDGE] < 0:
                 return DONE if _flush(world, 0) else NEED_REPORTS
         reason = _follow(world, progress, progress[P_EDGE], -1)
         if reason != DONE:
             return reason
+        progress[P_EDGE] = -1
 
 
 @kernel()
@@ -259,7 +260,7 @@ def _add(world: Any, progress: Any) -> Any:
     row = progress[P_UPDATE]
     if batch_op(world)[row] != _ADDING and batch_op(world)[row] != _SETTING:
         return DONE
-    if progress[P_REACTION] == _FIRST and progress[P_EDGE] < 0:
+    if progress[P_EDGE] < 0:
         subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
         edge = find_edge(world, subject, predicate, object)
         known = Stamp(batch_weight(world)[row], batch_at(world)[row], batch_seq(world)[row], clocks(world)[ACCEPTED])
@@ -305,7 +306,7 @@ def _update(world: Any, progress: Any, changes: Any) -> Any:
         reason = _remove(world, progress, changes)
         if reason != DONE:
             return reason
-        progress[P_STAGE], progress[P_EDGE] = _ADD, -1
+        progress[P_STAGE] = _ADD
     if progress[P_STAGE] == _ADD:
         reason = _add(world, progress)
         if reason != DONE:
@@ -321,7 +322,7 @@ def _update(world: Any, progress: Any, changes: Any) -> Any:
 def _alter(world: Any, progress: Any) -> Any:
     """Adds or removes one derived edge, the one that the run names, in the midst of an update."""
     sign = progress[P_SIGN]
-    if progress[P_REACTION] == _FIRST:
+    if progress[P_EDGE] < 0:
         subject, predicate, object = (
             np.int32(progress[P_SUBJECT]),
             np.int32(progress[P_PREDICATE]),

@@ -29,6 +29,7 @@ from heliograph.kernels.simple_graph_layout import (
     Lists,
     Simple,
 )
+from heliograph.kernels.sizes import room
 
 _LEAST = 16  # rows of a new array; a power of two
 _FIRST_NEED = 4  # places for two blocks of two
@@ -41,10 +42,10 @@ class GrowingGraph:
 
     def __init__(self, *, undirected: bool = True, directed: bool = False) -> None:
         self.arrays = Simple(
-            np.zeros(_LEAST, np.int64),
-            np.empty(_LEAST, np.int32),
-            np.empty((_LEAST, PLACES + 2 * undirected + 4 * directed), np.int32),
-            np.zeros(_LEAST, np.int32),
+            np.zeros(room(_LEAST), np.int64),
+            np.empty(room(_LEAST), np.int32),
+            np.empty((room(_LEAST), PLACES + 2 * undirected + 4 * directed), np.int32),
+            np.zeros(room(_LEAST), np.int32),
             _lists(PLACES if undirected else 0),
             _lists(PLACES + 2 * undirected if directed else 0),
             _lists(PLACES + 2 * undirected + 2 if directed else 0),
@@ -97,10 +98,10 @@ class GrowingGraph:
 
 def _lists(column: int) -> Lists:
     """Lists without neighbours, with the first of their columns; none at all where there is no such column."""
-    rows, counters = _LEAST if column else 0, np.zeros(LIST_COUNTERS, np.int64)
+    rows, counters = room(_LEAST) if column else 0, np.zeros(LIST_COUNTERS, np.int64)
     counters[NEED], counters[COLUMN] = _FIRST_NEED if column else 0, column
-    heads, room = np.zeros((rows, 2), np.int32), np.zeros(rows, np.uint8)
-    return Lists(heads, room, np.empty(rows, np.int32), np.empty(rows, np.int32), np.zeros(SIZES, np.int32), counters)
+    heads, sizes = np.zeros((rows, 2), np.int32), np.zeros(rows, np.uint8)
+    return Lists(heads, sizes, np.empty(rows, np.int32), np.empty(rows, np.int32), np.zeros(SIZES, np.int32), counters)
 
 
 def _covering(lists: Lists, rows: int) -> Lists:
@@ -130,7 +131,7 @@ def _rehashed(graph: Simple) -> Simple:
 
 def more(rows: int) -> int:
     """Half as many again: what is copied in growing is twice what there is in the end."""
-    return rows + rows // 2 + _LEAST
+    return room(rows + rows // 2 + _LEAST, rows + 1)
 
 
 def enlarged(array: _ARRAY, rows: int) -> _ARRAY:

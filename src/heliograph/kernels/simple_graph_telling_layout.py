@@ -9,6 +9,7 @@ import numpy as np
 from heliograph.kernels.evolution_layout import Floats, Int32s, Int64s
 from heliograph.kernels.metric_layout import INSTANCE, SAID_COLUMNS, STEP, Said
 from heliograph.kernels.simple_graph_room import enlarged
+from heliograph.kernels.sizes import room
 
 ROW, SAID, NEEDED = range(3)  # of counters: the next change, sayings so far, sayings that there was no room for
 _COUNTERS = 3
@@ -24,12 +25,13 @@ class Telling(NamedTuple):
 
     @classmethod
     def nothing(cls) -> Telling:
-        rows = np.empty((_LEAST, SAID_COLUMNS), np.int32)
-        return cls(rows, np.empty(_LEAST), np.zeros(_COUNTERS, np.int64))
+        rows = np.empty((room(_LEAST), SAID_COLUMNS), np.int32)
+        return cls(rows, np.empty(len(rows)), np.zeros(_COUNTERS, np.int64))
 
     def with_room(self) -> Telling:
         """The same sayings, with room for as many again and for what was lacking."""
-        rows = int(2 * self.counters[SAID] + self.counters[NEEDED] + _LEAST)
+        least = int(self.counters[SAID] + self.counters[NEEDED])
+        rows = room(least + int(self.counters[SAID]) + _LEAST, least)
         if rows <= len(self.values):
             return self
         return self._replace(rows=enlarged(self.rows, rows), values=enlarged(self.values, rows))

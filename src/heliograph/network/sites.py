@@ -23,6 +23,7 @@ from heliograph.kernels.network_layout import (
     S_PREVIOUS,
     SITE_COLUMNS,
 )
+from heliograph.kernels.sizes import room
 from heliograph.network.tables import Array, Rows, pair_key, pair_slot
 
 ANYWHERE = -1  # in place of a vertex
@@ -37,7 +38,7 @@ class Sites:
     def __init__(self) -> None:
         self.rows = Rows(SITE_COLUMNS)
         self.heads = Rows(HEAD_COLUMNS)
-        self.slots: Array = np.zeros(16, np.int32)
+        self.slots: Array = np.zeros(room(16, 2), np.int32)  # a single one stands for no sites: see Machine.world
         self.exchanged = False
         self.dead = 0
         self._firsts: dict[int, dict[int, int]] = {}  # by head of no vertex and by level: the first site

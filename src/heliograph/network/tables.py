@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.kernels.sizes import room as size
+
 Array: TypeAlias = "npt.NDArray[Any]"
 
 _ODD, _WORD = 0x9E3779B97F4A7C15, 2**64 - 1  # 2^64 divided by the golden ratio; all bits of a word
@@ -39,7 +41,7 @@ class Rows:
     __slots__ = ("array", "exchanged", "used")
 
     def __init__(self, columns: int, dtype: type[np.generic] = np.int32, room: int = _FIRST_ROWS) -> None:
-        self.array: Array = np.zeros((room, columns) if columns else room, dtype)
+        self.array: Array = np.zeros((size(room), columns) if columns else size(room), dtype)
         self.used = 0
         self.exchanged = False
 
@@ -66,7 +68,7 @@ class Rows:
         room = len(self.array)
         while room < least:
             room *= 2
-        larger = np.zeros((room, *self.array.shape[1:]), self.array.dtype)
+        larger = np.zeros((size(room, least), *self.array.shape[1:]), self.array.dtype)
         larger[: self.used] = self.array[: self.used]
         self.array, self.exchanged = larger, True
 
@@ -77,7 +79,7 @@ class Pairs:
     __slots__ = ("array", "exchanged", "used")
 
     def __init__(self) -> None:
-        self.array: Array = np.zeros((_FIRST_SLOTS, 2), np.int64)
+        self.array: Array = np.zeros((size(_FIRST_SLOTS), 2), np.int64)
         self.used = 0
         self.exchanged = False
 

@@ -22,7 +22,7 @@ from heliograph.exchange.store import Exchange
 from heliograph.exchange.version import Version
 from heliograph.kernels.targeting_layout import Int32s
 from heliograph.model import Notifications, Rejected, Rejections
-from heliograph.route.engine import UNKNOWN_PUBLISHER, Route
+from heliograph.route.engine import FAILED, UNKNOWN_PUBLISHER, Route
 from heliograph.route.options import Choices
 from heliograph.tables.columns import Array
 
@@ -94,6 +94,8 @@ class Share(NamedTuple):
 
     def _tells(self, entry: Rejected, events: pa.Table) -> bool:
         """Whether this share says so. Others may lack a publisher that ends nowhere; only its home knows."""
+        if entry.code == FAILED:  # by each share that has it: an edge has no home
+            return True
         told = entry.item
         if entry.code == UNKNOWN_PUBLISHER:
             told = events["publisher"][pc.index(events["event_id"], entry.item).as_py()].as_py()

@@ -35,7 +35,7 @@ from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
 from heliograph.vocabulary import bulk, flat
 from heliograph.vocabulary.below import Below, Snapshot
-from heliograph.vocabulary.lexicon import Lexicon, State, entries
+from heliograph.vocabulary.lexicon import Lexicon, State, check_room, entries
 from heliograph.vocabulary.memo import Column, Memo
 from heliograph.vocabulary.typed import (
     TEXTS,
@@ -150,6 +150,7 @@ class Vocabulary:
         Another writer, or an earlier term of the same call, may have come first.
         """
         own, ids, fresh = self._terms, self._ids, len(self)
+        check_room(fresh + len(found))
         del own[fresh - self._start :]  # what an interrupted call left without an id
         for row, id in enumerate(found):
             if id < 0:

@@ -9,8 +9,8 @@ A top-k set that gained or lost a member is ranked again when the next update is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from heliograph.baselines.solve import Plan
@@ -32,6 +32,7 @@ from heliograph.watch.modes import (
     key_of,
     key_order,
     mode_of,
+    ranked,
     rerank,
 )
 from heliograph.watch.options import Options
@@ -79,6 +80,14 @@ class Slack:
         return iter(holding.values())
 
 
+Fail = Callable[[Subscription, Exception], None]  # hears which subscription failed, and how
+
+
+def raised(subscription: Subscription, error: Exception) -> None:
+    """Nobody goes on without a subscription that failed."""
+    raise error
+
+
 class Report(NamedTuple):
     watched: Watched
     turn: Turn
@@ -106,10 +115,10 @@ def joined(reactions: Sequence[Reaction]) -> Reaction:
 
 
 class Board:
-    """All subscriptions, by id."""
+    """All subscriptions, by id. `fail` hears of those that failed, and is to `remove` them."""
 
-    def __init__(self, answers: Reevaluation, metrics: Plainly) -> None:
-        self._answers, self._metrics = answers, metrics
+    def __init__(self, answers: Reevaluation, metrics: Plainly, fail: Fail = raised) -> None:
+        self._answers, self._metrics, self._fail = answers, metrics, fail
         self._watched: dict[str, Watched] = {}
         self._concerns = Concerns()
         self._unsettled: dict[str, None] = {}
@@ -118,7 +127,14 @@ class Board:
         self._stirred: set[str] = set()  # sets whose membership changed since they were ranked
 
     def __getitem__(self, id: str) -> Watched:
-        return self._watched[id]
+        """A subscription with what stands for it; a member of a top-k set stands by the counts as they are, even where
+        the next update will carry the news."""
+        watched = self._watched[id]
+        if not isinstance(watched.mode, Ranked):
+            return watched
+        top, members = watched.mode.top, self._sets[watched.mode.top.name]
+        place = ranked(members).index(id)
+        return replace(watched, mode=Ranked.placed(watched.subscription.query, top, watched.mode.count, place))
 
     @property
     def interests(self) -> list[Interest]:
@@ -126,10 +142,11 @@ class Board:
         return [Interest(each.subscription, each.options) for each in self._watched.values()]
 
     def add(self, subscription: Subscription, options: Options) -> None:
-        id, mode = subscription.id, mode_of(subscription.query, options)
-        slack = Slack.of(subscription.query, options)
-        self._watched[id] = Watched(subscription, options, mode, Plan.of(subscription.query), slack)
-        self._concerns.add(id, subscription.query)
+        id, query = subscription.id, subscription.query
+        mode, slack = mode_of(query, options), Slack.of(query, options)
+        watched = Watched(subscription, options, mode, Plan.of(query), slack)
+        self._concerns.add(id, query)
+        self._watched[id] = watched
         self._unsettled[id] = None
         if options.initial:
             self._greeting[id] = None
@@ -139,13 +156,13 @@ class Board:
 
     def remove(self, subscription: Subscription) -> None:
         id = subscription.id
-        mode = self._watched.pop(id).mode
-        self._concerns.remove(id, subscription.query)
+        watched = self._watched.pop(id)
+        self._concerns.remove(id, watched.plan.query)
         self._unsettled.pop(id, None)
         self._greeting.pop(id, None)
-        if isinstance(mode, Ranked):
-            del self._sets[mode.top.name][id]
-            self._stirred.add(mode.top.name)
+        if isinstance(watched.mode, Ranked):
+            del self._sets[watched.mode.top.name][id]
+            self._stirred.add(watched.mode.top.name)
 
     def unsettle(self) -> None:
         """The graph was changed silently: every query is answered again before the next update."""
@@ -155,7 +172,7 @@ class Board:
         """Brings the board up to the graph, silently."""
         self._metrics.forget()
         for id in self._unsettled | self._greeting:
-            self._observe(self._watched[id], witness)
+            self._try(self._watched[id], witness)
         for members in self._sets.values():
             rerank(members, only=self._unsettled)
         self._unsettled.clear()
@@ -164,15 +181,19 @@ class Board:
         """What stands for those who asked to know it at first and have not been told."""
         greeted = _in_order(self._watched[id] for id in self._greeting)
         self._greeting.clear()
-        return tuple(
-            Report(watched, self._valued(watched, Turn((), current(watched.mode)), witness)) for watched in greeted
-        )
+        reports = []
+        for watched in greeted:
+            try:
+                reports.append(Report(watched, self._valued(watched, Turn((), current(watched.mode)), witness)))
+            except Exception as error:
+                self._fail(watched.subscription, error)
+        return tuple(reports)
 
     def react(self, effect: Effect, witness: bool) -> Reaction:
         """Answers again every query that the effect could concern."""
         self._metrics.forget()
         concerned = [self._watched[id] for id in self._concerns.of(effect)]
-        turns = {watched.subscription.id: self._observe(watched, witness) for watched in concerned}
+        turns = {watched.subscription.id: self._try(watched, witness) for watched in concerned}
         ranked = {watched.mode.top.name for watched in concerned if isinstance(watched.mode, Ranked)}
         turns |= self._rank(ranked - self._stirred)
         return Reaction(self._reports(turns), len(concerned))
@@ -203,12 +224,20 @@ class Board:
         for id, keys in memory.satisfied.items():
             if (slack := self._watched[id].slack) is not None:
                 slack.held = set(keys)
-        for watched in self._watched.values():
-            self._observe(watched, witness=False)
+        for watched in list(self._watched.values()):
+            self._try(watched, witness=False)
             _tell_count(watched.mode)
-        self._unsettled = dict.fromkeys(memory.unplaced)
-        self._greeting = dict.fromkeys(memory.greeting)
+        self._unsettled = dict.fromkeys(id for id in memory.unplaced if id in self._watched)
+        self._greeting = dict.fromkeys(id for id in memory.greeting if id in self._watched)
         self._stirred = set(memory.stirred) & self._sets.keys()  # a set may have lost its last member
+
+    def _try(self, watched: Watched, witness: bool) -> Turn:
+        """Observes; a subscription that fails is told nothing."""
+        try:
+            return self._observe(watched, witness)
+        except Exception as error:
+            self._fail(watched.subscription, error)
+            return Turn()
 
     def _observe(self, watched: Watched, witness: bool) -> Turn:
         if not watched.plan.query.metrics:

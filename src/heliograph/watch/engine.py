@@ -12,6 +12,7 @@ its snapshot, as by saving and loading. So the law is that of saving: no notific
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import weakref
@@ -22,6 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from heliograph.errors import PublicationError
 from heliograph.kernels.evolution_layout import Int32s
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
@@ -41,6 +43,8 @@ from heliograph.watch.sequence import Sequence
 from heliograph.watch.snapshots import Snapshot
 from heliograph.watch.strategies import check_algorithm, strategy
 from heliograph.watch.window import extent
+
+_LOG = logging.getLogger("heliograph")
 
 LEAST = 1 << 16  # terms that nothing refers to, before they are given back
 EACH = 4  # so many for each subscription, as all of them are entered again then
@@ -79,6 +83,7 @@ class Watch:
         self._sequence = Sequence()
         self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
+        self._torn: str | None = None  # why the graph may hold a part of a batch
         self._brought = 0  # terms that came with updates, or with subscriptions that went
         self._due = LEAST  # of them, before those that are still referred to are counted
         self._encoded: weakref.WeakSet[Updates] = weakref.WeakSet()
@@ -106,6 +111,8 @@ class Watch:
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
+            failed = self._strategy.aside.report()
+            receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
             self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
         return receipt
 
@@ -113,7 +120,8 @@ class Watch:
         """Removes subscriptions by id. What held for them is not reported as lost."""
         with self._lock:
             removed, receipt = self._subscriptions.unsubscribe(ids)
-            self._strategy.remove(removed)
+            aside = self._strategy.aside
+            self._strategy.remove([each for each in removed if not aside.drop(each.id)])
             self._measuring.difference_update(each.id for each in removed)
             self._count(Stats(rejected=len(receipt.rejected)))
             self._brought += sum(EACH + len(each.text or "") // LETTERS for each in removed)
@@ -128,7 +136,7 @@ class Watch:
         return read_options(subscription.options, self._defaults)
 
     def _check(self, subscription: Subscription) -> None:
-        check_options(self._options(subscription), subscription.query)
+        check_options(self._options(subscription), subscription.query, subscription.text)
 
     # --- the graph ----------------------------------------------------------------------------------------------
 
@@ -136,10 +144,15 @@ class Watch:
         """Adds triples silently: a triples, publications or updates table, documents' publications, or tuples."""
         started = time.perf_counter_ns()
         with self._lock:
+            self._check_whole()
             known = len(self._vocabulary)
             encoded, rejected = background(items, self._vocabulary, self._subscriptions.prefixes)
             self._brought += len(self._vocabulary) - known
-            self._strategy.load(encoded)
+            try:
+                self._strategy.load(encoded)
+            except BaseException as error:
+                self._tear("load_graph", error)
+                raise
             self._count(Stats(rejected=len(rejected), load_ns=time.perf_counter_ns() - started))
         return Receipt(len(encoded), Rejections(rejected))
 
@@ -158,16 +171,23 @@ class Watch:
     def publish(self, items: Any, *, witness: bool | None = None) -> Notifications:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
+            self._check_whole()
+            self._give_back()
             run, known = Run(self.witness if witness is None else witness), len(self._vocabulary)
             encoded, rejected = as_encoded(items, self._intake())
             self._brought += len(self._vocabulary) - known
             run.loaded()
             run.rejected.extend(rejected)
             run.accepted = len(encoded)
-            self._strategy.publish(encoded, run)
+            try:
+                self._strategy.publish(encoded, run)
+            except BaseException as error:
+                if run.begun:
+                    self._tear("publish", error)
+                raise
+            run.rejected.extend(self._strategy.aside.report())
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
-            self._give_back()
         return outcome
 
     def _give_back(self) -> None:
@@ -178,7 +198,10 @@ class Watch:
         kept = self._referred()
         enough = max(LEAST, len(kept), EACH * len(self._subscriptions))
         if self._brought - len(kept) >= enough:
-            self._renew(kept)
+            try:
+                self._renew(kept)
+            except Exception as error:  # it can do without
+                _LOG.warning("terms were not given back: %s, %s", type(error).__name__, error, exc_info=error)
         self._due = max(len(kept) + enough, self._brought + enough // 2)
 
     def _referred(self) -> Int32s:
@@ -195,6 +218,18 @@ class Watch:
         own, vocabulary, snapshot = self._vocabulary, self._vocabulary.only(kept), self._strategy.snapshot()
         strategy = self._strategy.rebased(vocabulary, snapshot.renumbered(own, kept, vocabulary))
         self._strategy, self._vocabulary, self._brought = strategy, vocabulary, len(kept)
+
+    def _tear(self, call: str, error: BaseException) -> None:
+        """A call failed, or was interrupted, in the midst of its updates: nobody goes on with a part of them."""
+        self._torn = f"{call} failed in the midst of its updates: {type(error).__name__}, {error}"
+
+    def _check_whole(self) -> None:
+        if self._torn is not None:
+            raise PublicationError(
+                "HG-658",
+                f"{self._torn}; the graph holds a part of them, and what they changed was not told",
+                fix="load the last save, or make a new engine, and publish from there on",
+            )
 
     def _intake(self) -> Intake:
         timed = self._extent.span is not None
@@ -214,8 +249,11 @@ class Watch:
         before the last is refused; replay the updates up to it.
         """
         with self._lock:
+            self._check_whole()
             id = self._subscriptions[subscription].id
             self._strategy.settle(witness=True)
+            if id in self._strategy.aside:
+                return self._strategy.aside.explanation(id, self._sequence.reached(publication))
             return explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
 
     def stats(self) -> Stats:
@@ -231,6 +269,7 @@ class Watch:
     def save(self, path: str | Path) -> None:
         """Saves graph, subscriptions and stream position; the loaded engine goes on as this one would."""
         with self._lock:
+            self._check_whole()
             self._strategy.settle(self.witness)
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from heliograph.baselines.solve import Plan
 from heliograph.baselines.watch_naive import Reevaluation
+from heliograph.errors import StorageError
 from heliograph.evolution.derived import Derived
 from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.evolution_layout import PREDICATE, Int32s
@@ -35,6 +37,7 @@ from heliograph.network import Compiled, Limits, Network
 from heliograph.syntax.query import Expression, Form, Query
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.aside import Aside
 from heliograph.watch.board import Interest, Report, Watched, afresh, standing
 from heliograph.watch.deltas import Grouped, Tally
 from heliograph.watch.entries import Entry, is_concrete, kind_of, listing, rows_turn, truth_match
@@ -47,7 +50,7 @@ from heliograph.watch.metrics.judging import changes_of
 from heliograph.watch.metrics.making import make_measure
 from heliograph.watch.metrics.meter import Meter, Page
 from heliograph.watch.metrics.valuing import Values
-from heliograph.watch.modes import Counted, Key, Match, Turn, current, order
+from heliograph.watch.modes import Counted, Key, Match, Ranked, Turn, current, order
 from heliograph.watch.populating import populate
 from heliograph.watch.ranking import Ranking
 from heliograph.watch.snapshots import Memory
@@ -61,8 +64,10 @@ _DERIVED = frozenset({RDF_TYPE, RDFS_MEMBER})  # properties of edges that others
 class Enrolment:
     """All subscriptions of an indexed strategy."""
 
-    def __init__(self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: Memory) -> None:
-        self._graph, self._derived, self._vocabulary = graph, derived, vocabulary
+    def __init__(
+        self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: Memory, aside: Aside
+    ) -> None:
+        self._graph, self._derived, self._vocabulary, self.aside = graph, derived, vocabulary, aside
         self.network = Network(vocabulary.intern, derived, graph)
         self.machine = Machine(graph, self.network, derived)
         self._judge = Judge(self.network, vocabulary)
@@ -98,19 +103,31 @@ class Enrolment:
     # --- coming -------------------------------------------------------------------------------------------------
 
     def enter(self, interests: Sequence[Interest], greeted: Collection[str]) -> None:
-        """Enters subscriptions over the graph as it is; some were `greeted` when they came first."""
+        """Enters subscriptions over the graph as it is; some were `greeted` when they came first.
+
+        What one that fails leaves behind in the network is not taken back: everything is to be made anew without it.
+        """
         asking = [each.subscription.id for each in interests if each.options.initial]
         self._greeting |= dict.fromkeys(id for id in asking if id not in greeted or id in self._memory.greeting)
         plain = [each for each in interests if self._is_plain(each)]
         self._enter_concrete(plain)
         known = {each.subscription.id for each in plain}
         for each in interests:
-            if each.subscription.id not in known:
-                self._enter(each)
+            if each.subscription.id not in known and each.subscription.id not in self.aside:
+                try:
+                    self._enter(each)
+                except StorageError:
+                    raise
+                except Exception as error:
+                    self.aside.put(each.subscription.id, error)
 
     def _is_plain(self, interest: Interest) -> bool:
         """Whether a query waits for nothing but edges of the graph."""
-        query = interest.subscription.query
+        try:
+            query = interest.subscription.query
+        except Exception as error:
+            self.aside.put(interest.subscription.id, error)
+            return False
         if not is_concrete(query) or kind_of(query, interest.options) != Q_TRUTH:
             return False
         return _DERIVED.isdisjoint(map(_PREDICATE, query.patterns))
@@ -217,14 +234,8 @@ class Enrolment:
 
     def forget(self, interest: Interest) -> None:
         """Somebody went who was still to be entered again."""
-        id, top, memory = interest.subscription.id, interest.options.top, self._memory
-        self._memory = Memory(
-            tuple(each for each in memory.greeting if each != id),
-            memory.stirred if top is None else memory.stirred | {top.name},
-            {each: keys for each, keys in memory.held.items() if each != id},
-            memory.unplaced - {id},
-            {each: keys for each, keys in memory.satisfied.items() if each != id},
-        )
+        top, memory = interest.options.top, self._memory.without((interest.subscription.id,))
+        self._memory = memory if top is None else memory._replace(stirred=memory.stirred | {top.name})
 
     def unplace(self, ids: Iterable[str]) -> None:
         """The graph was changed silently before these were entered again."""
@@ -241,9 +252,12 @@ class Enrolment:
         populate(self.machine)
         counts: dict[str, int] = {}
         for entry in self._unsettled.values():
-            self._start(entry, self._memory.held.get(entry.id, ()))
-            if id_ranked(entry):
-                counts[entry.id] = self.count(entry)
+            try:
+                self._start(entry, self._memory.held.get(entry.id, ()))
+                if id_ranked(entry):
+                    counts[entry.id] = self.count(entry)
+            except Exception as error:
+                self.aside.put(entry.id, error)
         self._rank(counts)
         self._unsettled = {}
 
@@ -293,6 +307,14 @@ class Enrolment:
         satisfying = map(entry.judged.completion.solution, sorted(entry.judged.true))
         return standing(entry.interest, satisfying, entry.deltas.standing)
 
+    def placed(self, entry: Entry) -> Watched:
+        """A member of a top-k set by the counts as they are, even where the next update will carry the news."""
+        options = entry.interest.options
+        assert options.top is not None
+        count, place = self.ranking.count(entry.id), self.ranking.place(entry.id)
+        mode = Ranked.placed(entry.query, options.top, count, place)
+        return Watched(entry.interest.subscription, options, mode, Plan.of(entry.query))
+
     def selected(self, query: Query) -> frozenset[Term]:
         """The vertices that solutions of a query bind, where it asks for them."""
         asking = (judged for judged, each in self.measured.items() if each.query == query)
@@ -327,7 +349,13 @@ class Enrolment:
         """What stands for those who asked to know it at first and have not been told."""
         greeted = sorted((self.entries[id] for id in self._greeting), key=lambda entry: entry.number)
         self._greeting.clear()
-        return tuple(Report(self.report_of(entry), self._standing(entry, answers, witness)) for entry in greeted)
+        reports = []
+        for entry in greeted:
+            try:
+                reports.append(Report(self.report_of(entry), self._standing(entry, answers, witness)))
+            except Exception as error:
+                self.aside.put(entry.id, error)
+        return tuple(reports)
 
     def _standing(self, entry: Entry, answers: Reevaluation, witness: bool) -> Turn:
         if id_ranked(entry):
@@ -367,13 +395,13 @@ class Enrolment:
 
     def memory(self, waiting: Iterable[str] = ()) -> Memory:
         """What must be kept to restore everybody over the same graph; `waiting` are to be greeted too."""
-        settled = (entry for id, entry in self.entries.items() if id not in self._unsettled)
+        settled = (each for id, each in self.entries.items() if id not in self._unsettled and id not in self.aside)
         remembering = [entry for entry in settled if _remembers(entry)]
         held = {entry.id: self._held(entry) for entry in remembering}
         slack = (entry for entry in remembering if entry.interest.options.hysteresis and entry.query.having is None)
         satisfied = {entry.id: entry.judged.keys() for entry in slack if entry.judged is not None}
         greeting = tuple(dict.fromkeys((*self._memory.greeting, *self._greeting, *waiting)))
-        stirred = frozenset(self.ranking.stirred | self._memory.stirred)
+        stirred = frozenset(self.ranking.stirred | self._memory.stirred | self.ranking.sets_of(self.aside))
         unplaced = frozenset(self.ranking.unplaced | self._memory.unplaced)
         return Memory(
             greeting,
@@ -382,7 +410,7 @@ class Enrolment:
             unplaced,
             {**self._memory.satisfied, **satisfied},
             self.meter.saved(),
-        )
+        ).without(self.aside)
 
     def _held(self, entry: Entry) -> tuple[Key, ...]:
         if id_ranked(entry):

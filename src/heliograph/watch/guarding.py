@@ -72,8 +72,11 @@ class Guard:
             return listed
         wanted = np.zeros(len(listed.events), np.bool_)
         for entry in entries:
-            wanted |= self._told(entry, listed)
-        self._count(entries, listed.terms[~wanted])
+            try:
+                wanted |= self._told(entry, listed)
+            except Exception as error:
+                self._enrolment.aside.put(entry.id, error)
+        self._count([entry for entry in entries if entry.id not in self._enrolment.aside], listed.terms[~wanted])
         return Listed(listed.events[wanted], listed.terms[wanted])
 
     def _told(self, entry: Entry, listed: Listed) -> Flags:

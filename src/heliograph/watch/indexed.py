@@ -23,6 +23,7 @@ from heliograph.subscriptions import Subscription
 from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.aside import Aside
 from heliograph.watch.board import Interest, Watched, afresh
 from heliograph.watch.encoding import ADD, Encoded
 from heliograph.watch.enrolment import Enrolment
@@ -41,8 +42,9 @@ _GARBAGE = 10_000  # rows left behind by subscriptions that went, before the net
 class Indexed:
     """Queries in a network over flat arrays."""
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
+    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> None:
         self._vocabulary, self._taxonomy, self._extent = vocabulary, taxonomy, extent
+        self.aside = Aside() if aside is None else aside
         self._interests: dict[str, Interest] = {}
         self._begin()
 
@@ -51,7 +53,7 @@ class Indexed:
         self._graph = FlatGraph(self._extent.span, self._extent.updates)
         derived = Derived(self._taxonomy, self._vocabulary, self._base)
         self._graph.set_virtual(min(map(derived.virtual, Relation)))
-        self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory())
+        self._enrolment = Enrolment(self._graph, derived, self._vocabulary, memory or Memory(), self.aside)
         self._teller = Teller(self._enrolment, self._vocabulary)
         self._enrolment.machine.trim = self._teller.guard.trim
         self._pending: dict[str, Interest] = {}
@@ -89,16 +91,35 @@ class Indexed:
     def watched(self, id: str) -> Watched:
         self._enter()
         entry = self._enrolment.entries.get(id)
-        if entry is not None and entry.judged is not None:
+        if entry is not None:
             self._enrolment.settle()
-            return self._enrolment.standing(entry)
+            if entry.interest.options.top is not None:
+                return self._enrolment.placed(entry)
+            if entry.judged is not None:
+                return self._enrolment.standing(entry)
         held = self._enrolment.memory().held.get(id, ())
         return afresh(self._interests[id], self.answers, held, witness=False)
 
     def _enter(self) -> None:
+        while self._pending:
+            self._enter_pending()
+            self._expel()
+
+    def _expel(self) -> bool:
+        """Goes on without those that were put aside, if there are any; whether there were.
+
+        What they left behind in the network cannot be trusted, so all others are to be entered again.
+        """
+        failed = [id for id in self.aside if id in self._interests]
+        for id in failed:
+            del self._interests[id]
+            self._pending.pop(id, None)
+        if failed:
+            self.restore(self.snapshot())
+        return bool(failed)
+
+    def _enter_pending(self) -> None:
         pending, self._pending = self._pending, {}
-        if not pending:
-            return
         self._graph.cover(len(self._vocabulary))
         try:
             with collector_paused():
@@ -154,29 +175,40 @@ class Indexed:
     def settle(self, witness: bool) -> None:
         self._enter()
         self._enrolment.settle()
+        while self._expel():
+            self._enter()
+            self._enrolment.settle()
 
     def publish(self, updates: Encoded, run: Run) -> None:
         self.settle(run.witness)
-        run.take(issue(self._enrolment.greet(self.answers, run.witness), None, run.witness))
+        run.take(issue(self._enrolment.greet(self.answers, run.witness), None, run.witness, self._fail))
         run.truncated += self._teller.guard.cut()
-        if not np.isnan(updates.weight).all():
-            self._graph.keep_weights()
+        if self._expel():
+            self.settle(run.witness)
         self._enrolment.machine.reserve(int((updates.op == ADD).sum()))
-        block = 1 if run.witness and self._enrolment.needs_single_updates else _BLOCK
         done = 0
         while done < len(updates):
+            block = 1 if run.witness and self._enrolment.needs_single_updates else _BLOCK
             done += self._apply(updates.take(slice(done, done + block)), run)
+            if self._expel():
+                self.settle(run.witness)
         if self._enrolment.machine.counts_too_many:
             run.truncated += 1  # not silently: what counts tell may be wrong
 
     def _apply(self, updates: Encoded, run: Run) -> int:
         """Applies updates, or the first of them, and tells what they changed; how many."""
+        if not np.isnan(updates.weight).all():
+            self._graph.keep_weights()
+        run.begun = True
         events = self._enrolment.machine.run(updates)
         run.candidates += events.candidates
         applied = updates.take(slice(0, events.updates))
         self._teller.tell(events, applied, run, self._proof if run.witness else None)
         run.truncated += self._teller.guard.cut()
         return events.updates
+
+    def _fail(self, subscription: Subscription, error: Exception) -> None:
+        self.aside.put(subscription.id, error)
 
     def _proof(self, id: str) -> Solution:
         """The first solution in order of a query that has just become true."""
@@ -202,7 +234,7 @@ class Indexed:
         return self._base().ravel()
 
     def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Indexed:
-        fresh = Indexed(vocabulary, self._taxonomy, self._extent)
+        fresh = Indexed(vocabulary, self._taxonomy, self._extent, self.aside)
         fresh.add(list(self._interests.values()))
         fresh.restore(snapshot)
         return fresh

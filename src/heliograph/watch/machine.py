@@ -27,6 +27,7 @@ from heliograph.kernels.network_layout import (
     JOURNAL_COLUMNS,
     JOURNALLED,
     KEPT,
+    LAST_STAMP,
     LOWEST,
     MOST_EVENTS,
     MOST_LEVELS,
@@ -50,6 +51,7 @@ from heliograph.kernels.network_layout import (
     PARTS_OF_WORLD,
     PAUSED,
     PROGRESS,
+    Q_STAMP,
     STAMP,
     TOO_MANY,
     TOUCHED,
@@ -65,6 +67,7 @@ from heliograph.kernels.network_layout import (
     States,
     Work,
 )
+from heliograph.kernels.sizes import room
 from heliograph.network import Network
 from heliograph.watch.encoding import SET, Encoded
 
@@ -115,12 +118,12 @@ class Machine:
 
     def __init__(self, graph: FlatGraph, network: Network, derived: Derived) -> None:
         self.graph, self.network, self.derived = graph, network, derived
-        self.states = _states(_FIRST_STATES)
-        self._work = _work(_FIRST_ITEMS)
-        self._reports = _reports(_FIRST_EVENTS, _FIRST_ROWS)
-        self._scratch = _scratch(_SCRATCH)
+        self.states = _states(room(_FIRST_STATES))
+        self._work = _work(room(_FIRST_ITEMS))
+        self._reports = _reports(room(_FIRST_EVENTS), room(_FIRST_ROWS))
+        self._scratch = _scratch(room(_SCRATCH))
         self._batch = _batch(Encoded.none(), np.empty(0, np.int32))
-        self._run = Run(_progress(), np.zeros(_FIRST_CHANGES, np.int32))
+        self._run = Run(_progress(), np.zeros(room(_FIRST_CHANGES), np.int32))
         self._journal = _journal(0)
         self._world = _World()
         self.trim: Trim | None = None
@@ -171,6 +174,9 @@ class Machine:
         state = self._reports.state
         state[EVENTS] = state[VALUES] = state[TOUCHED] = 0
         state[STAMP] += 1
+        if state[STAMP] > LAST_STAMP:
+            self.network.queries.rows.array[:, Q_STAMP] = 0
+            state[STAMP] = 1
 
     @property
     def _is_quick(self) -> bool:
@@ -182,14 +188,15 @@ class Machine:
         """Room for whatever is one a query, a message or a term."""
         queries, messages = self.network.queries.rows.used, len(self.network.messages.rows.array)
         if len(self._reports.touched) < queries:
-            self._reports = self._reports._replace(touched=np.zeros(2 * queries, np.int32))
+            self._reports = self._reports._replace(touched=np.zeros(room(2 * queries, queries), np.int32))
         if len(self._work.plans) < messages:
             plans, sayings = np.zeros((messages, 2), np.int64), np.zeros(messages, np.uint64)
             self._work = self._work._replace(plans=plans, sayings=sayings)
         if self.network.messages.rows.used:
             self._cover(len(self.graph.arrays.first))
         if len(self._scratch.path) < self.network.widest:
-            self._scratch = _scratch(2 * self.network.widest)
+            widest = self.network.widest
+            self._scratch = _scratch(room(2 * widest, widest))
 
     def _cover(self, terms: int) -> None:
         """Makes marks for all term ids that may be ends of edges."""
@@ -279,16 +286,18 @@ class Machine:
 
     def _grow_work(self) -> None:
         old, needed = self._work, int(self._reports.state[NEEDED])
-        larger = _work(max(2 * len(old.items), len(old.items) + needed))
+        larger = _work(room(max(2 * len(old.items), len(old.items) + needed), len(old.items) + needed))
         larger.items[: len(old.items)], larger.payloads[: len(old.items)] = old.items, old.payloads
         self._work = old._replace(items=larger.items, payloads=larger.payloads)
 
     def _make_reports(self) -> None:
         """Room for what is told: by dropping what nobody would be, or by more of it."""
-        state, room = self._reports.state, len(self._reports.events)
+        state = self._reports.state
         if self.trim is not None and state[EVENTS] >= _MOST_EVENTS and not self._may_regain:
             self._keep(self.trim(self.take(), int(state[UPDATE])))
-        if 2 * (state[EVENTS] + state[NEEDED]) > room or 2 * (state[VALUES] + state[NEEDED]) > len(self._reports.rows):
+        spare = room(2, 1)  # as much again is left free: what was dropped may come again at once
+        events, rows = spare * (state[EVENTS] + state[NEEDED]), spare * (state[VALUES] + state[NEEDED])
+        if events > len(self._reports.events) or rows > len(self._reports.rows):
             self._grow_reports()
 
     @property
@@ -306,20 +315,21 @@ class Machine:
 
     def _grow_reports(self) -> None:
         old, needed = self._reports, int(self._reports.state[NEEDED])
-        events = np.zeros((2 * len(old.events) + needed, EVENT_COLUMNS), np.int64)
-        rows = np.zeros(2 * len(old.rows) + needed, np.int32)
+        sizes = (room(2 * len(each) + needed, len(each) + needed) for each in (old.events, old.rows))
+        events, rows = np.zeros((next(sizes), EVENT_COLUMNS), np.int64), np.zeros(next(sizes), np.int32)
         events[: len(old.events)], rows[: len(old.rows)] = old.events, old.rows
         self._reports = old._replace(events=events, rows=rows)
 
     def _grow_changes(self) -> None:
-        self._run = self._run._replace(changes=np.zeros(2 * int(self._reports.state[NEEDED]), np.int32))
+        needed = int(self._reports.state[NEEDED])
+        self._run = self._run._replace(changes=np.zeros(room(2 * needed, needed), np.int32))
 
     # --- the journal --------------------------------------------------------------------------------------------
 
     def keep_journal(self, kept: bool) -> None:
         """Whether what becomes of edges is written down."""
         if kept and not len(self._journal.rows):
-            self._journal = _journal(_FIRST_JOURNAL)
+            self._journal = _journal(room(_FIRST_JOURNAL))
         self._journal.state[KEPT] = kept
 
     def read_journal(self) -> tuple[Int32s, Floats]:
@@ -330,7 +340,7 @@ class Machine:
 
     def _grow_journal(self) -> None:
         old = self._journal
-        larger = _journal(2 * len(old.rows), old.state)
+        larger = _journal(room(2 * len(old.rows), len(old.rows) + 1), old.state)
         larger.rows[: len(old.rows)], larger.weights[: len(old.rows)] = old.rows, old.weights
         self._journal = larger
 
@@ -363,7 +373,9 @@ def _work(size: int) -> Work:
 def _reports(events: int, rows: int) -> Reports:
     state = np.zeros(12, np.int64)
     state[STAMP], state[DEPTH], state[MOST_EVENTS] = 1, -1, _MOST_EVENTS
-    return Reports(np.zeros((events, EVENT_COLUMNS), np.int64), np.zeros(rows, np.int32), np.zeros(16, np.int32), state)
+    return Reports(
+        np.zeros((events, EVENT_COLUMNS), np.int64), np.zeros(rows, np.int32), np.zeros(room(16), np.int32), state
+    )
 
 
 def _journal(size: int, state: Int64s | None = None) -> Journal:

@@ -194,11 +194,23 @@ class Ranked:
         self.standing = {(): Match(None, self.count)} if rank < self.top.k and self.count else {}
         return _difference(before, self.standing)
 
+    @classmethod
+    def placed(cls, query: Query, top: Top, count: int, rank: int) -> Ranked:
+        """A member as it stands with so many matches and in this place, whatever was told of it so far."""
+        member = cls(query, top)
+        member.count = count
+        member.place(rank)
+        return member
+
 
 def rerank(members: Mapping[str, Ranked], only: Container[str] | None = None) -> dict[str, Turn]:
     """The turns of a set's members (or `only` of some) by subscription id: more matches first, ties by id."""
-    ranking = sorted(members, key=lambda id: (-members[id].count, id))
-    return {id: members[id].place(rank) for rank, id in enumerate(ranking) if only is None or id in only}
+    return {id: members[id].place(rank) for rank, id in enumerate(ranked(members)) if only is None or id in only}
+
+
+def ranked(members: Mapping[str, Ranked]) -> list[str]:
+    """The members of a set: more matches first, ties by id."""
+    return sorted(members, key=lambda id: (-members[id].count, id))
 
 
 # --- order ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.aside import Aside
 from heliograph.watch.board import Board, Interest, Watched, joined
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.evolving import EvolvingGraph
@@ -31,12 +32,13 @@ from heliograph.watch.window import Edge, Extent
 class Plain:
     """A board over an evolving graph, in plain Python."""
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
+    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> None:
         self._vocabulary = vocabulary
+        self.aside = Aside() if aside is None else aside
         self._graph = EvolvingGraph(extent)
         self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
-        self._board = Board(self.answers, self._metrics)
+        self._board = Board(self.answers, self._metrics, self._fail)
         self._effort = Effort()
 
     def _weighted(self) -> dict[tuple[Term, Term, Term], float | None]:
@@ -46,13 +48,21 @@ class Plain:
 
     def add(self, interests: Iterable[Interest]) -> None:
         for subscription, options in interests:
-            self._board.add(subscription, options)
-            self._effort.add(subscription.query)
+            try:
+                self._effort.add(subscription.query)
+                self._board.add(subscription, options)
+            except Exception as error:
+                self.aside.put(subscription.id, error)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         for subscription in subscriptions:
             self._board.remove(subscription)
             self._effort.remove(subscription.query)
+
+    def _fail(self, subscription: Subscription, error: Exception) -> None:
+        """Goes on without a subscription."""
+        if self.aside.put(subscription.id, error):
+            self.remove((subscription,))
 
     @property
     def interests(self) -> Sequence[Interest]:
@@ -82,16 +92,17 @@ class Plain:
     def begin(self, run: Run) -> None:
         """Settles, and tells those who asked what holds at first."""
         self._board.settle(run.witness)
-        run.take(issue(self._board.greet(run.witness), None, run.witness))
+        run.take(issue(self._board.greet(run.witness), None, run.witness, self._fail))
 
     def apply(self, update: Update, run: Run) -> None:
+        run.begun = True
         reactions = [self._board.react(effect, run.witness) for effect in self._graph.apply(update)]
         if self._board.stirred:
             reactions.append(self._board.rank_stirred())
         reaction = joined(reactions)
         run.candidates += reaction.candidates
         run.verified += len(reaction.reports)
-        run.take(issue(reaction.reports, update, run.witness))
+        run.take(issue(reaction.reports, update, run.witness, self._fail))
 
     # --- handing over -------------------------------------------------------------------------------------------
 
@@ -104,7 +115,7 @@ class Plain:
         window.clock, window.number = snapshot.clock, snapshot.number
         for triple, edge in _rows(snapshot.edges, self._vocabulary):
             self._graph.restore(triple, edge)
-        self._board.restore(snapshot.memory)
+        self._board.restore(snapshot.memory.without(self.aside))
 
     def ids(self) -> Int32s:
         return np.concatenate(self._edges()[:3])

@@ -47,12 +47,12 @@ class _Set:
     def remove(self, id: str) -> None:
         self._distinct[self._sizes[id]] -= 1
         self._distinct = +self._distinct
-        del self._order[self._place(id)], self._sizes[id], self.counts[id]
+        del self._order[self.place_of(id)], self._sizes[id], self.counts[id]
         self.standing.discard(id)
 
     def move(self, id: str, count: int) -> set[str]:
         """Changes a count; returns whose place may lie on the other side of their k now."""
-        del self._order[self._place(id)]
+        del self._order[self.place_of(id)]
         self.counts[id] = count
         insort(self._order, (-count, id))
         near = {place for k in self._distinct for place in (k - 1, k) if place < len(self._order)}
@@ -63,7 +63,7 @@ class _Set:
         turns = {}
         for id in ids:
             match = Match(None, self.counts[id])
-            holds = self.counts[id] > 0 and self._place(id) < self._sizes[id]
+            holds = self.counts[id] > 0 and self.place_of(id) < self._sizes[id]
             if holds and id not in self.standing:
                 self.standing.add(id)
                 turns[id] = Turn((), (match,))
@@ -72,7 +72,7 @@ class _Set:
                 turns[id] = Turn((match,), ())
         return turns
 
-    def _place(self, id: str) -> int:
+    def place_of(self, id: str) -> int:
         return bisect_left(self._order, (-self.counts[id], id))
 
 
@@ -122,6 +122,14 @@ class Ranking:
 
     def count(self, id: str) -> int:
         return self._sets[self._names[id]].counts[id]
+
+    def sets_of(self, ids: Iterable[str]) -> set[str]:
+        """The sets that some of these are members of."""
+        return {self._names[id] for id in ids if id in self._names}
+
+    def place(self, id: str) -> int:
+        """The place of a member in its set by the counts as they are, from 0."""
+        return self._sets[self._names[id]].place_of(id)
 
     def stands(self, id: str) -> bool:
         return id in self._sets[self._names[id]].standing

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from heliograph.model import Notification
-from heliograph.watch.board import Report
+from heliograph.watch.board import Fail, Report, raised
 from heliograph.watch.evidence import evidence_text
 from heliograph.watch.modes import Match, Turn
 from heliograph.watch.updates import ADD, REMOVE, Update
@@ -22,12 +22,23 @@ class Issue(NamedTuple):
     truncated: int = 0
 
 
-def issue(reports: Iterable[Report], update: Update | None, witness: bool) -> Issue:
-    """The notifications of an update, or of what stood at first where there is none."""
-    guarded = [guard(report) for report in reports]
-    lost = [line for report, _ in guarded for line in _lines(report, REMOVE, report.turn.lost, update, witness)]
-    gained = [line for report, _ in guarded for line in _lines(report, ADD, report.turn.gained, update, witness)]
-    return Issue((*lost, *gained), sum(cut for _, cut in guarded))
+def issue(reports: Iterable[Report], update: Update | None, witness: bool, fail: Fail = raised) -> Issue:
+    """The notifications of an update, or of what stood at first where there is none; `fail` hears whose failed."""
+    lost, gained, truncated = list[Notification](), list[Notification](), 0
+    for report in reports:
+        try:
+            kept, cut = guard(report)
+            lines = [
+                list(_lines(kept, change, matches, update, witness))
+                for change, matches in zip((REMOVE, ADD), kept.turn, strict=True)
+            ]
+        except Exception as error:
+            fail(report.watched.subscription, error)
+        else:
+            lost += lines[0]
+            gained += lines[1]
+            truncated += cut
+    return Issue((*lost, *gained), truncated)
 
 
 def guard(report: Report) -> tuple[Report, int]:

@@ -19,6 +19,7 @@ from heliograph.watch.reports import Issue
 class Run:
     witness: bool
     accepted: int = 0
+    begun: bool = False  # whether any update may have been applied
     candidates: int = 0
     verified: int = 0
     truncated: int = 0

@@ -5,7 +5,7 @@ The law: a strategy with the same subscriptions, restored from another's snapsho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,15 @@ class Memory(NamedTuple):
     unplaced: frozenset[str] = frozenset()
     satisfied: Mapping[str, tuple[Key, ...]] = {}
     measures: Mapping[calls.Key, Mapping[str, npt.NDArray[Any]]] = {}  # see Measure.saved
+
+    def without(self, ids: Container[str]) -> Memory:
+        """The same of all but these."""
+        return self._replace(
+            greeting=tuple(id for id in self.greeting if id not in ids),
+            held={id: keys for id, keys in self.held.items() if id not in ids},
+            unplaced=frozenset(id for id in self.unplaced if id not in ids),
+            satisfied={id: keys for id, keys in self.satisfied.items() if id not in ids},
+        )
 
 
 class Snapshot(NamedTuple):

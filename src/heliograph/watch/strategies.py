@@ -19,6 +19,7 @@ from heliograph.kernels.evolution_layout import Int32s
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.aside import Aside
 from heliograph.watch.board import Interest, Watched
 from heliograph.watch.encoding import Encoded
 from heliograph.watch.plain import Plain
@@ -72,6 +73,10 @@ class Strategy(Protocol):
     def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Strategy:
         """The same over a vocabulary of fewer terms, in whose ids its snapshot is; this one is not used any more."""
 
+    @property
+    def aside(self) -> Aside:
+        """Subscriptions that failed, which the strategy goes on without."""
+
     def watched(self, id: str) -> Watched:
         """A subscription with what stands for it now; for explanations, after `settle`."""
 
@@ -80,12 +85,12 @@ class Strategy(Protocol):
         """Answers to any query over the graph as it is now, for explanations."""
 
 
-def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> Strategy:
+def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> Strategy:
     """The strategy of the kernels, which have to be loaded."""
     from heliograph.watch.indexed import Indexed
 
     announce(_KERNEL)
-    return Indexed(vocabulary, taxonomy, extent)
+    return Indexed(vocabulary, taxonomy, extent, aside)
 
 
 class Auto:
@@ -94,6 +99,7 @@ class Auto:
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
         self._ground = vocabulary, taxonomy, extent
         self._plain: Plain | None = Plain(vocabulary, taxonomy, extent)
+        self.aside = self._plain.aside
         self._held: Strategy = self._plain
         self._subscriptions = 0
         self._spent_ns = 0
@@ -173,7 +179,7 @@ class Auto:
         return self._held
 
     def _go_over(self, plain: Plain) -> None:
-        held = indexed(*self._ground)
+        held = indexed(*self._ground, self.aside)
         held.add(plain.interests)
         held.restore(plain.snapshot())
         self._held, self._plain = held, None

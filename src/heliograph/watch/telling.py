@@ -8,6 +8,7 @@ rest goes through turns, one subscription after the other: they do not depend on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -72,6 +73,15 @@ class _Telling:
         self._ranked: list[RankChange] = []
         self._coming: dict[Judged, Changes] = {}  # solutions of those who ask metrics besides
 
+    def _try(self, entry: Entry, tell: Callable[[], None]) -> None:
+        """Tells something of one subscription; if that fails, it alone is told nothing more."""
+        if entry.id in self._enrolment.aside:
+            return
+        try:
+            tell()
+        except Exception as error:
+            self._enrolment.aside.put(entry.id, error)
+
     # --- truth and counts ---------------------------------------------------------------------------------------
 
     def cross(self, events: Int64s) -> None:
@@ -108,7 +118,8 @@ class _Telling:
                 changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
                 self._ranked += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
             else:
-                self._turns(entry, ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist()))
+                crossed = ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist())
+                self._try(entry, partial(self._turns, entry, crossed))
 
     def _crossed(self, entry: Entry, event: list[int]) -> Turn:
         if event[W_KIND] == V_COUNT:
@@ -125,13 +136,16 @@ class _Telling:
         for span in spans(listed.events, (W_REF,)):
             told = listed.events[span]
             for entry in self._enrolment.by_component[int(told[0, W_REF])].values():
-                changes = self._changes(entry, Listed(told, listed.listed(span, entry.slots)))
-                if entry.judged is not None:
-                    self._coming[entry.judged] = changes
-                elif isinstance(entry.deltas, Every) and self._proof is None:
-                    self._list_quickly(entry, changes)
-                else:
-                    self._list_slowly(entry, changes)
+                self._try(entry, partial(self._list, entry, Listed(told, listed.listed(span, entry.slots))))
+
+    def _list(self, entry: Entry, listed: Listed) -> None:
+        changes = self._changes(entry, listed)
+        if entry.judged is not None:
+            self._coming[entry.judged] = changes
+        elif isinstance(entry.deltas, Every) and self._proof is None:
+            self._list_quickly(entry, changes)
+        else:
+            self._list_slowly(entry, changes)
 
     def _changes(self, entry: Entry, listed: Listed) -> Changes:
         assert entry.completion is not None
@@ -163,9 +177,13 @@ class _Telling:
         measured = self._enrolment.measured
         if not measured:
             return
-        verdicts = Judging(self._enrolment.meter, page, self._proof is not None).follow(self._coming)
+        judging = Judging(self._enrolment.meter, page, self._proof is not None, measured.keys(), self._fail)
+        verdicts = judging.follow(self._coming)
         for judged in sorted(verdicts, key=lambda each: measured[each].number):
-            self._tell_verdicts(measured[judged], judged, verdicts[judged])
+            self._try(measured[judged], partial(self._tell_verdicts, measured[judged], judged, verdicts[judged]))
+
+    def _fail(self, judged: Judged, error: Exception) -> None:
+        self._enrolment.aside.put(self._enrolment.measured[judged].id, error)
 
     def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
         assert entry.deltas is not None
@@ -208,7 +226,8 @@ class _Telling:
         """Tells who entered and left the top of their sets; after everything else, in order of updates and phases."""
         changes = sorted(self._ranked, key=lambda change: change[:2])
         for (update, id), turn in self._enrolment.ranking.tell(changes, updates).items():
-            self.lines.add_turn(update, self._enrolment.entries[id].interest, turn, witness=False)
+            entry = self._enrolment.entries[id]
+            self._try(entry, partial(self.lines.add_turn, update, entry.interest, turn, witness=False))
 
 
 def _passing(events: Int64s) -> Flags:

@@ -29,6 +29,7 @@ from heliograph.kernels.metric_cliques_layout import Cliques as State
 from heliograph.kernels.metric_layout import Log, Said
 from heliograph.kernels.simple_graph_layout import JOINED, VERTICES
 from heliograph.kernels.simple_graph_room import GrowingGraph, counted, enlarged, fixed_log
+from heliograph.kernels.sizes import room
 from heliograph.watch.metrics.cutting import Whole, at_steps, count_steps
 from heliograph.watch.metrics.measure import Points
 
@@ -109,5 +110,5 @@ class Cliques:
         if self._graph.vertices > len(state.marks):
             state = state._replace(marks=enlarged(state.marks, self._graph.vertices))
         if wanted > len(state.found):
-            state = state._replace(found=enlarged(state.found, 2 * int(wanted)))
+            state = state._replace(found=enlarged(state.found, room(2 * int(wanted), int(wanted))))
         self._state = state

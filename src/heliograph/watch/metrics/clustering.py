@@ -41,6 +41,7 @@ from heliograph.kernels.metric_triangles_layout import (
 from heliograph.kernels.simple_graph_layout import LENGTH, VERTICES, Asked
 from heliograph.kernels.simple_graph_room import GrowingGraph, counted, enlarged, fixed_log
 from heliograph.kernels.simple_graph_telling_layout import Telling
+from heliograph.kernels.sizes import room
 from heliograph.watch.metrics.cutting import Cutting, Whole, at_steps, count_steps
 from heliograph.watch.metrics.measure import Points
 
@@ -153,7 +154,7 @@ class _Kept:
         self._graph = GrowingGraph()
         counters = np.zeros(COUNTERS, np.int64)
         counters[SUMMING] = summing
-        touched, before = np.empty(_TOUCHED, np.int32), np.empty(_TOUCHED)
+        touched, before = np.empty(room(_TOUCHED), np.int32), np.empty(room(_TOUCHED))
         vertices = np.zeros((self._graph.vertices, 2), np.int64)
         self._state = Triangles(self._graph.arrays, vertices, touched, before, counters, _NO_SERIES)
 
@@ -198,9 +199,8 @@ class _Kept:
         if self._graph.vertices > len(state.vertices):
             state = state._replace(vertices=enlarged(state.vertices, self._graph.vertices))
         if wanted > len(state.touched):
-            state = state._replace(
-                touched=enlarged(state.touched, 2 * wanted), before=enlarged(state.before, 2 * wanted)
-            )
+            rows = room(2 * wanted, wanted)
+            state = state._replace(touched=enlarged(state.touched, rows), before=enlarged(state.before, rows))
         self._state = state
 
 

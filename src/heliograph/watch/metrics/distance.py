@@ -47,7 +47,8 @@ from heliograph.kernels.metric_paths_layout import (
     Telling,
 )
 from heliograph.kernels.simple_graph_layout import Asked
-from heliograph.kernels.simple_graph_room import fixed_log
+from heliograph.kernels.simple_graph_room import enlarged, fixed_log
+from heliograph.kernels.sizes import room as size
 from heliograph.watch.metrics.cutting import Cutting
 from heliograph.watch.metrics.measure import Order, Points
 
@@ -198,7 +199,7 @@ class Groups:
         log = fixed_log(log)
         self._expect(log)
         self.reach.counters[[ROW, SAID]] = 0
-        telling = Telling(asked, np.empty((_SAID, SAID_COLUMNS), np.int32), np.empty(_SAID))
+        telling = Telling(asked, np.empty((size(_SAID), SAID_COLUMNS), np.int32), np.empty(size(_SAID)))
         while (stop := follow(self.graph.arrays, self._reach, self._scratch, log, telling)) != DONE:
             if stop == ALERTED:
                 last = int(self.reach.counters[SAID]) - 1
@@ -213,8 +214,8 @@ class Groups:
         elif stop == LACKS_ENTRIES:
             self._mend()
         elif stop == LACKS_SAID:
-            rows, values = telling.rows, telling.values
-            return telling._replace(rows=np.concatenate([rows, rows]), values=np.concatenate([values, values]))
+            more = size(2 * len(telling.rows), len(telling.rows) + 1)
+            return telling._replace(rows=enlarged(telling.rows, more), values=enlarged(telling.values, more))
         return telling
 
     def restore(self, log: Log) -> None:
@@ -255,7 +256,7 @@ class Groups:
         """The edge by which the path that is shown comes to a vertex on it."""
         from heliograph.kernels.metric_paths_trace import step_back
 
-        edges = np.empty(_TIED, np.int32)
+        edges = np.empty(size(_TIED), np.int32)
         while (count := int(step_back(*arrays, vertex, edges))) > len(edges):
             edges = np.empty(count, np.int32)
         tied = [self._triple(edge) for edge in edges[:count].tolist()]

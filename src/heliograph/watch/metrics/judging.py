@@ -7,7 +7,8 @@ verdicts are those of judging every solution anew at the end of every step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +20,9 @@ from heliograph.watch.metrics.judged import Judged, Row, Verdict
 from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
 from heliograph.watch.metrics.vertices import Turnout
 
+Affected = dict[tuple[Judged, Row], None]  # solutions that must be judged again
+Fail = Callable[[Judged, Exception], None]  # hears whose judging failed, and how
+
 _END = 1 << 40  # after every step
 _FEW = 16  # sayings that are sooner judged one by one
 
@@ -26,8 +30,10 @@ _FEW = 16  # sayings that are sooner judged one by one
 class Judging:
     """Follows one block."""
 
-    def __init__(self, meter: Meter, page: Page, witness: bool) -> None:
+    def __init__(self, meter: Meter, page: Page, witness: bool, measured: Collection[Judged], fail: Fail) -> None:
         self._meter, self._page, self._witness = meter, page, witness
+        self._measured, self._hear_failure = measured, fail
+        self._failed: set[Judged] = set()
         self._attentive: tuple[Judged, ...] = tuple(meter.attentive)
         self._done = 0  # rows of the page
         self._verdicts: dict[Judged, list[Verdict]] = {}
@@ -39,11 +45,24 @@ class Judging:
             said, turnout = self._follow(step)
             affected = self._hear(said)
             for judged, by_step in coming.items():
-                self._shift(judged, by_step.get(step, ((), ())), affected)
+                self._add(affected, judged, partial(self._shifted, judged, by_step.get(step, ((), ()))))
             self._turn(turnout, affected)
             self._settle(step, affected, now=True)
         self._follow(_END)
-        return self._verdicts
+        return {judged: verdicts for judged, verdicts in self._verdicts.items() if judged not in self._failed}
+
+    def _fail(self, judged: Judged, error: Exception) -> None:
+        self._failed.add(judged)
+        self._hear_failure(judged, error)
+
+    def _add(self, affected: Affected, judged: Judged, rows: Callable[[], Iterable[Row]]) -> None:
+        """Adds solutions that must be judged again, unless finding them fails."""
+        if judged in self._failed:
+            return
+        try:
+            affected |= {(judged, row): None for row in rows()}
+        except Exception as error:
+            self._fail(judged, error)
 
     def _asked(self, coming: Mapping[Judged, Mapping[int, object]]) -> list[int]:
         """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
@@ -60,6 +79,10 @@ class Judging:
         part = self._page.take(slice(self._done, last))
         self._done = last
         heard, turnout = self._meter.follow(part)
+        for key, error in self._meter.broken.items():
+            for judged in self._measured:
+                if judged not in self._failed and any(call.key == key for call in judged.calls):
+                    self._fail(judged, error)
         said = in_order([each for each in heard if not self._judge_at_once(each, step)])
         earlier = (saying for saying in said if saying.step < step)
         for each, some in groupby(earlier, key=lambda saying: saying.step):
@@ -73,44 +96,51 @@ class Judging:
             return False
         self._meter.note(heard)
         for judged, _ in askers:
-            if verdicts := crossings(judged, heard):
-                self._verdicts.setdefault(judged, []).extend(verdicts)
+            try:
+                if verdicts := crossings(judged, heard):
+                    self._verdicts.setdefault(judged, []).extend(verdicts)
+            except Exception as error:
+                self._fail(judged, error)
         return True
 
-    def _hear(self, said: Iterable[Saying]) -> dict[tuple[Judged, Row], None]:
+    def _hear(self, said: Iterable[Saying]) -> Affected:
         """The solutions that must be judged again."""
-        affected: dict[tuple[Judged, Row], None] = {}
+        affected: Affected = {}
         for saying in said:
             for judged, place in self._meter.hear(saying):
-                affected |= {(judged, row): None for row in judged.concerned(place, saying.instance)}
+                self._add(affected, judged, partial(judged.concerned, place, saying.instance))
         return affected
 
-    def _shift(
-        self, judged: Judged, rows: tuple[Sequence[Row], Sequence[Row]], affected: dict[tuple[Judged, Row], None]
-    ) -> None:
+    def _shifted(self, judged: Judged, rows: tuple[Sequence[Row], Sequence[Row]]) -> Iterator[Row]:
         gone, came = rows
-        affected |= {(judged, row): None for base in gone for row in judged.go(base)}
-        affected |= {(judged, row): None for base in came for row in judged.come(base)}
-        affected |= {(judged, row): None for row in judged.select(came, gone)}
+        for base in gone:
+            yield from judged.go(base)
+        for base in came:
+            yield from judged.come(base)
+        yield from judged.select(came, gone)
 
-    def _turn(self, turnout: Turnout | None, affected: dict[tuple[Judged, Row], None]) -> None:
+    def _turn(self, turnout: Turnout | None, affected: Affected) -> None:
         if turnout is None:
             return
         for vertex, came in zip(turnout.vertex.tolist(), turnout.came.tolist(), strict=True):
             for judged in self._attentive:
                 if judged.ranges:
-                    rows = judged.vertex_comes(vertex) if came else judged.vertex_goes(vertex)
-                    affected |= {(judged, row): None for row in rows}
+                    self._add(affected, judged, partial(judged.vertex_comes if came else judged.vertex_goes, vertex))
                 if judged.binds_others:
-                    affected |= {(judged, row): None for row in judged.select_again(vertex)}
+                    self._add(affected, judged, partial(judged.select_again, vertex))
 
     def _settle(self, step: int, affected: Iterable[tuple[Judged, Row]], now: bool) -> None:
         for judged, row in affected:
-            values = judged.values(row, now)
-            verdict = judged.judge(row, values)
-            if verdict is not None:
-                shown = judged.shown(row, values, self._witness)
-                self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
+            if judged in self._failed:
+                continue
+            try:
+                values = judged.values(row, now)
+                verdict = judged.judge(row, values)
+                if verdict is not None:
+                    shown = judged.shown(row, values, self._witness)
+                    self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
+            except Exception as error:
+                self._fail(judged, error)
 
 
 def in_order(heard: Sequence[Heard]) -> list[Saying]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from heliograph.errors import StorageError
 from heliograph.evolution.graph import FlatGraph
 from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
 from heliograph.kernels.metric_layout import CAME, Log
@@ -84,6 +85,7 @@ class Meter:
         self._literal: Flags = np.zeros(0, np.bool_)
         self._saved = dict(saved or {})  # for measures that were there, until somebody asks them again
         self.kept: dict[Key, Kept] = {}
+        self.broken: dict[Key, Exception] = {}  # measures that failed, of which nothing more is said
         self.attentive: dict[Any, None] = {}  # queries that look at every step, whatever measures say
         self.vertices: Vertices | None = None
         self._rangers = 0
@@ -99,7 +101,13 @@ class Meter:
         if key not in self.kept:
             page = self._all()
             measure = self._make(key, self._order)
-            measure.restore(self._log(key.properties, page), self._saved.pop(key, {}))
+            saved = self._saved.pop(key, {})
+            try:
+                measure.restore(self._log(key.properties, page), saved)
+            except Exception as error:
+                if saved:  # then it is the save's fault, and no subscription's
+                    raise StorageError("HG-810", f"what {key.name} kept cannot be read: {error}") from error
+                raise
             if key.counts_vertices:
                 existing = np.full(1, self.range().count, np.int64)
                 cast(Counting, measure).follow(self._log((), page.take(slice(0, 0))), existing)
@@ -108,7 +116,7 @@ class Meter:
 
     def saved(self) -> Measures:
         """What measures keep that cannot be worked out again from the edges, of those that keep any."""
-        known = {key: kept.measure.saved() for key, kept in self.kept.items()}
+        known = {key: kept.measure.saved() for key, kept in self.kept.items() if key not in self.broken}
         return self._saved | {key: arrays for key, arrays in known.items() if arrays}
 
     def leave(self, key: Key) -> None:
@@ -258,11 +266,17 @@ class Meter:
         told = []
         logs = {properties: self._log(properties, numbered) for properties in {key.properties for key in self.kept}}
         for key, kept in self.kept.items():
+            if key in self.broken:
+                continue
             log = logs[key.properties]
-            if key.counts_vertices and turnout is not None:
-                said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
-            else:
-                said = kept.measure.follow(log)
+            try:
+                if key.counts_vertices and turnout is not None:
+                    said = cast(Counting, kept.measure).follow(log, _existing(steps, before, turnout))
+                else:
+                    said = kept.measure.follow(log)
+            except Exception as error:
+                self.broken[key] = error
+                continue
             if len(said.step):
                 told.append(Heard(key, steps[said.step], said.instance, said.value))
         return told, turnout

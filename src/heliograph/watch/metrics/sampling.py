@@ -24,6 +24,7 @@ from heliograph.kernels.evolution_layout import Int32s
 from heliograph.kernels.metric_betweenness_layout import Board, Samples, Search
 from heliograph.kernels.simple_graph_layout import Simple
 from heliograph.kernels.simple_graph_room import enlarged
+from heliograph.kernels.sizes import room
 from heliograph.watch.metrics.measure import Order
 
 _WIDTH = 32  # inner vertices of a path, or vertices that a search cannot leave, that a sample has room for
@@ -84,7 +85,7 @@ class Sampling:
 
         self._cover(graph)
         while needed := refresh(graph, self._search, self._samples, board, self._seed):
-            rows = np.zeros((len(self), 2 * needed), np.int32)
+            rows = np.zeros((len(self), room(2 * needed, needed)), np.int32)
             rows[:, : self._samples.rows.shape[1]] = self._samples.rows
             self._samples = self._samples._replace(rows=rows)
 
@@ -108,7 +109,7 @@ def _samples(count: int) -> Samples:
     ints = [np.zeros(count, np.int32) for _ in range(4)]
     hashes = [np.zeros(count, np.uint64) for _ in range(2)]
     bytes_ = [np.zeros(count, np.uint8) for _ in range(2)]
-    return Samples._make((*ints[:2], *hashes, *ints[2:], *bytes_, np.zeros((count, _WIDTH), np.int32)))
+    return Samples._make((*ints[:2], *hashes, *ints[2:], *bytes_, np.zeros((count, room(_WIDTH)), np.int32)))
 
 
 def _search(vertices: int) -> Search:

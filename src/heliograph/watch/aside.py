@@ -1,0 +1,56 @@
+"""Subscriptions that failed: each is reported as its own error and put aside, and the others go on.
+
+The law: whatever a single subscription does inside a call (its exact check, its evidence, its metric), nobody else is
+told more or less for it. What fails for all of them, as the graph itself, is no failure of a subscription, and raises.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from heliograph.model import Explanation, Rejected
+
+_LOG = logging.getLogger("heliograph")
+
+
+class Aside:
+    """Who was put aside, by id, and why; nothing is told to them until they are replaced or unsubscribed."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+        self._fresh: list[str] = []
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._reasons
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reasons)
+
+    def put(self, id: str, error: Exception) -> bool:
+        """A subscription failed; whether that is new."""
+        if id in self._reasons:
+            return False
+        self._reasons[id] = f"{type(error).__name__}, {error}"
+        self._fresh.append(id)
+        _LOG.warning("%s", self._message(id), exc_info=error)
+        return True
+
+    def drop(self, id: str) -> bool:
+        """A subscription leaves; whether it was put aside."""
+        if id in self._fresh:
+            self._fresh.remove(id)
+        return self._reasons.pop(id, None) is not None
+
+    def report(self) -> list[Rejected]:
+        """Those that were put aside since this was last asked."""
+        fresh, self._fresh = self._fresh, []
+        return [Rejected("subscriptions", id, "HG-540", self._message(id)) for id in fresh]
+
+    def explanation(self, id: str, publication_id: str | None) -> Explanation:
+        summary = f"{id} was put aside: {self._message(id)}"
+        return Explanation("watch", id, publication_id, False, summary, failed=self._reasons[id])
+
+    def _message(self, id: str) -> str:
+        failed = f"subscription {id!r} failed inside publish: {self._reasons[id]}"
+        return f"{failed}; it is put aside until it is replaced or unsubscribed"

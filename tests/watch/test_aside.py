@@ -1,0 +1,298 @@
+"""One subscription that fails is reported as its own error and put aside; the others are told everything."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from heliograph import HeliographError, Watch
+from heliograph.baselines.solve import Plan
+from heliograph.subscriptions import Subscription
+from heliograph.syntax.query import Query
+from heliograph.watch import evolving, lines, reports
+from heliograph.watch.machine import Machine
+from heliograph.watch.metrics import plainly
+from heliograph.watch.metrics.degree import Degree
+from heliograph.watch.metrics.judged import Judged
+from heliograph.watch.solutions import Completion
+
+both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+FAILING = {
+    "each": "SELECT * { ?x :p ?y . ?y :q ?bad }",
+    "groups": "SELECT ?bad (COUNT(*) AS ?n) { ?bad :p ?y } GROUP BY ?bad HAVING (COUNT(*) >= 1)",
+    "metric": "SELECT * { ?bad :p ?y FILTER(hg:degree(?bad) >= 1) }",
+}
+OTHERS = [
+    {"subscription_id": "each", "query": "SELECT * { ?x :p ?y }"},
+    {"subscription_id": "ask", "query": "ASK { ?x :p :b }"},
+    {"subscription_id": "count", "query": "SELECT (COUNT(*) AS ?n) { ?x :p ?y } HAVING (COUNT(*) >= 3)"},
+    {"subscription_id": "metric", "query": "SELECT * { FILTER(hg:indegree(?x) >= 2) }"},
+    {"subscription_id": "top", "query": "SELECT * { ?x :p ?y }", "options": '{"top_k_of": {"set": "s", "k": 1}}'},
+]
+UPDATES = [("+", "a", "p", "b"), ("+", "b", "q", "c"), ("+", "c", "p", "b"), ("+", "d", "p", "a"), ("-", "a", "p", "b")]
+
+
+class Injected(Exception):
+    """What a subscription raises here."""
+
+
+def failing(of: Callable[..., Query | None], original: Any) -> Any:
+    """A function that fails where it works for the subscription `bad`, known by its variable ?bad."""
+
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        query = of(*arguments)
+        if query is not None and any(each.name == "bad" for each in query.variables):
+            raise Injected("no luck")
+        return original(*arguments, **named)
+
+    return wrapped
+
+
+def inject(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, of: Callable[..., Query | None]) -> None:
+    monkeypatch.setattr(owner, name, failing(of, getattr(owner, name)))
+
+
+WAYS: dict[str, tuple[str, str, Any, str, Callable[..., Query | None]]] = {
+    "plain plan": ("plain", "each", Plan, "solutions", lambda plan, *_: plan.query),
+    "plain evidence": ("plain", "each", reports, "evidence_text", lambda query, *_: query),
+    "plain metric": ("plain", "metric", plainly.Plainly, "valued", lambda _, query, *__: query),
+    "check": ("indexed", "each", Completion, "__call__", lambda self, *_: None),
+    "evidence": ("indexed", "groups", lines, "evidence_text", lambda query, *_: query),
+    "metric evidence": ("indexed", "metric", Judged, "shown", lambda self, *_: None),
+    "metric judging": ("indexed", "metric", Judged, "judge", lambda self, *_: None),
+    "metric solutions": ("indexed", "metric", Judged, "come", lambda self, *_: None),
+}
+
+
+def names_bad(self: Any) -> bool:
+    completion = getattr(self, "completion", self)
+    return any(each.name == "bad" for each in completion.variables)
+
+
+def by_completion(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    original = getattr(owner, name)
+
+    def wrapped(self: Any, *arguments: Any, **named: Any) -> Any:
+        if names_bad(self):
+            raise Injected("no luck")
+        return original(self, *arguments, **named)
+
+    monkeypatch.setattr(owner, name, wrapped)
+
+
+def expected(algorithm: str) -> list[Any]:
+    """What the others are told without it."""
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe(OTHERS)
+    return [list(watch.publish([row])) for row in UPDATES]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_others_go_on(way: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    algorithm, query, owner, name, of = WAYS[way]
+    wanted = expected(algorithm)
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe([*OTHERS[:2], {"subscription_id": "bad", "query": FAILING[query]}, *OTHERS[2:]])
+    by_query = algorithm == "plain" or owner is lines
+    with monkeypatch.context() as patched:
+        inject(patched, owner, name, of) if by_query else by_completion(patched, owner, name)
+        with caplog.at_level(logging.WARNING, "heliograph"):
+            found = [watch.publish([row]) for row in UPDATES]
+    assert [[note for note in each if note.subscription_id != "bad"] for each in found] == wanted
+    rejected = [entry for each in found for entry in each.rejected]
+    message = "subscription 'bad' failed inside publish: Injected, no luck"
+    message += "; it is put aside until it is replaced or unsubscribed"
+    assert [tuple(entry) for entry in map(_fields, rejected)] == [("subscriptions", "bad", "HG-540", message)]
+    logged = [record.getMessage() for record in caplog.records]  # cold kernels announce that they are compiled
+    assert [each for each in logged if each.startswith("subscription")] == [message]
+    explained = watch.explain("bad")
+    assert not explained.matched
+    assert "put aside" in explained.summary
+    assert watch.unsubscribe(["bad"]).accepted == 1
+    watch.subscribe([{"subscription_id": "bad", "query": FAILING[query]}])
+    assert watch.explain("bad").matched == Watch.explain(_fresh(algorithm, FAILING[query]), "bad").matched
+    assert not watch.publish([("+", "z", "other", "z")]).rejected
+
+
+def _fields(entry: Any) -> tuple[Any, ...]:
+    return entry.source, entry.item, entry.code, entry.message
+
+
+def _fresh(algorithm: str, text: str) -> Watch:
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe([{"subscription_id": "bad", "query": text}])
+    watch.publish(UPDATES)
+    return watch
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_in_the_midst_of_a_batch(batch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is followed as a whole, and what comes after is followed without the one that failed."""
+    wanted = [note for each in expected("indexed") for note in each]
+    watch = Watch(algorithm="indexed")
+    watch.subscribe([*OTHERS, {"subscription_id": "bad", "query": FAILING["metric"]}])
+    by_completion(monkeypatch, Judged, "judge")
+    found = [watch.publish(UPDATES)] if batch else [watch.publish([row]) for row in UPDATES]
+    assert [note for each in found for note in each] == wanted
+    assert [entry.code for each in found for entry in each.rejected] == ["HG-540"]
+
+
+def test_a_measure_that_fails_takes_all_who_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [[note for note in each if note.subscription_id != "metric"] for each in expected("indexed")]
+    watch = Watch(algorithm="indexed")
+    watch.subscribe(OTHERS)
+    watch.subscribe([("clique", "ASK { FILTER(hg:cliques(2) >= 1) }")])
+
+    def fail(*_: Any) -> Any:
+        raise Injected("no luck")
+
+    monkeypatch.setattr(Degree, "follow", fail)
+    found = [watch.publish([row]) for row in UPDATES]
+    assert [[note for note in each if note.subscription_id != "clique"] for each in found] == wanted
+    assert [entry.item for each in found for entry in each.rejected] == ["metric"]
+    assert [(note.subscription_id, note.change) for note in found[0] if note.subscription_id == "clique"] == [
+        ("clique", "+")
+    ]
+
+
+@both
+@pytest.mark.parametrize("loaded", [True, False])
+def test_one_of_many_fails_to_enter(algorithm: str, loaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [
+        ("a", "SELECT * { ?x :p ?y }"),
+        ("bad", FAILING["each"]),
+        ("c", "ASK { ?x :p :b }"),
+        ("d", "ASK { :a :p :b }"),
+    ]
+    watch = Watch(algorithm=algorithm)
+    if loaded:
+        watch.load_graph([("k", "p", "l")])
+    with monkeypatch.context() as patched:
+        if algorithm == "plain":
+            inject(patched, Plan, "of", lambda query: query)
+        else:
+            inject(patched, Completion, "__init__", lambda _, query, *__: query)
+        receipt = watch.subscribe(asked)
+        found = watch.publish([("+", "a", "p", "b")])
+    assert [entry.item for entry in (*receipt.rejected, *found.rejected)] == ["bad"]
+    assert sorted(note.subscription_id for note in found) == ["a", "c", "d"]
+    assert watch.unsubscribe(["a", "bad"]).accepted == 2
+    assert [note.subscription_id for note in watch.publish([("-", "a", "p", "b")])] == ["c", "d"]
+
+
+@both
+def test_a_query_that_cannot_be_made_again(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many concrete queries, which are entered at once, one alone fails."""
+    watch = Watch(algorithm=algorithm)
+    asked = [(f"s{n}", f"ASK {{ :a :p :v{n} }}") for n in range(5)]
+    original: Any = vars(Subscription)["query"]
+
+    def query(self: Subscription) -> Query:
+        if self.id == "s3":
+            raise Injected("no luck")
+        found: Query = original.fget(self)
+        return found
+
+    watch.subscribe(asked[:1])
+    taken = watch._subscriptions.subscribe(asked[1:]).subscriptions
+    monkeypatch.setattr(Subscription, "query", property(query))
+    watch._strategy.add([_interest(watch, each) for each in taken])
+    found = watch.publish([("+", "a", "p", f"v{n}") for n in range(5)])
+    assert [note.subscription_id for note in found] == ["s0", "s1", "s2", "s4"]
+    assert [entry.item for entry in found.rejected] == ["s3"]
+
+
+def _interest(watch: Watch, subscription: Subscription) -> Any:
+    from heliograph.watch.board import Interest
+
+    return Interest(subscription, watch._defaults)
+
+
+@both
+def test_what_is_reported_at_first(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(algorithm=algorithm, initial=True)
+    watch.load_graph([("a", "p", "b")])
+    watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("bad", FAILING["groups"])])
+    inject(monkeypatch, reports, "evidence_text", lambda query, *_: query)
+    found = watch.publish([])
+    assert [(note.subscription_id, note.publication_id) for note in found] == [("good", None)]
+    assert [entry.item for entry in found.rejected] == ["bad"]
+    assert [note.subscription_id for note in watch.publish([("+", "c", "p", "d")])] == ["good"]
+
+
+@both
+def test_the_set_of_a_member_that_failed_is_ranked_without_it(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = '{"top_k_of": {"set": "s", "k": 1}}'
+    watch = Watch(algorithm=algorithm)
+    texts = (("bad", "SELECT DISTINCT ?bad { ?bad :p ?y }"), ("good", "SELECT DISTINCT ?x { ?x :q ?y }"))
+    watch.subscribe([{"subscription_id": id, "query": text, "options": top} for id, text in texts])
+    watch.publish([("+", "a", "p", "b"), ("+", "c", "p", "b"), ("+", "a", "q", "b")])
+    assert watch.explain("bad").matched
+    with monkeypatch.context() as patched:
+        if algorithm == "plain":
+            inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+        else:
+            by_completion(patched, Completion, "__call__")
+        found = watch.publish([("+", "d", "p", "b")])
+    assert [entry.item for entry in found.rejected] == ["bad"]
+    later = watch.publish([("+", "z", "other", "z")])
+    assert [(note.subscription_id, note.change) for note in (*found, *later)] == [("good", "+")]
+
+
+@both
+def test_variables_that_nothing_binds(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such queries are refused when they come; should one get in, it stops nobody else."""
+    texts = (
+        "SELECT DISTINCT ?z { ?a :p ?b }",
+        "SELECT ?z (COUNT(*) AS ?n) { ?a :p ?b } GROUP BY ?z HAVING (COUNT(*) >= 1)",
+    )
+    watch = Watch(algorithm=algorithm)
+    receipt = watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("d", texts[0]), ("g", texts[1])])
+    found = watch.publish([("+", "a", "p", "b")])
+    assert "good" in {note.subscription_id for note in found}
+    assert not {entry.item for entry in (*receipt.rejected, *found.rejected)} - {"d", "g"}
+    watch.unsubscribe([id for id in ("d", "g") if id in watch._subscriptions])
+    assert [note.subscription_id for note in watch.publish([("-", "a", "p", "b")])] == ["good"]
+
+
+# --- what fails for all -----------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("call", ["publish", "load_graph", "explain", "save"])
+def test_what_fails_for_all_is_raised_and_nobody_goes_on(
+    algorithm: str, call: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe([("good", "SELECT * { ?x :p ?y }")])
+    watch.publish([("+", "a", "p", "b")])
+
+    def fail(*_: Any) -> Any:
+        raise Injected("no luck")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Machine, "run", fail)
+        patched.setattr(evolving.EvolvingGraph, "apply", fail)
+        with pytest.raises(Injected):
+            watch.publish([("+", "c", "p", "d")])
+    calls: dict[str, Callable[[], Any]] = {
+        "publish": lambda: watch.publish([("+", "e", "p", "f")]),
+        "load_graph": lambda: watch.load_graph([("e", "p", "f")]),
+        "explain": lambda: watch.explain("good"),
+        "save": lambda: watch.save(tmp_path / "save"),
+    }
+    with pytest.raises(HeliographError, match="HG-658: publish failed in the midst of its updates: Injected, no luck"):
+        calls[call]()
+    assert watch.unsubscribe(["good"]).accepted == 1
+
+
+@both
+def test_updates_that_are_refused_harm_nothing(algorithm: str) -> None:
+    watch = Watch(algorithm=algorithm)
+    watch.subscribe([("good", "SELECT * { ?x :p ?y }")])
+    with pytest.raises(HeliographError):
+        watch.publish(17)
+    assert len(watch.publish([("+", "a", "p", "b")])) == 1
