@@ -42,6 +42,11 @@ class AutoMatcher:
         self._spent = 0  # pairs
         self._lock = threading.RLock()
 
+    def follow(self, other: AutoMatcher) -> None:
+        """Begins with an index if the other has one."""
+        if other._indexed is not None:
+            self._change()
+
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
             if self._indexed is None and len(self._alive) + len(subscriptions) > FEW:

@@ -3,10 +3,15 @@
 The path of a publication: encode → candidates → verify → report. The laws: a notification is a function of one
 subscription, one publication and the taxonomy, so neither the order of subscribing nor what else is subscribed or
 published changes it; one batch is as good as many.
+
+Memory: terms of publications are forgotten with their batch; those of subscriptions are interned for good. When those
+that went had more of them than those that stay, the matcher is made anew over a new vocabulary. Whoever publishes
+meanwhile uses the old one.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from heliograph.errors import HeliographError, SubscriptionError
 from heliograph.filter import saving
-from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of
+from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of, renewed
 from heliograph.filter.encoding import encode
 from heliograph.filter.explain import explain, only_publication
 from heliograph.filter.failures import Aside, Failures, explain_aside
@@ -36,6 +41,12 @@ if TYPE_CHECKING:
     from heliograph.partition.outline import Outline
 
 __all__ = ["ALGORITHMS", "Filter"]
+
+_LOG = logging.getLogger("heliograph")
+
+LEAST = 1 << 16  # terms of subscriptions that went, before they are given back
+EACH = 8  # so many for each subscription that stays, as all of them are compiled again then
+LETTERS = 8  # of a query's text for each of its terms, about
 
 
 class Filter:
@@ -65,7 +76,9 @@ class Filter:
         self.algorithm = algorithm
         self._subscriptions = subscriptions
         self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
+        self._scheme = scheme
         self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
+        self._gone = 0  # terms of subscriptions that went, about
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
         self._aside: Aside = {}
@@ -129,8 +142,26 @@ class Filter:
             self._matcher.remove(removed)
             for each in removed:
                 self._aside.pop(each.number, None)
+            self._gone += sum(EACH // 2 + len(each.text or "") // LETTERS for each in removed)
+            self._give_back()
         self._count(Stats(rejected=receipt.rejected.total))
         return receipt
+
+    def _give_back(self) -> None:
+        """Makes the matcher anew over a new vocabulary, if many subscriptions went since that was done."""
+        if self._gone < max(LEAST, EACH * len(self._subscriptions)) or len(self.vocabulary) < LEAST:
+            return
+        vocabulary, living = Vocabulary(), list(self._subscriptions)
+        context = Context(vocabulary, self._taxonomy, self._subscriptions.prefixes)
+        matcher = renewed(self._matcher, self.algorithm, self._scheme, context)
+        self._gone = 0
+        try:
+            if matcher.insert(living):
+                self._subscriptions.release(living)
+        except Exception as error:  # it can do without
+            _LOG.warning("terms were not given back: %s, %s", type(error).__name__, error, exc_info=error)
+        else:
+            self._matcher, self.vocabulary = matcher, vocabulary
 
     # --- publications -------------------------------------------------------------------------------------------
 
@@ -154,14 +185,15 @@ class Filter:
         with self._writing:
             wanted = self._subscriptions[subscription]
             located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
-        batch = encode(publication, self.vocabulary, self._subscriptions.prefixes)
+            vocabulary = self.vocabulary
+        batch = encode(publication, vocabulary, self._subscriptions.prefixes)
         only = only_publication(batch, self._taxonomy)
         if aside is not None:
             return explain_aside(wanted, only.id, aside)
         explanation = explain(wanted, only)
         if located is None:
             return explanation
-        given = rebase(batch.publications, self.vocabulary)
+        given = rebase(batch.publications, vocabulary)
         traced = trace(located, wanted, given, only.world, self._taxonomy)
         return replace(explanation, index=(*located.notes, *traced))
 

@@ -310,6 +310,17 @@ class Vocabulary:
         size = len(self)
         return Vocabulary(below=Snapshot(self, size), memo=Memo(self._memo, size))
 
+    def only(self, ids: Ids) -> Vocabulary:
+        """A new vocabulary of these terms alone: ids[i] has the id i there. The ids are distinct."""
+        kept = Vocabulary()
+        if bulk.is_worth(len(ids), 0):
+            found = kept.intern_cells(self.spell(ids), Position.OBJECT)
+            if not found.errors and np.array_equal(found.ids, np.arange(len(ids))):
+                return kept
+            kept = Vocabulary()
+        kept.intern_many([self.term(id) for id in ids.tolist()])
+        return kept
+
     def pack(self) -> flat.Packed:
         """The vocabulary as arrays and metadata, for a save of its own or as part of an engine's."""
         size = len(self)

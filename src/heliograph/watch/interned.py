@@ -34,7 +34,7 @@ class Admitted(NamedTuple):
     problems: list[Problem]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Updates:
     """Updates as ids of `vocabulary`: what `Watch.encode` gives, or `Updates.of` from arrays of ids.
 
