@@ -26,8 +26,10 @@ test: $(READY)
 	$(PYTEST) -n auto --dist loadgroup -m "not long"
 
 # Coverage is measured here: tracing takes a quarter of the time, of which `make test` has a quarter of an hour.
+# Each engine is fuzzed for so many seconds: `make test-all FUZZ=1800`.
+FUZZ ?= 20
 test-all: $(READY)
-	HELIOGRAPH_EXAMPLES=thorough $(PYTEST) -n auto --dist loadgroup --cov --cov-report=term:skip-covered
+	HELIOGRAPH_EXAMPLES=thorough HELIOGRAPH_FUZZ_SECONDS=$(FUZZ) $(PYTEST) -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 lint: $(READY)
 	$(BIN)/ruff check .

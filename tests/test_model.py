@@ -14,16 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.model import (
+    MOST_TOLD,
     NOTIFICATIONS_SCHEMA,
     STATS_KEYS,
     Columns,
     Notification,
     Notifications,
+    Receipt,
     Rejected,
     Rejections,
     Slow,
     Stats,
     slowest,
+    told,
 )
 
 SUBSCRIPTIONS, SUBSCRIBERS, PUBLICATIONS = ["s0", "s1", "s2"], ["ann", None, "bob"], ["p0", "p1"]
@@ -176,3 +179,43 @@ def test_stats_add_up(calls: list[tuple[int, int, bool]]) -> None:
 def test_no_other_key_is_a_measurement() -> None:
     with pytest.raises(KeyError):
         Stats()["slow"]
+
+
+# --- what is told of what was refused ---------------------------------------------------------------------------
+
+
+def refusals(count: int, source: str = "a", code: str = "HG-206") -> list[Rejected]:
+    return [Rejected(source, str(number), code, f"message {number}") for number in range(count)]
+
+
+def test_a_thousand_refused_items_are_told_one_by_one() -> None:
+    assert list(told(refusals(MOST_TOLD))) == refusals(MOST_TOLD)
+
+
+def test_of_more_the_rest_is_counted_by_source_and_code() -> None:
+    items = [*refusals(1500), *refusals(1, "b"), *refusals(1002, code="HG-207"), *refusals(1, "c")]
+    found = told(items)
+    assert found.total == len(items)
+    assert [(entry.source, entry.code, entry.count) for entry in found if entry.count > 1] == [
+        ("a", "HG-206", 500),
+        ("a", "HG-207", 2),
+    ]
+    assert list(found[:MOST_TOLD]) == refusals(MOST_TOLD)
+    assert (found[MOST_TOLD].item, found[MOST_TOLD].message[:14]) == (None, "500 more items")
+    assert len(found) == 1000 + 1 + 1 + 1000 + 1 + 1
+    assert list(told(found)) == list(found)
+    assert found.table.column_names == ["source", "item", "code", "message"]
+
+
+def test_what_has_no_message_is_only_counted() -> None:
+    found = told([*refusals(2), Rejected("a", "x", "HG-206", ""), Rejected("a", "y", "HG-206", "")])
+    assert [entry.count for entry in found] == [1, 1, 2]
+    assert found.total == 4
+
+
+def test_answers_tell_and_count_all_of_them() -> None:
+    left = Notifications((), refusals(800), Stats(rejected=800))
+    right = Notifications((), refusals(800), Stats(rejected=800))
+    both = left + right
+    assert (len(both.rejected), both.rejected.total, both.stats.rejected) == (1001, 1600, 1600)
+    assert Receipt(0, Rejections(refusals(1600))).rejected.total == 1600

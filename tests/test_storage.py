@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import storage
-from heliograph.errors import HeliographError, StorageError
+from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
 
 ARRAYS: dict[str, np.ndarray[Any, Any]] = {
@@ -236,9 +237,9 @@ BROKEN_MANIFESTS: dict[str, Any] = {
     "a list": "[]",
     "foreign": '{"format": "something else"}',
     "not UTF-8": b"\xff\xfe",
-    "no files": '{"format": "heliograph save", "kind": "thing", "version": 1, "meta": {}}',
-    "files of no group": '{"format": "heliograph save", "kind": "thing", "version": 1, "meta": {}, "files": {}}',
-    "version as text": '{"format": "heliograph save", "kind": "thing", "version": "1", "meta": {}, "files": {}}',
+    "no files": '{"format": "heliograph save 2", "kind": "thing", "version": 1, "meta": {}}',
+    "files of no group": '{"format": "heliograph save 2", "kind": "thing", "version": 1, "meta": {}, "files": {}}',
+    "version as text": '{"format": "heliograph save 2", "kind": "thing", "version": "1", "meta": {}, "files": {}}',
 }
 
 
@@ -253,11 +254,66 @@ def test_a_garbled_manifest(tmp_path: Path, name: str) -> None:
 def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
     _write(tmp_path / "save")
     np.save(tmp_path / "secret.npy", np.ones(3))
+    file = tmp_path / "secret.npy"
     manifest = json.loads((tmp_path / "save" / MANIFEST).read_text())
-    size = (tmp_path / "secret.npy").stat().st_size
-    manifest["files"]["arrays"] = {"../secret": size}
+    del manifest["digest"]
+    manifest["files"]["arrays"] = {"../secret": [file.stat().st_size, zlib.crc32(file.read_bytes())]}
+    (tmp_path / "save" / MANIFEST).write_bytes(storage._signed(json.dumps(manifest, indent=1).encode()))
+    with pytest.raises(StorageError, match="is no name for a part"):
+        read_folder(tmp_path / "save", "thing", {1})
+
+
+def test_an_earlier_save_without_checksums_is_refused(tmp_path: Path) -> None:
+    _write(tmp_path / "save")
+    manifest = json.loads((tmp_path / "save" / MANIFEST).read_text())
+    del manifest["digest"]
+    manifest["format"] = "heliograph save"
     (tmp_path / "save" / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(StorageError, match="without checksums") as caught:
+        read_folder(tmp_path / "save", "thing", {1})
+    assert caught.value.code == "HG-804"
+
+
+@pytest.mark.parametrize("entry", [None, 5, [], [1], [1, 2, 3], ["a", "b"]])
+def test_a_manifest_without_a_checksum_is_refused(tmp_path: Path, entry: Any) -> None:
+    _write(tmp_path / "save")
+    manifest = json.loads((tmp_path / "save" / MANIFEST).read_text())
+    del manifest["digest"]
+    manifest["files"]["arrays"]["numbers"] = entry
+    (tmp_path / "save" / MANIFEST).write_bytes(storage._signed(json.dumps(manifest, indent=1).encode()))
     assert _code(tmp_path / "save") == "HG-805"
+
+
+def test_a_large_file_is_left_to_check_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "save")
+    assert storage.check_save(tmp_path / "save")[1:4] == ("thing", 1, 6)
+    _flip(tmp_path / "save" / "numbers.npy", -1)
+    assert _code(tmp_path / "save") == "HG-805"
+    size = (tmp_path / "save" / "numbers.npy").stat().st_size
+    monkeypatch.setattr(storage, "CHECKED_ON_LOAD", size)
+    assert _code(tmp_path / "save") == "HG-805"
+    monkeypatch.setattr(storage, "CHECKED_ON_LOAD", size - 1)
+    read_folder(tmp_path / "save", "thing", {1})
+    with pytest.raises(StorageError, match=r"the content of numbers\.npy is not as it was written"):
+        storage.check_save(tmp_path / "save")
+
+
+def test_one_table_is_checked_alone(tmp_path: Path) -> None:
+    _write(tmp_path / "save")
+    _flip(tmp_path / "save" / "numbers.npy", -1)
+    assert storage.read_table(tmp_path / "save", "names") == TABLES["names"]
+    _flip(tmp_path / "save" / "names.arrow", 300)
+    with pytest.raises(StorageError, match=r"names\.arrow"):
+        storage.read_table(tmp_path / "save", "names")
+    with pytest.raises(StorageError, match="no checksum of other"):
+        storage.read_table(tmp_path / "save", "other")
+
+
+def _flip(file: Path, place: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.unlink()  # it may be mapped
+    file.write_bytes(content)
 
 
 @pytest.mark.parametrize("name", ["numbers.npy", "names.arrow"])
@@ -282,7 +338,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_damage_anywhere_is_a_storage_error_or_a_clean_read(victim: Path, data: Any) -> None:
+def test_damage_anywhere_is_refused_or_changes_nothing(victim: Path, data: Any) -> None:
     file = victim / data.draw(st.sampled_from(["numbers.npy", "none.npy", "names.arrow", "empty.arrow", MANIFEST]))
     whole = file.read_bytes()
     content = bytearray(whole)
@@ -290,12 +346,14 @@ def test_damage_anywhere_is_a_storage_error_or_a_clean_read(victim: Path, data: 
         content[data.draw(st.integers(0, min(len(content), 2000) - 1))] = data.draw(st.integers(0, 255))
     file.unlink()  # an older example may still have it mapped
     file.write_bytes(content)
-    outcome: object
     try:
-        outcome = read_folder(victim, "thing", {1})
-    except HeliographError as error:
-        outcome = error
+        saved = read_folder(victim, "thing", {1})
+    except StorageError:
+        assert content != whole
+    else:
+        assert (saved.meta, saved.tables, saved.version) == (META, TABLES, 1)
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(saved.arrays[name], array)
     finally:
         file.unlink()
         file.write_bytes(whole)
-    assert isinstance(outcome, storage.Saved | StorageError)

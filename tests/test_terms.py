@@ -296,3 +296,12 @@ def test_terms_are_ordered_by_kind_then_value() -> None:
     ]
     shuffled = ordered[::2] + ordered[1::2]
     assert sorted(shuffled, key=terms.sort_key) == ordered
+
+
+def test_values_of_long_literals_are_not_remembered() -> None:
+    """The memo is bounded in bytes, not only in entries: documents may bring any number of long literals."""
+    held = terms._typed_value.cache_info().currsize
+    for digit in range(1, 10):
+        long = terms.literal(str(digit) * 300, XSD + "integer")
+        assert terms.value_of(long) == terms.value_of(long)
+    assert terms._typed_value.cache_info().currsize == held

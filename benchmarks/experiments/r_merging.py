@@ -20,6 +20,7 @@ from benchmarks.filter_workloads import Tables, WrongAnswer, check, numbers
 from benchmarks.planned import Planned, load, outline
 from heliograph import Filter
 from heliograph.filter.encoding import encode
+from heliograph.filter.failures import Failures
 from heliograph.filter.sharded import ShardedMatcher
 from heliograph.terms import PREFIXES
 from heliograph.workloads.filter import generate_filter
@@ -83,9 +84,9 @@ def _sent(engine: Filter, publications: pa.Table) -> tuple[int, int]:
     assert isinstance(matcher, ShardedMatcher)
     version, batch = matcher.version(), encode(publications, engine.vocabulary, PREFIXES).publications
     sent, hit = set[int](), set[int]()
-    for shard, rows in enumerate(version.front(batch).wanted):
+    for shard, rows in enumerate(version.front(batch, Failures()).wanted):
         sent.update(rows.tolist())
-        hit.update(rows[version.shard(shard, chosen(batch, rows)).publication].tolist())
+        hit.update(rows[version.shard(shard, chosen(batch, rows), Failures()).publication].tolist())
     return len(sent), len(sent - hit)
 
 

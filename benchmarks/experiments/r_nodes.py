@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.filter_workloads import Case, Tables, WrongAnswer, loaded
 from benchmarks.planned import Planned
 from heliograph.baselines.filter_rss import RssMatcher
+from heliograph.filter.failures import Failures
 from heliograph.filter.matcher import Matches
 from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
 from heliograph.filter.sharded import ShardedMatcher, ShardedVersion
@@ -63,7 +64,7 @@ def reckoned(case: Case, algorithm: str, repeats: int) -> Reckoned:
     matcher = case.engine._matcher
     assert isinstance(matcher, ShardedMatcher)
     version = matcher.version()
-    parts = [chosen(case.batch, wanted) for wanted in version.front(case.batch).wanted]
+    parts = [chosen(case.batch, wanted) for wanted in version.front(case.batch, Failures()).wanted]
     stages = _Rss(matcher.plan) if algorithm == "rss" else _Indexed(version)
     gc.collect()
     runs = [_seconds(stages, case, parts) for _ in range(repeats)]
@@ -122,10 +123,10 @@ class _Indexed:
         self._version = version
 
     def front(self, publications: Publications) -> Matches:
-        return self._version.front(publications).matches
+        return self._version.front(publications, Failures()).matches
 
     def shard(self, number: int, publications: Publications) -> Matches:
-        return self._version.shard(number, publications)
+        return self._version.shard(number, publications, Failures())
 
 
 class _Rss:
@@ -151,7 +152,7 @@ class _Rss:
         return matcher.version()
 
     def front(self, publications: Publications) -> Matches:
-        return self._nodes[FRONT].match(publications)
+        return self._nodes[FRONT].match(publications, Failures())
 
     def shard(self, number: int, publications: Publications) -> Matches:
-        return self._nodes[number].match(publications)
+        return self._nodes[number].match(publications, Failures())

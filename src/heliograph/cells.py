@@ -18,6 +18,7 @@ from heliograph.errors import UsageError
 Cells: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 Text = str | bytes | None  # bytes where the text is not UTF-8, None where an entry of a dictionary is null
 _SAMPLE, _VARIED = 1024, 8  # varied: one text in 8 cells or more; a cell costs a kernel as much as a text costs Python
+_WIDE = 32  # bits that number the texts of any column that fits in memory
 _Encoded: TypeAlias = "pa.DictionaryArray[Any, Any]"
 
 
@@ -81,9 +82,19 @@ def _encode(cells: Cells) -> _Encoded:
     if not _is_text(cells.type.value_type if is_encoded else cells.type):
         raise UsageError("HG-061", f"a column of {cells.type} as terms", fix="cast the column to string")
     encoded = cells if is_encoded else cells.dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    return cast(_Encoded, encoded)
+    return cast(_Encoded, together(encoded))
+
+
+def together(column: Cells) -> Any:
+    """A column in one piece. The numbers of an encoded one are widened first: together the chunks may have more texts
+    than those of a chunk can count, such as 127 with 8 bits."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    kind = column.type
+    if isinstance(kind, pa.DictionaryType) and column.num_chunks > 1 and kind.index_type.bit_width < _WIDE:
+        wide = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+        column = column.cast(wide)
+    return column.unify_dictionaries().combine_chunks()
 
 
 def _is_text(kind: pa.DataType) -> bool:

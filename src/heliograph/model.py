@@ -18,8 +18,11 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute
 
 from heliograph.errors import HeliographError
+
+pc: Any = pyarrow.compute
 
 _NOTIFICATION_FIELDS: list[pa.Field[Any]] = [
     pa.field("subscription_id", pa.string()),
@@ -54,16 +57,66 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One input item that was refused: where it came from, which one it was, and what to do about it."""
+    """One input item that was refused: where it came from, which one it was, and what to do about it.
+
+    Inside a call one beyond the first thousand of its source and code may have no message: see `told`.
+    """
 
     source: str | None
     item: str | None
     code: str
     message: str
+    count: int = 1
+    """How many items this row stands for."""
 
     @classmethod
     def of(cls, error: HeliographError, source: str | None = None, item: str | None = None) -> Rejected:
         return cls(source or error.place.source, item or error.place.item, error.code, error.describe())
+
+
+MOST_TOLD = 1000  # refused items of one source and code that are told one by one in a call
+
+
+class Brief:
+    """Which refused items of one source need a message: of each code the first so many. A message takes 30 µs."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, int] = {}
+
+    def wants(self, code: str) -> bool:
+        """Counts an item, and says whether it is to be described."""
+        met = self._met[code] = self._met.get(code, 0) + 1
+        return met <= MOST_TOLD
+
+    def is_full(self, code: str) -> bool:
+        """Whether the next one will not be described."""
+        return self._met.get(code, 0) >= MOST_TOLD
+
+
+def told(rejected: Iterable[Rejected]) -> Rejections:
+    """Of each source and code the first thousand items, then one row that says how many more there are."""
+    items = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
+    if len(items) <= MOST_TOLD and all(entry.message for entry in items):
+        return items
+    shown: list[Rejected] = []
+    met: dict[tuple[str | None, str], int] = {}
+    rest: dict[tuple[str | None, str], tuple[int, int]] = {}  # where its row stands, and for how many
+    for entry in items:
+        key = entry.source, entry.code
+        met[key] = met.get(key, 0) + 1
+        if entry.message and entry.count == 1 and met[key] <= MOST_TOLD:
+            shown.append(entry)
+            continue
+        if key not in rest:
+            rest[key] = len(shown), 0
+            shown.append(entry)
+        place, count = rest[key]
+        rest[key] = place, count + entry.count
+    for (source, code), (place, count) in rest.items():
+        told_of = f" ({source})" if source else ""
+        message = f"{count:,} more items with this code{told_of}; mend those that are told one by one, and try again"
+        shown[place] = Rejected(source, None, code, message, count)
+    return Rejections(shown)
 
 
 class Rejections(Sequence[Rejected]):
@@ -87,6 +140,11 @@ class Rejections(Sequence[Rejected]):
 
     def __repr__(self) -> str:
         return f"Rejections({list(self._items)!r})"
+
+    @property
+    def total(self) -> int:
+        """How many items were refused: a row may stand for many."""
+        return sum(entry.count for entry in self._items)
 
     @property
     def table(self) -> pa.Table:
@@ -160,6 +218,9 @@ def slowest(entries: Iterable[Slow]) -> tuple[Slow, ...]:
 Texts: TypeAlias = "Sequence[str | None] | pa.Array[Any]"  # an array is half the time
 
 
+MOST_BYTES = (1 << 31) - 1  # of the texts of one Arrow array of strings
+
+
 class Columns(NamedTuple):
     """Notifications as numbers: each is a subscription and a publication, by their places in these lists."""
 
@@ -172,15 +233,28 @@ class Columns(NamedTuple):
     evidence: Texts | None = None
 
     def table(self) -> pa.Table:
-        size, text = len(self.subscription), pa.string()
+        """The table; in so many pieces that the texts of none are longer than Arrow's offsets of 32 bits can say."""
+        names = [
+            pa.array(each, pa.string()) for each in (self.subscription_ids, self.subscribers, self.publication_ids)
+        ]
+        size = len(self.subscription)
+        if size * max(len(self.verb), *(each.nbytes for each in names)) <= MOST_BYTES:  # no need to look closer
+            return self._piece(names, 0, size)
+        longest = max(len(self.verb), *(pc.max(pc.binary_length(each)).as_py() or 0 for each in names))
+        rows = max(1, MOST_BYTES // longest)
+        return pa.concat_tables([self._piece(names, first, min(first + rows, size)) for first in range(0, size, rows)])
+
+    def _piece(self, names: Sequence[Any], first: int, last: int) -> pa.Table:
+        size, text = last - first, pa.string()
+        subscription, publication = self.subscription[first:last], self.publication[first:last]
         columns: list[Any] = [
-            pa.array(self.subscription_ids, text).take(self.subscription),
-            pa.array(self.subscribers, text).take(self.subscription),
-            pa.array(self.publication_ids, text).take(self.publication),
+            names[0].take(subscription),
+            names[1].take(subscription),
+            names[2].take(publication),
             pa.repeat(self.verb, size),
             pa.repeat("+", size),
             pa.nulls(size, pa.timestamp("us", tz="UTC")),
-            pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence, text),
+            pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence[first:last], text),
         ]
         return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
 
@@ -224,7 +298,8 @@ class Notifications(Sequence[Notification]):
         self._size = len(made)
         self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
         self._pages: dict[int, tuple[Notification, ...]] = {}
-        self._rejected = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
+        self._refused = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
+        self._told: Rejections | None = None
         self._stats = stats or Stats()
         self._slow = _Once(lambda: slowest(slow() if callable(slow) else slow))
 
@@ -249,7 +324,15 @@ class Notifications(Sequence[Notification]):
 
     @property
     def rejected(self) -> Rejections:
-        return self._rejected
+        """What was refused: of each source and code the first thousand, then how many more."""
+        if self._told is None:
+            self._told = told(self._refused)
+        return self._told
+
+    @property
+    def refused(self) -> Rejections:
+        """Every refused item; those that `rejected` only counts may have no message."""
+        return self._refused
 
     @property
     def stats(self) -> Stats:
@@ -299,7 +382,7 @@ class Notifications(Sequence[Notification]):
         return self._size
 
     def __add__(self, other: Notifications) -> Notifications:
-        rejected, stats = self.rejected + other.rejected, self.stats + other.stats
+        rejected, stats = self.refused + other.refused, self.stats + other.stats
 
         def slow() -> Iterable[Slow]:
             return self.slow + other.slow
@@ -314,10 +397,10 @@ class Notifications(Sequence[Notification]):
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self[:3])) + (", …" if len(self) > 3 else "")
-        return f"Notifications([{shown}], {len(self)} in all, {len(self.rejected)} rejected)"
+        return f"Notifications([{shown}], {len(self)} in all, {self.refused.total} rejected)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Notifications, (self.items, self.rejected, self.stats, self.slow)
+        return Notifications, (self.items, self.refused, self.stats, self.slow)
 
 
 def _cells(column: pa.ChunkedArray[Any]) -> list[Any]:
@@ -381,6 +464,9 @@ class Receipt:
 
     accepted: int = 0
     rejected: Rejections = field(default_factory=Rejections)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rejected", told(self.rejected))
 
 
 def _row(item: Any) -> dict[str, Any]:

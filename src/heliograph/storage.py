@@ -1,35 +1,45 @@
 """Saved folders: flat arrays, Arrow tables and a manifest, written whole or not at all and opened by mapping.
 
 The laws: at every moment a path holds either the older save or the newer one, never a mixture; a folder that is no
-save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`.
+save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`; what a killed
+writer left is removed by the next save or load of that path, and what a living one writes is not (see `locks`).
 
-A save is `heliograph.json` (kind, version, the sizes of its files, and plain metadata), one `.npy` per array and one
-`.arrow` (IPC file) per table.
+A save is `heliograph.json` (kind, version, plain metadata, the size and checksum of each file, and a digest of all
+this), one `.npy` per array and one `.arrow` (IPC file) per table. Checksums are compared when a save is opened, so that
+a damaged one is refused. Only files above `CHECKED_ON_LOAD` are left to `check_save` (`heliograph doctor --check`),
+because a save is mapped in order not to be read whole. A CRC-32 runs at some 4 GB/s, SHA-256 at less than half of that.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from heliograph import locks
 from heliograph.errors import Place, StorageError
 
 MANIFEST = "heliograph.json"
-_FORMAT = "heliograph save"
+CHECKED_ON_LOAD = 1 << 30  # bytes; a file above is mapped without a look at its checksum, which takes some 0.3 s/GiB
+_FORMAT, _UNCHECKED = "heliograph save 2", "heliograph save"  # the older one had no checksums
+_DIGEST = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n}\Z')
+_CHUNK = 1 << 20
+_TRIES = 20  # a reader begins again if the save was replaced meanwhile
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 _SUFFIXES = {"arrays": ".npy", "tables": ".arrow"}
 _SAVE_AGAIN = "save it again"
+Found = TypeVar("Found")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -40,6 +50,16 @@ class Saved(NamedTuple):
     tables: dict[str, pa.Table]
     meta: dict[str, Any]
     version: int
+
+
+class Checked(NamedTuple):
+    """A save that was found whole."""
+
+    path: str
+    kind: str
+    version: int
+    files: int
+    bytes: int
 
 
 def write_folder(
@@ -54,10 +74,10 @@ def write_folder(
     """Saves everything under `path`, replacing an older save there in one step."""
     target = _absolute(path)
     _refuse_foreign(target)
+    _clean_up(target)
     with _writing(target):
-        draft = _beside(target, f"draft-{secrets.token_hex(4)}")
+        draft, lock = locks.begin(lambda: _new_draft(target))
         try:
-            draft.mkdir(parents=True)
             _write_files(draft, arrays, tables)
             _write_manifest(draft, {"kind": kind, "version": version, "meta": dict(meta)})
             _sync(*draft.iterdir(), draft)
@@ -65,11 +85,17 @@ def write_folder(
             _sync(target.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+            lock.release()
 
 
 def read_folder(path: str | Path, kind: str, versions: Collection[int]) -> Saved:
     """Opens a save of this kind; `versions` are those that the caller understands."""
-    folder = _whole(_absolute(path))
+    target = _absolute(path)
+    _clean_up(target)
+    return _steady(target, lambda folder: _read(folder, kind, versions))
+
+
+def _read(folder: Path, kind: str, versions: Collection[int]) -> Saved:
     manifest = _read_manifest(folder)
     _check(folder, manifest, kind, versions)
     try:
@@ -80,14 +106,48 @@ def read_folder(path: str | Path, kind: str, versions: Collection[int]) -> Saved
     return Saved(arrays, tables, manifest["meta"], manifest["version"])
 
 
+def check_save(path: str | Path) -> Checked:
+    """Reads every byte of a save, of whatever kind and size; raises a StorageError if one is not as it was written."""
+    return _steady(_absolute(path), _checked)
+
+
+def _checked(folder: Path) -> Checked:
+    manifest = _read_manifest(folder)
+    files = list(_files(folder, manifest))
+    for file, entry in files:
+        _check_file(file, entry, up_to=None)
+    sizes = [file.stat().st_size for file, _ in files]
+    return Checked(str(folder), manifest["kind"], manifest["version"], len(files), sum(sizes))
+
+
+def find_saves(path: str | Path) -> list[Path]:
+    """The save at a path, or all saves in the folders below it, in order."""
+    if is_save(_whole(_absolute(path))):
+        return [Path(path)]
+    drafts = re.compile(r"\..*\.(?:draft-[0-9a-f-]+|previous)\Z")
+    found = (each.parent for each in Path(path).rglob(MANIFEST))
+    return sorted(each for each in found if not drafts.match(each.name))
+
+
 def is_save(path: str | Path) -> bool:
     """Whether a folder looks like one that `write_folder` made."""
     return (Path(path) / MANIFEST).is_file()
 
 
+def read_table(path: str | Path, name: str) -> pa.Table:
+    """One table of a save. Its other files are not looked at."""
+
+    def read(folder: Path) -> pa.Table:
+        entry = _read_manifest(folder)["files"]["tables"].get(name)
+        _check_file(_file(folder, "tables", name), entry, up_to=CHECKED_ON_LOAD)
+        return _open_table(folder, name)
+
+    return _steady(_absolute(path), read)
+
+
 def kind_of(path: str | Path) -> str:
     """What was saved here."""
-    return str(_read_manifest(_whole(_absolute(path)))["kind"])
+    return str(_steady(_absolute(path), _read_manifest)["kind"])
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -100,6 +160,30 @@ def _absolute(path: str | Path) -> Path:
 def _beside(target: Path, role: str) -> Path:
     """A sibling, so that renaming it onto the target stays within one file system."""
     return target.with_name(f".{target.name}.{role}")
+
+
+def _new_draft(target: Path) -> Path:
+    draft = _beside(target, f"draft-{locks.mark()}")
+    draft.mkdir(parents=True)
+    return draft
+
+
+def _clean_up(target: Path) -> None:
+    """Removes what killed writers left beside this path, and nothing that somebody writes or that is not ours."""
+    locks.sweep(target.parent, f".{target.name}.draft-", ours=_is_remains)
+    aside = _beside(target, "previous")
+    if aside.exists() and is_save(target):
+        locks.remove_left(aside, ours=lambda path: _is_remains(path) and is_save(target))
+
+
+def _is_remains(path: Path) -> bool:
+    """Whether a folder holds nothing that `write_folder` does not write."""
+    with os.scandir(path) as entries:
+        return all(
+            entry.is_file(follow_symlinks=False)
+            and (entry.name == MANIFEST or entry.name.endswith(tuple(_SUFFIXES.values())))
+            for entry in entries
+        )
 
 
 def _refuse_foreign(target: Path) -> None:
@@ -144,11 +228,26 @@ def _file(folder: Path, group: str, name: str) -> Path:
 
 def _write_manifest(folder: Path, content: dict[str, Any]) -> None:
     files = {
-        group: {part.stem: part.stat().st_size for part in sorted(folder.glob("*" + suffix))}
+        group: {part.stem: [part.stat().st_size, _checksum(part)] for part in sorted(folder.glob("*" + suffix))}
         for group, suffix in _SUFFIXES.items()
     }
-    text = json.dumps({"format": _FORMAT, **content, "files": files}, indent=1, ensure_ascii=False)
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    text = json.dumps({"format": _FORMAT, **content, "files": files}, indent=1, ensure_ascii=False).encode()
+    (folder / MANIFEST).write_bytes(_signed(text))
+
+
+def _signed(text: bytes) -> bytes:
+    """A manifest with the digest of all the rest of it as its last entry."""
+    return text.removesuffix(b"\n}") + b',\n "digest": "' + hashlib.sha256(text).hexdigest().encode() + b'"\n}'
+
+
+def _checksum(file: Path) -> int:
+    """The CRC-32 of a file, read rather than mapped, so that it does not count as memory of this process."""
+    found, chunk = 0, bytearray(_CHUNK)
+    view = memoryview(chunk)
+    with open(file, "rb", buffering=0) as source:
+        while size := source.readinto(chunk):
+            found = zlib.crc32(view[:size], found)
+    return found
 
 
 def _sync(*paths: Path) -> None:
@@ -162,21 +261,66 @@ def _sync(*paths: Path) -> None:
 
 
 def _swap(draft: Path, target: Path) -> None:
-    """Between the two renames the older save stands aside, where `read_folder` still finds it."""
+    """Between the two renames the older save stands aside, where `read_folder` still finds it.
+
+    Whoever moves a save holds its lock, so writers of one path take turns.
+    """
     aside = _beside(target, "previous")
-    if target.exists():
-        shutil.rmtree(aside, ignore_errors=True)
-        os.rename(target, aside)
-    try:
-        os.rename(draft, target)
-    except OSError:
-        if aside.exists():
-            os.rename(aside, target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+    for _ in range(_TRIES):
+        with locks.locked(target, locks.PATIENCE_S):
+            moved = target.exists()
+            if moved:
+                _remove(aside)
+                os.rename(target, aside)
+            try:
+                os.rename(draft, target)
+            except OSError:
+                if draft.exists() and _is_filled(target):  # another writer was faster
+                    continue
+                if moved:
+                    os.rename(aside, target)
+                raise
+        _remove(aside)
+        return
+    raise OSError(f"other writers replaced {target.name!r} {_TRIES} times")
+
+
+def _remove(aside: Path) -> None:
+    """Removes what stands aside as soon as nobody else moves it."""
+    if aside.exists():
+        with locks.locked(aside, locks.PATIENCE_S):
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_filled(path: Path) -> bool:
+    return path.is_dir() and any(path.iterdir())
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _steady(target: Path, read: Callable[[Path], Found]) -> Found:
+    """What is read of one save. Where a writer replaced it meanwhile, its files are of two, and it is read again."""
+    for _ in range(_TRIES):
+        folder = _whole(target)
+        before = _identity(folder)
+        try:
+            found = read(folder)
+        except StorageError:
+            if _whole(target) == folder and _identity(folder) == before:
+                raise
+        else:
+            if _identity(folder) == before:
+                return found
+    return read(_whole(target))
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _whole(target: Path) -> Path:
@@ -188,7 +332,8 @@ def _whole(target: Path) -> Path:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        raw = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(raw.decode("utf-8"))
     except OSError as error:
         if folder.is_dir():
             raise _no_save(folder, f"it has no {MANIFEST}") from error
@@ -200,8 +345,15 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise _no_save(folder, f"its {MANIFEST} is not JSON") from error
+    if isinstance(manifest, dict) and manifest.get("format") == _UNCHECKED:
+        raise StorageError(
+            "HG-804", "a save without checksums, of an earlier release", place=Place(str(folder)), fix=_SAVE_AGAIN
+        )
     if not _well_formed(manifest):
         raise _no_save(folder, f"its {MANIFEST} lacks what a save has")
+    tail = _DIGEST.search(raw)
+    if tail is None or hashlib.sha256(raw[: tail.start()] + b"\n}").hexdigest().encode() != tail[1]:
+        raise _damaged(folder, f"{MANIFEST} is not as it was written")
     return dict(manifest)
 
 
@@ -233,18 +385,30 @@ def _check(folder: Path, manifest: dict[str, Any], kind: str, versions: Collecti
             place=Place(str(folder)),
             fix="open it with the release that wrote it, or save it again with this one",
         )
+    for file, entry in _files(folder, manifest):
+        _check_file(file, entry, up_to=CHECKED_ON_LOAD)
+
+
+def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Each file of a save with its size and its checksum."""
     for group in _SUFFIXES:
-        for name, size in manifest["files"][group].items():
-            _check_size(_file(folder, group, name), size)
+        for name, entry in manifest["files"][group].items():
+            yield _file(folder, group, name), entry
 
 
-def _check_size(file: Path, size: Any) -> None:
+def _check_file(file: Path, entry: Any, up_to: int | None) -> None:
     try:
+        size, checksum = entry
         found = file.stat().st_size
+        if found != size:
+            raise _damaged(file.parent, f"{file.name} holds {found} bytes instead of {size}")
+        if (up_to is None or size <= up_to) and _checksum(file) != checksum:
+            raise _damaged(file.parent, f"the content of {file.name} is not as it was written")
     except OSError as error:
-        raise _damaged(file.parent, f"{file.name} is missing") from error
-    if found != size:
-        raise _damaged(file.parent, f"{file.name} holds {found} bytes instead of {size}")
+        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
+        raise _damaged(file.parent, f"{file.name} {why}") from error
+    except (TypeError, ValueError) as error:
+        raise _damaged(file.parent, f"{MANIFEST} has no checksum of {file.name}") from error
 
 
 def _listed(versions: Collection[int]) -> str:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
+from heliograph.kernels.filter_layout import MOST_NUMBERS
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.syntax.bulk import collector_paused
 from heliograph.syntax.pattern_cells import Reader
@@ -214,6 +215,12 @@ class Subscriptions:
                 rejected.append(Rejected.of(error, item=id))
         return Taken(tuple(removed), Receipt(len(removed), Rejections(rejected)))
 
+    def forget(self, subscriptions: Iterable[Subscription]) -> None:
+        """Takes back subscriptions that the engine could not take."""
+        for each in subscriptions:
+            if self._by_id.get(each.id) is each:
+                del self._by_id[each.id]
+
     # --- reading ------------------------------------------------------------------------------------------------
 
     def _read_items(self, items: Any, rejected: list[Rejected]) -> list[_Draft]:
@@ -268,6 +275,13 @@ class Subscriptions:
         assert id
         if id in self._by_id:
             raise duplicate(id)
+        if self._next >= MOST_NUMBERS:
+            raise SubscriptionError(
+                "HG-542",
+                f"this engine has taken {MOST_NUMBERS} subscriptions, and can take no more",
+                place=Place(item=id),
+                fix="save it and load it: then it counts from 0 again",
+            )
         taken = Subscription(id, subscriber, query, self._next, options, text)
         taken.compiled_by(self._again)
         if accept is not None:

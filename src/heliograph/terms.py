@@ -114,9 +114,13 @@ def plain_name(name: str) -> Term:
 
 def value_of(term: Term) -> Value | None:
     """The typed value of a literal; None for strings, ill-typed literals, IRIs and blank nodes."""
-    return _typed_value(term.datatype, term.value) if term.datatype in values.DATATYPES else None
+    if term.datatype not in values.DATATYPES:
+        return None
+    known = _typed_value if len(term.value) <= _SHORT else values.parse
+    return known(term.datatype, term.value)
 
 
+_SHORT = 256  # longer literals seldom come again, and 65,536 of them could take any memory
 _typed_value = lru_cache(maxsize=65536)(values.parse)
 
 

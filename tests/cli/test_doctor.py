@@ -14,6 +14,7 @@ import pytest
 from heliograph.cli import machine
 from heliograph.cli.machine import Check, State
 from heliograph.kernels import cache
+from heliograph.route import Route
 from heliograph.spark.environment import find_java
 from tests.cli.conftest import Run
 
@@ -142,3 +143,22 @@ def test_pandas_is_found_though_the_command_line_hides_it(monkeypatch: pytest.Mo
     assert machine._importable("pandas")
     assert machine._importable("google.protobuf")
     assert not machine._importable("no_such_module")
+
+
+def test_a_save_is_checked_byte_by_byte(run: Run, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        Route([(name, "x = 1")]).save(tmp_path / "saves" / name)
+    found = run("doctor", "--check", str(tmp_path / "saves"))
+    assert (found.code, found.out.count("a route of version 2")) == (0, 2)
+    assert "Python" not in found.out
+    file = next((tmp_path / "saves" / "two").glob("*.npy"))
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    found = run("doctor", "--check", str(tmp_path / "saves"), "--quiet")
+    assert (found.code, found.out.count("HG-805"), "save it again" in found.out) == (1, 1, True)
+    assert f"the content of {file.name} is not as it was written" in found.out
+    told = json.loads(run("doctor", "--check", str(tmp_path / "saves" / "one"), "--json").out)
+    assert [check["state"] for check in told["checks"]] == ["ok"]
+    nothing = run("doctor", "--check", str(tmp_path / "nothing"))
+    assert (nothing.code, "HG-801" in nothing.out) == (1, True)

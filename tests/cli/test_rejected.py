@@ -162,3 +162,29 @@ def test_a_subscription_without_an_id_is_named_by_its_row(run: Run) -> None:
     found = run("filter", "-s", save(rows, "s.csv"), "-p", save(PUBLICATIONS, "p.csv"))
     assert (found.code, found.pairs) == (3, MATCHES)
     assert [(row["source"], row["item"], row["code"]) for row in found.refused] == [("s.csv", "3", "HG-503")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_a_thousand_bad_rows_are_told_and_all_are_counted(run: Run, suffix: str) -> None:
+    """Of each code; the rest is one row, and the statistics count every one."""
+    save(PUBLICATIONS, f"p.{suffix}")
+    with Path(f"p.{suffix}").open("a") as file:
+        file.write("x\n" * 2500)
+    found = run("filter", "-s", save(SUBSCRIPTIONS, "s.csv"), "-p", f"p.{suffix}", "--stats", "stats.json")
+    assert (found.code, found.pairs) == (3, MATCHES)
+    assert len(found.refused) == 1001
+    assert [row["item"] for row in found.refused].count(None) == 1
+    assert found.refused[-1]["message"].startswith("1,500 more items")
+    assert json.loads(Path("stats.json").read_text())["rejected"] == 2500
+
+
+def test_a_pattern_whose_row_was_only_counted_is_left_out_too(run: Run) -> None:
+    """It would match too much without the row."""
+    rows = "".join(f'{{"subscription_id":"s{n}","subject":"?x","property":"p","object":{{}}}}\n' for n in range(1200))
+    wide = "".join(
+        f'{{"subscription_id":"s{n}","subject":"?x","property":"knows","object":"?y"}}\n' for n in range(1200)
+    )
+    Path("patterns.ndjson").write_text(wide + rows)
+    found = run("filter", "--patterns", "patterns.ndjson", "-p", save(PUBLICATIONS, "p.csv"), "--stats", "stats.json")
+    assert found.pairs == []
+    assert json.loads(Path("stats.json").read_text())["rejected"] == 1200

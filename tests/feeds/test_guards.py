@@ -166,3 +166,70 @@ def test_nothing_crashes_the_process(name: str) -> None:
     imports = "from tests.feeds.test_guards import HOSTILE\nfrom tests.feeds.reading import read\n"
     code = f"{imports}assert read(HOSTILE[{name!r}], {name!r}).codes == ['HG-304']"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- bases, prefixes, namespaces, attributes --------------------------------------------------------------------
+
+LONG = "http://x/" + "a" * 1024
+BEYOND = {
+    "a base": ("x.ttl", f"@base <{LONG}> . <a> <a:p> <b> .", "HG-321"),
+    "bases on bases": ("x.ttl", "@base <http://x/> .\n" + "@base # <\n <aaaaaa/> .\n" * 200, "HG-321"),
+    "a base of SPARQL's kind": ("x.trig", f"bAsE<{LONG}> <a> <a:p> <b> .", "HG-321"),
+    "a prefix": ("x.ttl", f"PREFIX a: # comment\n <{LONG}> a:x a:y a:z .", "HG-321"),
+    "a base in XML": ("x.rdf", rdf_xml(f'<x:a xml:base="{LONG}"/>'), "HG-321"),
+    "bases on bases in XML": ("x.rdf", rdf_xml('<x:a xml:base="aaaaaaaaaa/"><x:b>' * 110 + "</x:b></x:a>" * 110), "HG-321"),
+    "a namespace": ("x.rdf", rdf_xml(f'<x:a xmlns:y="{LONG}"/>'), "HG-321"),
+    "namespaces": ("x.rdf", rdf_xml("<x:a " + " ".join(f'xmlns:a{n}="a:{n}"' for n in range(300)) + "/>"), "HG-322"),
+    "attributes": ("x.rdf", rdf_xml("<x:a " + " ".join(f'x:a{n}="{n}"' for n in range(1001)) + "/>"), "HG-322"),
+    "a vocabulary": ("x.jsonld", json.dumps({"@context": {"@vocab": LONG}, "a": 1}), "HG-321"),
+    "a prefix of prefixes": (
+        "x.jsonld", json.dumps({"@context": {f"p{n}": f"p{n + 1}:aaaaaaaaaa" for n in range(110)} | {"p110": "a:"}}), "HG-321"
+    ),
+    "IRIs in full": ("x.ttl", f"@prefix a: <{LONG[:1000]}> .\n" + "a:b a:b a:b" + ",a:b" * 60_000 + ".", "HG-321"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_what_is_beyond_a_limit_is_refused(name: str) -> None:
+    file, document, code = BEYOND[name]
+    outcome = read_files({file: document, "good.nt": "<a:s> <a:p> <a:o> .\n"})
+    assert outcome.ids == ["good.nt"]
+    assert outcome.codes == [code]
+    assert file in outcome.rejected[0].message
+
+
+WITHIN = {
+    "a base": ("x.ttl", f"@base <{LONG[:1000]}> . <a> <a:p> <b> ."),
+    "bases, one after the other": ("x.ttl", "@base <http://example.org/a/> . <b> <a:p> <c> .\n" * 2000),
+    "a long name": ("x.ttl", f"<{LONG * 10}> <a:p> <{LONG * 10}> ."),
+    "a long text": ("x.rdf", rdf_xml(f'<x:a x:b="{"text " * 10_000}"/>')),
+    "namespaces, one after the other": ("x.rdf", rdf_xml('<y:a xmlns:y="http://y/"/>' * 2000)),
+    "bases in XML, one after the other": ("x.rdf", rdf_xml('<x:a xml:base="http://example.org/a/" rdf:about="b"/>' * 2000)),
+    "attributes": ("x.rdf", rdf_xml("<x:a " + " ".join(f'x:a{n}="{n}"' for n in range(900)) + "/>")),
+    "contexts, one after the other": ("x.jsonld", json.dumps([{"@context": {f"t{n}": "a:b" for n in range(50)}, "t1": 1}] * 2000)),
+    "a large context": ("x.jsonld", json.dumps({"@context": {"a": "http://a/"} | {f"t{n}": f"a:{n}" for n in range(20_000)}, "t7": 1})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_what_is_merely_large_is_read(name: str) -> None:
+    file, document = WITHIN[name]
+    outcome = read(document, file)
+    assert (outcome.ids, outcome.codes) == ([file], [])
+
+
+def test_the_authors_of_a_feed_have_a_limit() -> None:
+    head, entry = '<feed xmlns="http://www.w3.org/2005/Atom">', "<entry><id>a:b</id></entry></feed>"
+    author = "<author><name>A</name></author>"
+    assert read(head + author * 100 + entry).codes == []
+    outcome = read(head + author * 101 + entry)
+    assert (outcome.ids, outcome.codes) == (["a:b"], ["HG-315"])
+
+
+def test_a_head_with_many_namespaces_is_refused() -> None:
+    def feed(count: int) -> str:
+        declared = " ".join(f'xmlns:a{number}="a:{number}"' for number in range(count))
+        return f"<rss {declared}><channel><item><guid>a:b</guid></item></channel></rss>"
+
+    assert read(feed(100)).codes == []
+    assert read(feed(101)).codes == ["HG-322"]

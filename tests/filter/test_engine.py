@@ -12,6 +12,7 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
 from heliograph.filter.encoding import encode
+from heliograph.filter.failures import Failures
 from heliograph.filter.matcher import Version
 from heliograph.model import Notifications
 from heliograph.publications import Publications
@@ -287,7 +288,7 @@ def test_a_version_in_use_is_not_disturbed() -> None:
     publications = encode([("d", [("x", "p", "1")])], engine.vocabulary, PREFIXES).publications
 
     def matched(version: Version) -> list[str]:
-        matches = version.match(publications)
+        matches = version.match(publications, Failures())
         return [each.id for each in matches.roster.subscriptions(matches.place)]
 
     assert matched(before) == ["a", "b"]

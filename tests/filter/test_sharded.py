@@ -16,6 +16,7 @@ from hypothesis.stateful import initialize
 from heliograph import Filter
 from heliograph.errors import UsageError
 from heliograph.filter import sharded
+from heliograph.filter.failures import Failures
 from heliograph.index import tiers
 from heliograph.partition.outline import Outline
 from tests.filter.pool import TAXONOMY, Pool
@@ -216,7 +217,7 @@ def test_a_version_outlives_its_subscriptions(name: str) -> None:
     batch = encode(DOCUMENTS, engine.vocabulary, PREFIXES).publications
     engine.unsubscribe([f"s{number}" for number in range(0, 200, 2) if f"s{number}" in engine._subscriptions])
     subscribe(engine, [POOL.interests[number]._replace(id=f"t{number}") for number in range(100)])
-    matches = version.match(batch)
+    matches = version.match(batch, Failures())
     names = [each.id for each in matches.roster.subscriptions(matches.place)]
     found = [(batch.ids[row], name) for row, name in zip(matches.publication, names, strict=True)]
     assert found == [(each.publication_id, each.subscription_id) for each in expected]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import heliograph
+from heliograph import locks
 from heliograph.kernels import cache
 
 # Tests may run as root, who can write everywhere. A read-only package is one where no file can be made.
@@ -178,6 +179,19 @@ def test_kernels_are_not_copied_over_others(fresh: pytest.MonkeyPatch, tmp_path:
     assert (target / "a.nbi").read_text() == "new"
     cache._copy_missing(source, tmp_path / "file" / "no")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "source", "target", "tmp"]
+
+
+def test_a_copy_that_a_killed_process_left_is_removed(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "cache"
+    source.mkdir()
+    (source / "a.nbi").write_text("new")
+    living, left = (folder / f"target.{locks.mark()}" for _ in range(2))
+    for draft in (living, left, folder / "target.mine"):
+        (draft / "sub").mkdir(parents=True)
+    with locks.locked(living):
+        cache._copy_missing(source, folder / "target")
+    assert sorted(path.name for path in folder.iterdir()) == sorted([living.name, "target", "target.mine"])
+    assert (folder / "target" / "a.nbi").read_text() == "new"
 
 
 def test_a_changed_source_changes_the_folders_of_those_that_import_it(

@@ -13,6 +13,7 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import StorageError, UsageError
 from heliograph.filter.encoding import encode
+from heliograph.filter.failures import Failures
 from heliograph.filter.sharded import ShardedMatcher
 from heliograph.index import tiers
 from heliograph.partition.placement import FRONT, MERGERS
@@ -177,11 +178,11 @@ def test_stages_run_apart(scheme: dict[str, Any], tmp_path: Path) -> None:
     plan_of(engine).save(tmp_path / "plan")
     front = ShardedMatcher(Plan.load(tmp_path / "plan", {FRONT})).version()
     batch = batch_of(front.matcher.plan)
-    first = front.front(batch)
+    first = front.front(batch, Failures())
     found = {(each.id, batch.ids[row]) for each, row in _pairs(first.matches)}
     for number, wanted in enumerate(first.wanted):
         shard = ShardedMatcher(Plan.load(tmp_path / "plan", {number})).version()
-        second = shard.shard(number, batch)
+        second = shard.shard(number, batch, Failures())
         reached = {(each.id, batch.ids[row]) for each, row in _pairs(second)}
         assert {batch.ids.index(id) for _, id in reached} <= set(wanted.tolist())
         found |= reached

@@ -42,8 +42,12 @@ def truth(form: Predicate, event: dict[str, Any]) -> bool | None:
 
 
 def _find(event: dict[str, Any], path: Path) -> Any:
+    """What stands at the end of a path; through a list, the list of what its objects hold there."""
     value: Any = event
-    for name in path:
+    for depth, name in enumerate(path):
+        if isinstance(value, list):
+            inner = [_find(each, path[depth:]) for each in value if isinstance(each, dict)]
+            return [one for each in inner for one in _several(each) if each is not None]
         value = value.get(name) if isinstance(value, dict) else None
     return value
 

@@ -184,3 +184,35 @@ def test_the_fast_path_is_taken_where_it_can_be() -> None:
         b"{]}\n",
     ):
         assert ndjson._quick(schema, block) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('{"event_id":"e","publisher":"p","attributes":{"a":1},"publisher":"q"}', "publisher"),
+        ('{"event_id":"e","publisher":"p","attributes":{"a":1,"a":2}}', "a"),
+        ('{"event_id":"e","publisher" :"p","attributes":{},"publisher" :"p"}', "publisher"),
+        ('{"event_id":"e","publisher":"p","attributes":{"a":[{"b":{"c":1,"c":1}}]}}', "c"),
+        ('{"event_id":"e","publisher":"p","attributes":{"a\\u0062":1,"ab":2}}', "ab"),
+        ('{"event_id":"\\":","publisher":"p","attributes":{"a": {"x" \t: 1, "x": 2}}}', "x"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_by_name(tmp_path: Path, line: str, key: str) -> None:
+    good = '{"event_id":"good","publisher":"p","attributes":{"a":":","b" : "\\":"}}'
+    whole = read(tmp_path, f"{good}\n{line}\n{good}\n", "events")
+    assert columns(whole, "event_id") == [("good",), ("good",)]
+    [refused] = whole.rejected
+    assert (refused.code, refused.item) == ("HG-220", "2")
+    assert f"the key {key!r} stands twice" in refused.message
+
+
+def test_arrow_leaves_it_to_python_to_refuse_a_column_that_stands_twice(tmp_path: Path) -> None:
+    """In a block that is large enough for Arrow; a column that is not the table's may stand twice in both."""
+    good = '{"op":"+","subject":"a","property":"p","object":"o","note":1,"note":2}\n'
+    twice = '{"op":"+","subject":"a","property":"p","object":"o","object":"p"}\n'
+    assert len(good) * 2000 > ndjson._SMALL
+    assert not read(tmp_path, good * 2000).rejected
+    assert not read(tmp_path, good).rejected
+    whole = read(tmp_path, good * 2000 + twice + good)
+    assert [(refused.item, refused.code) for refused in whole.rejected] == [("2001", "HG-220")]
+    assert whole.table.num_rows == 2001

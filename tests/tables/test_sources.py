@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,37 @@ def test_suffixes_decide_what_fits(data: Path) -> None:
     (data / "d/x.ttl").touch()
     assert [source.name for source in find_sources("d", DOCUMENT_SUFFIXES)] == ["x.ttl"]
     assert [source.name for source in find_sources("d", (*TABLE_SUFFIXES, ".ttl"))][-1] == "x.ttl"
+
+
+@pytest.fixture
+def deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A file in so many folders; taken away again, as what clears up after tests cannot."""
+    count = 1100
+    monkeypatch.chdir(tmp_path)
+    for _ in range(count):
+        os.mkdir("a")
+        os.chdir("a")
+    Path("x.csv").touch()
+    os.chdir(tmp_path)
+    yield count
+    os.chdir("a/" * count)
+    os.unlink("x.csv")
+    for _ in range(count):
+        os.chdir("..")
+        os.rmdir("a")
+
+
+def test_folders_may_lie_a_thousand_deep(deep: int) -> None:
+    assert names(".") == ["a/" * deep + "x.csv"]
+    assert names("a/" * deep) == ["x.csv"]
+    assert names("a/" * deep + "*.csv") == ["a/" * deep + "x.csv"]
+    for glob in ("*/" * deep + "x.csv", "**/*.csv"):
+        with pytest.raises(UsageError, match="HG-023"):
+            names(glob)
+
+
+def test_links_to_folders_are_not_followed_and_links_to_files_are(data: Path) -> None:
+    (data / "d/again").symlink_to(data / "d")
+    (data / "d/link.csv").symlink_to(data / "d/b.csv")
+    (data / "d/gone.csv").symlink_to(data / "nowhere.csv")
+    assert names("d") == ["a.parquet", "b.csv", "link.csv", "sub/c.NDJSON"]

@@ -107,7 +107,8 @@ def test_the_others_go_on(way: str, monkeypatch: pytest.MonkeyPatch, caplog: pyt
     message = "subscription 'bad' failed inside publish: Injected, no luck"
     message += "; it is put aside until it is replaced or unsubscribed"
     assert [tuple(entry) for entry in map(_fields, rejected)] == [("subscriptions", "bad", "HG-540", message)]
-    assert [record.getMessage() for record in caplog.records] == [message]
+    logged = [record.getMessage() for record in caplog.records]  # cold kernels announce that they are compiled
+    assert [each for each in logged if each.startswith("subscription")] == [message]
     explained = watch.explain("bad")
     assert not explained.matched
     assert "put aside" in explained.summary
@@ -188,13 +189,13 @@ def test_a_query_that_cannot_be_made_again(algorithm: str, monkeypatch: pytest.M
     """Of many concrete queries, which are entered at once, one alone fails."""
     watch = Watch(algorithm=algorithm)
     asked = [(f"s{n}", f"ASK {{ :a :p :v{n} }}") for n in range(5)]
-    original = Subscription.query.fget
-    assert original is not None
+    original: Any = vars(Subscription)["query"]
 
     def query(self: Subscription) -> Query:
         if self.id == "s3":
             raise Injected("no luck")
-        return original(self)
+        found: Query = original.fget(self)
+        return found
 
     watch.subscribe(asked[:1])
     taken = watch._subscriptions.subscribe(asked[1:]).subscriptions

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from heliograph import Watch
+from heliograph.errors import PublicationError
+from heliograph.evolution import room
+from heliograph.kernels import sizes
 from heliograph.kernels.network_layout import LAST_STAMP, STAMP
 from heliograph.watch.metrics.betweenness import Betweenness
 
@@ -138,3 +141,20 @@ def test_exact_distances_fit_their_integers() -> None:
     Betweenness(limit=9_999)
     with pytest.raises(ValueError, match="up to 9,999 vertices"):
         Betweenness(limit=10_000)
+
+
+@pytest.mark.parametrize(("edges", "taken"), [(8, True), (9, False)])
+def test_edges_beyond_what_can_be_numbered(edges: int, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit and one above it; here the limit is small, and arrays grow by one row."""
+    monkeypatch.setattr(room, "MOST_ROWS", 8)
+    monkeypatch.setattr(sizes, "LEAST", True)
+    watch = Watch(algorithm="indexed")
+    watch.subscribe([("s", "ASK { :a :p :v1 }")])
+    rows = [("+", "a", "p", f"v{number}") for number in range(edges)]
+    if taken:
+        assert len(watch.publish(rows)) == 1
+    else:
+        with pytest.raises(PublicationError, match="HG-659"):
+            watch.publish(rows)
+        with pytest.raises(PublicationError, match="HG-658"):
+            watch.publish([("-", "a", "p", "v1")])

@@ -356,6 +356,7 @@ def test_a_graph_loaded_after_subscribing_is_silent() -> None:
         ("{", "HG-520"),
         ("[" * 100_000, "HG-520"),
         ("[]", "HG-520"),
+        ('{"mode":"each","mode":"change"}', "HG-520"),
         ('{"colour": 1}', "HG-521"),
         ('{"mode": "all"}', "HG-521"),
         ('{"mode": []}', "HG-521"),

@@ -76,7 +76,7 @@ def stream(r: Random, count: int, vertices: int, timed: bool) -> list[dict[str, 
 
 def test_large_batches_beside_metrics() -> None:
     """Thousands of updates at once tell what they tell in parts; the parts are small, so no buffer fills there."""
-    told = set()
+    told: set[str] = set()
     for settings in ({"window": "90s"}, {"window_updates": 120}, {}):
         r = Random(7)
         rows = stream(r, 3000, 12, timed="window" in settings)

@@ -107,9 +107,17 @@ class Entries:
         self.version = IndexVersion(self._index)
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        for subscription in subscriptions:
-            entry = self._by_number[subscription.number] = Entry(subscription, self._stamp + 1)
-            self._index.insert(entry)
+        """Takes all of them, or none: what was entered before one fails never lives."""
+        entries = [Entry(subscription, self._stamp + 1) for subscription in subscriptions]
+        try:
+            for entry in entries:
+                self._index.insert(entry)
+        except BaseException:
+            for entry in entries:
+                entry.died = entry.born
+            self._dead += len(entries)
+            raise
+        self._by_number.update((entry.subscription.number, entry) for entry in entries)
         self._publish()
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:

@@ -73,9 +73,9 @@ class NaiveMatcher:
         self._version = NaiveVersion(self._entries, self._by_number, 0, 0, 0)
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        for subscription in subscriptions:
-            entry = self._by_number[subscription.number] = _Entry(subscription)
-            self._entries.append(entry)
+        entries = [_Entry(subscription) for subscription in subscriptions]  # all or none: a plan may fail to be made
+        self._by_number.update((entry.subscription.number, entry) for entry in entries)
+        self._entries.extend(entries)
         self._publish()
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:

@@ -23,7 +23,9 @@ from heliograph.exchange.rows import Event, Node
 from heliograph.exchange.version import Version
 from heliograph.kernels.exchange_layout import EDGE_EXPRESSION, EXPRESSION, TARGET
 from heliograph.kernels.targeting_layout import ALWAYS, NEVER
+from heliograph.syntax.predicate_form import Predicate
 from heliograph.syntax.predicate_truth import accepts
+from heliograph.targeting.slow import TargetingFailed
 
 Labels = frozenset[str]
 _KNOWN = {ALWAYS: True, NEVER: False}  # what expressions answer without being asked
@@ -89,10 +91,13 @@ def meet(version: Version, ground: Ground, number: int) -> Met:
     """A node as an object."""
     met = ground.met.get(number)
     if met is None:
-        record = version.records_of(np.array([number], np.int32))[0]
-        expression = int(version.graph.records[record, EXPRESSION])
-        met = ground.met[number] = Met(version.node(number), _KNOWN.get(expression))
+        met = ground.met[number] = Met(version.node(number), _KNOWN.get(_expression_of(version, number)))
     return met
+
+
+def _expression_of(version: Version, number: int) -> int:
+    record = version.records_of(np.array([number], np.int32))[0]
+    return int(version.graph.records[record, EXPRESSION])
 
 
 class Acceptance:
@@ -126,13 +131,21 @@ class Acceptance:
             return known
         if self._compare is not None:
             return self._count(self._compare(node.labels, self._event.labels))
-        return self._count(accepts(node.targeting, self._event.attributes))
+        return self._count(self._accepts(node.targeting, lambda: _expression_of(self._version, number)))
+
+    def _accepts(self, targeting: Predicate, expression: Callable[[], int]) -> bool:
+        """Raises TargetingFailed with the expression, if it raised."""
+        try:
+            return accepts(targeting, self._event.attributes)
+        except Exception as error:
+            raise TargetingFailed({expression(): error}) from error
 
     def _ask_edge(self, number: int) -> bool:
-        known = _KNOWN.get(int(self._version.graph.edges[number, EDGE_EXPRESSION]))
+        expression = int(self._version.graph.edges[number, EDGE_EXPRESSION])
+        known = _KNOWN.get(expression)
         if known is not None:
             return known
-        return self._count(accepts(self._version.edge(number).targeting, self._event.attributes))
+        return self._count(self._accepts(self._version.edge(number).targeting, lambda: expression))
 
     def _count(self, answer: bool) -> bool:
         self.candidates += 1

@@ -92,10 +92,15 @@ class Plan:
     having: Condition | None
 
     @classmethod
-    def of(cls, query: Query) -> Plan:
+    def of(cls, query: Query, made: dict[int, Condition] | None = None) -> Plan:
+        """The plan of a query. `made` keeps the conditions of those that share expressions, by identity."""
+        made = {} if made is None else made
+        for expression in query.filters:
+            if id(expression) not in made:
+                made[id(expression)] = Condition.of(expression)
         bound = set(Query(patterns=query.patterns, values=query.values).variables)
         ranging = tuple(name for name in query.variables if name not in bound)
-        conditions = tuple(Condition.of(expression) for expression in query.filters)
+        conditions = tuple(made[id(expression)] for expression in query.filters)
         having = None if query.having is None else Condition.of(query.having)
         return cls(query, frozenset(query.variables), ranging, conditions, having)
 

@@ -1,10 +1,12 @@
-"""`heliograph doctor`: looks at the machine and says what to do; `--warm` fills the kernel cache."""
+"""`heliograph doctor`: looks at the machine and says what to do; `--warm` compiles kernels, `--check` reads a save."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,24 +14,46 @@ import typer
 from heliograph._version import __version__
 from heliograph.cli.guard import Exit
 from heliograph.cli.machine import Check, State, checks
+from heliograph.errors import StorageError
 
 _STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "bold red"}
 _SIGNS = {State.OK: "✓", State.WARNING: "!", State.FAILED: "✗"}
 
 
 def doctor_command(
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="PATH", help="Check every byte of the saves there, and no machine.")
+    ] = None,
     warm: Annotated[bool, typer.Option("--warm", help="Compile the kernels now, so that no run waits for it.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> int:
     """Check this machine, and say what to do."""
     warmed = _warm() if warm else None
-    found = list(checks())
+    found = list(checks() if check is None else _saves(check))
     if as_json:
-        print(json.dumps({"heliograph": __version__, "checks": [asdict(check) for check in found]}, indent=2))
+        print(json.dumps({"heliograph": __version__, "checks": [asdict(each) for each in found]}, indent=2))
     else:
-        _print([check for check in found if not (quiet and check.state is State.OK)], None if quiet else warmed)
-    return Exit.ENVIRONMENT if any(check.state is State.FAILED for check in found) else Exit.DONE
+        _print([each for each in found if not (quiet and each.state is State.OK)], None if quiet else warmed)
+    if any(each.state is State.FAILED for each in found):
+        return Exit.ENVIRONMENT if check is None else Exit.FAILED
+    return Exit.DONE
+
+
+def _saves(path: str) -> Iterator[Check]:
+    """The save at a path, or all below it."""
+    from heliograph.storage import check_save, find_saves
+
+    for save in find_saves(path) or [Path(path)]:
+        try:
+            found = check_save(save)
+        except StorageError as error:
+            yield Check("save", State.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
+        else:
+            text = (
+                f"{save}: a {found.kind} of version {found.version}, {found.files} files, {found.bytes:,} bytes, whole"
+            )
+            yield Check("save", State.OK, text)
 
 
 def _warm() -> str:

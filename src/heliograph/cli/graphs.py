@@ -12,11 +12,15 @@ from heliograph.tables.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source,
 from heliograph.vocabulary import Vocabulary
 
 
-def read_graph(spec: str, vocabulary: Vocabulary) -> Iterator[Batch]:
-    """The triples of `--graph`, file by file."""
+def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[Batch]:
+    """The triples of `--graph`, file by file; without a vocabulary, each document has one of its own."""
     intake = Intake("--graph")
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        batches = _document(source, vocabulary) if source.suffix in DOCUMENT_SUFFIXES else _table(source)
+        batches = (
+            _document(source, Vocabulary() if vocabulary is None else vocabulary)
+            if source.suffix in DOCUMENT_SUFFIXES
+            else _table(source)
+        )
         for batch in batches:
             intake.note(batch.size, batch.rejected)
             yield batch

@@ -26,7 +26,7 @@ from heliograph.cli.interrupt import Interrupts
 from heliograph.cli.options import Output
 from heliograph.cli.progress import Bar
 from heliograph.errors import TableError, UsageError
-from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest
+from heliograph.model import Notifications, Rejected, Slow, Stats, slowest, told
 from heliograph.tables.reader import read_all
 from heliograph.tables.reads import Read
 from heliograph.tables.sources import find_sources
@@ -172,12 +172,12 @@ class Run:
 
     def reject(self, rejected: Iterable[Rejected], source: str | None = None) -> None:
         """Writes what was refused; `source` stands in where an item does not know its own."""
-        items = [entry if entry.source or not source else replace(entry, source=source) for entry in rejected]
+        items = told(entry if entry.source or not source else replace(entry, source=source) for entry in rejected)
         if items:
-            self._rejected += len(items)
+            self._rejected += items.total
             if len(self.refused) < _REMEMBERED:
                 self.refused.update((entry.item, entry) for entry in items if entry.item)
-            self._refusals.write(Rejections(items).table)
+            self._refusals.write(items.table)
 
     def refused_elsewhere(self, count: int) -> None:
         """So many items were refused and are written already."""

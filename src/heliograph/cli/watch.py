@@ -132,7 +132,7 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
     """Loads what the graph holds at the start."""
     from heliograph.cli.graphs import read_graph
 
-    for items, _, rejected in read_graph(spec, engine.vocabulary):
+    for items, _, rejected in read_graph(spec):
         run.reject(rejected)
         run.reject(engine.load_graph(items).rejected, spec)
 

@@ -283,6 +283,7 @@ class FlatGraph:
         if room.lacks_runs(graph):
             graph = graph._replace(runs=room.enlarged(graph.runs, room.more(len(graph.runs), 8)))
         if room.lacks_heads(graph):
+            room.check(room.more(len(graph.heads)))
             graph = graph._replace(heads=np.zeros(room.more(len(graph.heads)), np.int32))
             graph.counters[RUN_BITS] = len(graph.heads).bit_length()
             rehash_heads(graph, graph.heads)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.errors import PublicationError
 from heliograph.kernels.evolution_layout import (
     CLASSES,
     CLOCK,
@@ -25,6 +26,7 @@ from heliograph.kernels.evolution_layout import (
     IDLE,
     LAST,
     LIVE,
+    MOST_ROWS,
     NEED,
     NO_TIME,
     PARTS,
@@ -100,6 +102,14 @@ def more(rows: int, share: int = 4) -> int:
     return room(rows + rows // share + LEAST, rows + 1)
 
 
+def check(rows: int) -> None:
+    """Refuses more rows than 32 bits can number."""
+    if rows > MOST_ROWS:
+        raise PublicationError(
+            "HG-659", f"a graph that needs {rows:,} rows of edges or lists, above {MOST_ROWS:,}", fix="split the graph"
+        )
+
+
 def slots_for(entries: int) -> int:
     """The size of an open addressing that has room for so many entries."""
     return entries * PARTS // FULL + 2
@@ -107,6 +117,7 @@ def slots_for(entries: int) -> int:
 
 def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
     """The same rows, with room for more; what is in the new ones is left open."""
+    check(rows)
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger  # type: ignore[return-value]

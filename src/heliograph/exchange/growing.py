@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from heliograph.errors import SubscriptionError
 from heliograph.kernels.exchange_layout import EDGE_COLUMNS, NEVER_DIED, NODE_COLUMNS, RECORD_COLUMNS, Graph
 from heliograph.kernels.targeting_layout import Floats, Int32s
 
@@ -21,6 +22,7 @@ ROOM = 3  # the column of `blocks`, known to the writer only, where the places o
 BLOCK_COLUMNS = 4
 DEGREE = 7  # the column of `nodes`, known to the writer only, that counts the edges that touch a node
 
+MOST_ROWS = np.iinfo(np.int32).max  # of each kind: about 80 GB of nodes, 60 GB of edges
 _SLACK = 4  # of a full array one part in so many is added as room: growth costs each element a few copies
 _LEAST = 16
 
@@ -89,8 +91,11 @@ class Arrays:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     def take(self, kind: str, count: int) -> int:
-        """Takes rows of one kind into use and tells where they begin."""
+        """Takes rows of one kind into use and tells where they begin. Numbers of rows are int32."""
         first: int = getattr(self.used, kind)
+        if first + count > MOST_ROWS:
+            message = f"more than {MOST_ROWS:,} {kind} in one exchange, with those that were removed lately"
+            raise SubscriptionError("HG-662", message, fix="divide it among several exchanges")
         if first + count > getattr(self.capacity, kind):
             self._grow(kind, first + count)
         setattr(self.used, kind, first + count)

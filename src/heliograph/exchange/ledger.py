@@ -18,8 +18,18 @@ import pyarrow as pa
 from heliograph.exchange.columns import Column, Ids
 from heliograph.exchange.growing import Arrays, Room
 from heliograph.exchange.rows import LABELS_TYPE, NO_LABELS, Edge, Node, refused_node
-from heliograph.kernels.exchange_layout import DIED, FLAGS, LISTED_NODE, NEVER_DIED, NEWER, RECORD, TARGET
-from heliograph.kernels.targeting_layout import ALWAYS, Int32s
+from heliograph.kernels.exchange_layout import (
+    DIED,
+    EDGE_EXPRESSION,
+    EXPRESSION,
+    FLAGS,
+    LISTED_NODE,
+    NEVER_DIED,
+    NEWER,
+    RECORD,
+    TARGET,
+)
+from heliograph.kernels.targeting_layout import ALWAYS, NEVER, Int32s
 from heliograph.syntax.predicate_form import Predicate
 from heliograph.syntax.predicates import parse_predicate
 
@@ -85,6 +95,12 @@ class Ledger:
         serial = int(arrays.serials[number])
         text, cost = self.edge_texts.get(serial), float(arrays.edge_costs[number])
         return Edge(source, target, self.edge_names.get(serial), form_of(text), text, cost, number)
+
+    def close(self, expressions: list[int]) -> None:
+        """Whatever has one of these expressions accepts nothing from now on, in every version."""
+        records, edges = self.arrays.records, self.arrays.edges
+        records[np.isin(records[:, EXPRESSION], expressions), EXPRESSION] = NEVER
+        edges[np.isin(edges[:, EDGE_EXPRESSION], expressions), EDGE_EXPRESSION] = NEVER
 
     def relink(self, oldest: int) -> None:
         """Lets nodes begin with the record that the oldest version in use sees: earlier ones are out of use."""

@@ -19,6 +19,7 @@ from heliograph.exchange.compiling import label_expressions
 from heliograph.exchange.rows import EDGE_COST, NODE_COST, EdgeRows, Expressions, NodeRows, Texts
 from heliograph.kernels.targeting_layout import ALWAYS, Floats, Int32s, Int64s
 from heliograph.model import Rejected
+from heliograph.syntax.predicate_form import Predicate
 from heliograph.syntax.predicates import compile_predicates
 from heliograph.tables.columns import Array
 from heliograph.tables.items import as_table
@@ -249,7 +250,14 @@ def _add(texts: Sequence[str | None], targeting: Targeting) -> Sequence[int | Pr
     if len(texts) >= _FEW:
         return targeting.add_many(texts)
     forms = compile_predicates(texts)
-    return [form if isinstance(form, PredicateError) else targeting.add(form) for form in forms]
+    return [form if isinstance(form, PredicateError) else _number(form, targeting) for form in forms]
+
+
+def _number(form: Predicate, targeting: Targeting) -> int | PredicateError:
+    try:
+        return targeting.add(form)
+    except PredicateError as error:  # the store is full
+        return error
 
 
 def _rows(flags: Flags, compiled: _Compiled) -> Int64s:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heliograph.exchange.store import Exchange
 
 LEAST = 1024  # changes that are never worth a rebuild
+OLD = 1 << 30  # versions of one ledger, after which a rebuild counts from 0 again: arrays hold less than 2**31 - 1
 _SHARE = 4  # a rebuild comes when changes are more than this part of what there was at the last one
 _SMALL = 4096  # nodes and edges that are rebuilt at once
 _FEW = 64  # changes that are made again under the lock
@@ -51,7 +52,7 @@ class Settling:
             self._log.append((kind, what))
             return
         least = max(LEAST, ledger.settled // _SHARE)
-        if ledger.wear <= least:
+        if ledger.wear <= least and self._exchange.age < OLD:
             return
         if ledger.size + ledger.edge_count <= _SMALL or 2 * added > least:  # bulk is as much work as the rebuild
             self._run_at_once()
@@ -126,6 +127,10 @@ class Replay:
         expressions = edge_expressions(rows, self.ledger.targeting)
         new = edge_changes.put_edges(self.ledger, rows, expressions, 0)
         self._added.update(zip(numbers.tolist(), new.tolist(), strict=True))
+
+    def close(self, expressions: list[int]) -> None:
+        if self.ledger.targeting is self._compiled_for:  # where it was compiled anew, it fails once more
+            self.ledger.close(expressions)
 
     def drop_nodes(self, ids: Collection[str]) -> None:
         numbers = [self.ledger.ids.find(id) for id in ids]

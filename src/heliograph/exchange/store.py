@@ -27,6 +27,7 @@ from heliograph.exchange.rebuilding import rebuild
 from heliograph.exchange.rows import Edge, EdgeRows, Node, NodeRows
 from heliograph.exchange.settling import Settling
 from heliograph.exchange.version import Version
+from heliograph.kernels.exchange_layout import EDGE_EXPRESSION, EXPRESSION
 from heliograph.kernels.targeting_layout import Programs
 from heliograph.targeting.store import Targeting
 
@@ -69,6 +70,11 @@ class Exchange:
     @property
     def targeting(self) -> Targeting:
         return self._ledger.targeting
+
+    @property
+    def age(self) -> int:
+        """How many versions there were since the ledger was made. BORN and DIED hold less than 2**31 - 1."""
+        return self._version
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -156,6 +162,31 @@ class Exchange:
             self._change(lambda ledger, now: edge_changes.drop_edges(ledger, numbers, now))
             self._settling.note(self._ledger, "drop_edges", numbers)
 
+    def put_aside(
+        self, version: Version, expressions: Collection[int]
+    ) -> tuple[list[tuple[Node, int]], list[tuple[Edge, int]]]:
+        """Nodes and edges whose targeting is one of these of a version accept nothing from now on, until they are
+        replaced. Returns them, each with the expression it had.
+        """
+        with self.writing:
+            if self.targeting is not version.targeting:  # compiled anew meanwhile
+                return [], []
+            graph, wanted = self._current.graph, list(expressions)
+            nodes, edges = self._current.node_numbers(), self._current.edge_numbers()
+            records = self._current.records_of(nodes)
+            nodes, records = (some[np.isin(graph.records[records, EXPRESSION], wanted)] for some in (nodes, records))
+            edges = edges[np.isin(graph.edges[edges, EDGE_EXPRESSION], wanted)]
+            named = [
+                (self._current.node(int(node)), int(graph.records[record, EXPRESSION]))
+                for node, record in zip(nodes, records, strict=True)
+            ]
+            linked = [(self._current.edge(int(edge)), int(graph.edges[edge, EDGE_EXPRESSION])) for edge in edges]
+
+            if named or linked:
+                self._change(lambda ledger, _: ledger.close(wanted))
+                self._settling.note(self._ledger, "close", wanted)
+            return named, linked
+
     def edge_number(self, id: str) -> int:
         """The number of the edge that has an edge_id in the latest version, or -1."""
         return edge_changes.find_edge(self._ledger, id)
@@ -202,7 +233,7 @@ class Exchange:
         """Goes on with another ledger that shows the same. For `settling`, which holds `writing`."""
         self._ledger = ledger
         self._programs = len(ledger.targeting), ledger.targeting.snapshot()
-        self._version += 1
+        self._version = 0  # who reads the other ledger has versions of its own, and at most delays `relink`
         self._publish()
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from heliograph.errors import HeliographError
-from heliograph.feeds.assembly import Reading, nothing
-from heliograph.feeds.documents import open_document, read_document
+from heliograph.feeds.assembly import Reading
+from heliograph.feeds.documents import EXHAUSTED, open_document, read_document, unread
 from heliograph.feeds.interning import REFUSED, Interner, has_own_blanks
 from heliograph.feeds.lines import TRIPLES, split
 from heliograph.feeds.opening import Document
@@ -41,10 +41,10 @@ def read_sources(sources: Iterable[Source], interner: Interner) -> Iterator[Read
             else:
                 bundle[source.name] = lines
                 size += len(lines)
-        except HeliographError as error:
+        except (HeliographError, *EXHAUSTED) as error:
             yield from _together(bundle, interner)
             bundle, size = {}, 0
-            yield nothing([Rejected.of(error, source.name)])
+            yield unread(error, source)
         met.add(source.name)
     yield from _together(bundle, interner)
 

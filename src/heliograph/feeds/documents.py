@@ -9,6 +9,7 @@ from heliograph.feeds.assembly import Reading, nothing
 from heliograph.feeds.dialects import dialect_of, is_rdf
 from heliograph.feeds.interning import Interner
 from heliograph.feeds.opening import Document, open_text, open_xml
+from heliograph.feeds.places import shortened
 from heliograph.feeds.prolog import read_prolog
 from heliograph.feeds.publishing import read_feed
 from heliograph.feeds.rdf import read_rdf
@@ -17,6 +18,7 @@ from heliograph.feeds.syntaxes import SYNTAXES
 from heliograph.model import Rejected
 from heliograph.tables.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source
 
+EXHAUSTED = (MemoryError, RecursionError)
 _XML_SUFFIXES = (".rdf", *FEED_SUFFIXES)
 _XML = re.compile(rb"\s*(?:<\?xml\s|<!DOCTYPE|<!--|<(?:[\w.-]+:)?(?:RDF|rss|feed|html)[\s>])", re.IGNORECASE)
 _TURTLE = re.compile(rb"\s*(?:@prefix|@base|prefix\s+[\w.-]*:|base\s+<)", re.IGNORECASE)
@@ -26,8 +28,17 @@ def read_source(source: Source, interner: Interner) -> Reading:
     """The publications of a source, with what was refused in it; never raises for what it holds."""
     try:
         return read_document(open_document(source), interner)
-    except HeliographError as error:
-        return nothing([Rejected.of(error, source.name)])
+    except (HeliographError, *EXHAUSTED) as error:
+        return unread(error, source)
+
+
+def unread(error: Exception, source: Source) -> Reading:
+    """A source that cannot be read at all; one that needs more than there is takes no other with it."""
+    if not isinstance(error, HeliographError):
+        fix = "cut it into smaller documents"
+        reason = f"cannot be read: {type(error).__name__}: {shortened(str(error))}"
+        error = DocumentError("HG-301", reason, place=Place(source.name), fix=fix)
+    return nothing([Rejected.of(error, source.name)])
 
 
 def open_document(source: Source) -> Document:

@@ -19,9 +19,10 @@ from heliograph.feeds.mending import mend
 from heliograph.feeds.opening import Document
 from heliograph.feeds.places import Places
 from heliograph.feeds.prolog import Root
-from heliograph.model import Rejected
+from heliograph.model import Brief, Rejected
 
 MAX_CHANNEL = 16 << 20  # bytes around the items
+MAX_SCOPE, MAX_SCOPE_SIZE = 100, 8192  # namespaces of the head: each item that is parsed alone declares them anew
 
 
 class Parsed(NamedTuple):
@@ -46,6 +47,7 @@ class Feed:
     head: Element | None = None
     gaps: list[Span] = field(default_factory=list)  # what stands around the items, and is not space
     rejected: list[Rejected] = field(default_factory=list)
+    brief: Brief = field(default_factory=Brief)
     count: int = 0
 
     def name_of(self, number: int) -> str:
@@ -53,6 +55,9 @@ class Feed:
         return f"{self.document.name}#{number}"
 
     def refuse(self, error: DocumentError, item: str | None, position: int) -> None:
+        if not self.brief.wants(error.code):
+            self.rejected.append(Rejected(self.document.name, item, error.code, ""))
+            return
         error.place = self.places.at(position, item)
         self.rejected.append(Rejected.of(error, self.document.name, item))
 
@@ -64,6 +69,11 @@ def open_feed(document: Document, root: Root, dialect: Dialect) -> Feed:
     start = items.next_start(root.end)
     end = min(start if start >= 0 else len(document.data), root.start + MAX_CHANNEL)
     _read_head(feed, mend(document.data[root.start : end]).text)
+    size = sum(len(prefix) + len(uri) for prefix, uri in feed.scope.items())
+    if len(feed.scope) > MAX_SCOPE or size > MAX_SCOPE_SIZE:
+        fix = f"the limits are {MAX_SCOPE} and {MAX_SCOPE_SIZE:,}; declare only those that are used"
+        message = f"a head that declares {len(feed.scope):,} namespaces of {size:,} characters"
+        raise DocumentError("HG-322", message, place=feed.places.at(root.start), fix=fix)
     return feed
 
 

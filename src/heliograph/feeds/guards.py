@@ -1,8 +1,8 @@
-"""Limits that keep a hostile document from exhausting the parser: depth of nesting, and expansion of entities.
+"""Limits that keep a hostile document from exhausting the parser: depth of nesting, and expansion of entities and IRIs.
 
 pyoxigraph recurses into JSON-LD and into triple terms until the stack ends, takes time quadratic in the depth of
-RDF/XML, and expands every entity that a DTD declares. So these are measured first, and what is beyond the limits is
-refused.
+RDF/XML, in the attributes of an element and in the namespaces in scope, writes out the base or the prefix of every IRI,
+and expands every entity that a DTD declares. So these are measured first, and what is beyond the limits is refused.
 """
 
 from __future__ import annotations
@@ -21,9 +21,17 @@ from heliograph.feeds.prolog import Entity
 
 MAX_DEPTH = 256
 MAX_EXPANSION = 16 << 20  # bytes that all uses of a document's entities may come to
+MAX_BASE = 1024  # bytes of an IRI that others are resolved against, or abbreviated by
+MAX_ATTRIBUTES = 1000  # of an element
+MAX_NAMESPACES = 256  # in scope of an element
 _STEP = 1 << 20
 _LESS, _GREATER, _SLASH, _QUOTE = b'<>/"'
 
+_COMMENTS = rb"\s*+(?:#[^\r\n]{0,100}+\s++){0,16}+"  # so many that a search takes linear time
+_BASE = re.compile(rb"\bbase" + _COMMENTS + rb"<([^<>]*)>", re.IGNORECASE)
+_PREFIX = re.compile(rb"\bprefix\s" + _COMMENTS + rb"[^\s<>:#]*+:" + _COMMENTS + rb"<([^<>]*)>", re.IGNORECASE)
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*:")
+_LONG_IRI = re.compile(rb"<[^<>]{%d}" % MAX_BASE)
 _REFERENCE = re.compile(rb"&([^\s;&<>]{1,200});")
 _JSON_STEPS = np.zeros(256, np.int64)
 _JSON_STEPS[list(b'[{"')] = 1
@@ -43,6 +51,11 @@ def too_deep(what: str) -> DocumentError:
     )
 
 
+def too_long(what: str) -> DocumentError:
+    fix = f"the limit is {MAX_BASE:,} bytes, together with what it is relative to; shorten it"
+    return DocumentError("HG-321", f"{what} of more than {MAX_BASE:,} bytes", fix=fix)
+
+
 def check_triple_terms(data: Bytes) -> None:
     """Refuses deeply nested `<<( … )>>` in any syntax of the Turtle family."""
     if data.find(b"<<(") < 0:
@@ -52,6 +65,21 @@ def check_triple_terms(data: Bytes) -> None:
         depth += (token[1] is not None) - (token[2] is not None)
         if depth > MAX_DEPTH:
             raise too_deep("triple terms")
+
+
+def check_turtle(data: Bytes) -> None:
+    """Refuses what is dangerous in Turtle and TriG: deep triple terms, and bases and prefixes of any length.
+
+    Texts that only look like declarations, in comments and literals, count too.
+    """
+    check_triple_terms(data)
+    length = 0
+    for base in _BASE.finditer(data):
+        length = len(base[1]) + (0 if _SCHEME.match(base[1]) else length)
+        if length > MAX_BASE:
+            raise too_long("a base")
+    if _LONG_IRI.search(data) and any(len(prefix[1]) > MAX_BASE for prefix in _PREFIX.finditer(data)):
+        raise too_long("a prefix")
 
 
 def check_json(data: Bytes) -> None:
@@ -66,49 +94,82 @@ def check_json(data: Bytes) -> None:
 
 
 def check_xml(data: Bytes) -> None:
-    """Refuses deeply nested elements; what is not well-formed is left to the parser."""
-    if xml_depth(data) > MAX_DEPTH:
+    """Refuses what is dangerous in RDF/XML; what is not well-formed is left to the parser."""
+    depth = _counted_depth(data)
+    if depth is None:
+        depth = _Measured(data).deepest
+    if depth > MAX_DEPTH:
         raise too_deep("elements")
 
 
 def xml_depth(data: Bytes) -> int:
-    """The depth of the elements, as far as the XML is well-formed.
+    """The depth of the elements, as far as the XML is well-formed and within the other limits."""
+    depth = _counted_depth(data)
+    return _Measured(data).deepest if depth is None else depth
 
-    Where each `<` has its one `>` and nothing is a comment, a section or an instruction, tags can be counted in bulk;
-    this takes a fourteenth of the time of the parser.
+
+def _counted_depth(data: Bytes) -> int | None:
+    """The depth where tags can be counted in bulk, which takes a fourteenth of the time of the parser; else None.
+
+    Each `<` has its one `>`, nothing is a comment, a section or an instruction, and no tag is so long, nor are there so
+    many namespaces and bases, that a limit could be reached.
     """
     if not isinstance(data, bytes) or data.find(b"<!") >= 0 or data.find(b"<?", 2) >= 0:
-        return _parsed_depth(data)
+        return None
+    if data.count(b"xmlns") > MAX_NAMESPACES or data.count(b"xml:base") > 1:
+        return None
     symbols = np.frombuffer(data, np.uint8)
     opening, closing = np.flatnonzero(symbols == _LESS), np.flatnonzero(symbols == _GREATER)
     if len(opening) != len(closing) or not len(opening) or opening[-1] + 1 >= len(symbols):
-        return _parsed_depth(data)
+        return None
+    if (closing - opening).max() > MAX_BASE:
+        return None
     empty = symbols[closing - 1] == _SLASH
     step = np.where(symbols[opening + 1] == _SLASH, -1, 1) - empty
     return max(0, int((np.cumsum(step) + empty).max()))
 
 
-def _parsed_depth(data: Bytes) -> int:
-    depth = deepest = 0
+class _Measured:
+    """What the XML parser finds, as far as it is well-formed. It raises where a limit other than depth is passed."""
 
-    def enter(name: str, attributes: object) -> None:
-        nonlocal depth, deepest
-        depth += 1
-        deepest = max(deepest, depth)
+    def __init__(self, data: Bytes) -> None:
+        self.deepest = 0
+        self._open = [(0, 0)]  # of each open element the length of its base, and the namespaces in scope
+        self._error: DocumentError | None = None
+        parser = expat.ParserCreate(encoding="utf-8")
+        parser.StartElementHandler, parser.EndElementHandler = self._enter, self._leave
+        with suppress(expat.ExpatError):
+            for start in range(0, len(data), _STEP):
+                parser.Parse(data[start : start + _STEP], False)
+                if self.deepest > MAX_DEPTH or self._error is not None:
+                    break
+            else:
+                parser.Parse(b"", True)  # a parser may hold back the last token until then
+        if self._error is not None:
+            raise self._error
 
-    def leave(name: str) -> None:
-        nonlocal depth
-        depth -= 1
+    def _enter(self, name: str, attributes: dict[str, str]) -> None:
+        length, scope = self._open[-1]
+        for key, value in attributes.items():
+            if key.startswith("xmlns"):
+                scope += 1
+                if len(value) > MAX_BASE:
+                    self._error = too_long("a namespace")
+            elif key == "xml:base":
+                length = len(value) + (0 if _SCHEME.match(value.encode("utf-8", "replace")) else length)
+        self._open.append((length, scope))
+        self.deepest = max(self.deepest, len(self._open) - 1)
+        if length > MAX_BASE:
+            self._error = too_long("a base")
+        if len(attributes) > MAX_ATTRIBUTES or scope > MAX_NAMESPACES:
+            self._error = DocumentError(
+                "HG-322",
+                f"an element of {len(attributes):,} attributes, with {scope:,} namespaces in scope",
+                fix=f"the limits are {MAX_ATTRIBUTES:,} and {MAX_NAMESPACES}; state properties as elements",
+            )
 
-    parser = expat.ParserCreate(encoding="utf-8")
-    parser.StartElementHandler, parser.EndElementHandler = enter, leave
-    with suppress(expat.ExpatError):
-        for start in range(0, len(data), _STEP):
-            parser.Parse(data[start : start + _STEP], False)
-            if deepest > MAX_DEPTH:
-                return deepest
-        parser.Parse(b"", True)  # a parser may hold back the last token until then
-    return deepest
+    def _leave(self, name: str) -> None:
+        self._open.pop()
 
 
 def check_entities(data: Bytes, entities: Sequence[Entity]) -> None:

@@ -22,9 +22,12 @@ def as_iri(text: str) -> str | None:
     return None
 
 
+MAX_BASE = 1024  # characters; against a longer one nothing is resolved: all links together would take too long
+
+
 def resolved(base: str, link: str) -> str:
     """A relative link as an absolute one, where there is something to resolve it against."""
-    if not base or _SCHEME.match(link):
+    if not base or len(base) > MAX_BASE or _SCHEME.match(link):
         return link
     try:
         return urljoin(base, link)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from heliograph.errors import DocumentError
 from heliograph.feeds.assembly import Reading
 from heliograph.feeds.channel import XML_BASE, channel_of, read_surroundings, surroundings
 from heliograph.feeds.dialects import Dialect, Kind
@@ -17,6 +18,8 @@ from heliograph.feeds.opening import Document
 from heliograph.feeds.prolog import Root
 from heliograph.feeds.rss1 import Rss1, Triple, duplicate
 from heliograph.model import Rejected
+
+MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
 
 def read_feed(document: Document, root: Root, dialect: Dialect, interner: Interner) -> Reading:
@@ -32,6 +35,10 @@ def _mapped(feed: Feed, interner: Interner) -> Reading:
     base = "" if head is None else head.get(XML_BASE) or channel_of(feed, head).link
     mapper = Mapper(feed.dialect, base, collected)
     authors = [] if head is None or feed.dialect.kind is not Kind.ATOM else mapper.authors(head)
+    if len(authors) > MAX_AUTHORS:
+        fix = f"the limit is {MAX_AUTHORS}; name them in the entries, which were read without"
+        feed.refuse(DocumentError("HG-315", f"a feed of {len(authors):,} authors", fix=fix), None, feed.root.start)
+        authors = []
     known: set[str] = set()
     for run in read_items(feed):
         for good in run:

@@ -20,7 +20,7 @@ from heliograph.feeds.lines import QUADS, TRIPLES, Texts, Width, split
 from heliograph.feeds.opening import Document
 from heliograph.feeds.places import shortened
 from heliograph.feeds.syntaxes import SYNTAXES, as_lines
-from heliograph.model import Rejected
+from heliograph.model import MOST_TOLD, Rejected
 from heliograph.terms import TermKind
 
 TOGETHER = 64 << 20  # bytes of lines whose distinct texts are read together
@@ -87,7 +87,8 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
     if not kept.all():
         texts = [text or "" for block in blocks for text in block.to_pylist()]
         starts = (np.flatnonzero(~kept) * width).tolist()
-        rejected += [_refused("".join(texts[start : start + width]), name) for start in starts]
+        rejected += [_refused("".join(texts[start : start + width]), name) for start in starts[:MOST_TOLD]]
+        rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_TOLD:])
         codes = codes[kept]
     return Interned(codes, kept)
 

@@ -78,7 +78,7 @@ def _first_refused(name: str, data: bytes, children: list[int]) -> int:
         try:
             for _ in parse(data[:end] + closing, format=RdfFormat.RDF_XML, base_iri=base_of(name)):
                 pass
-        except SyntaxError:
+        except (SyntaxError, MemoryError):
             return True
         return False
 

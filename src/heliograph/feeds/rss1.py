@@ -31,10 +31,12 @@ from heliograph.feeds.syntaxes import base_of, complaint, written
 from heliograph.terms import RDF, RDF_TYPE, Term, TermKind, is_container_member
 from heliograph.values import XSD_DATETIME
 
-SPARE = 1_000_000  # triples that items may share through blank nodes, besides eight times those of the feed
+SPARE = 200_000  # triples that items may share through blank nodes, besides eight times those of the feed
+_CHANNEL = 16  # triples of its channel that every item may hold; the others count as shared
 _TOGETHER = 512  # items that pyoxigraph reads together
 
 _DATE = re.compile(rb'(<(?:%b)>) "([^"\\]{4,64})" \.\n' % b"|".join(re.escape(name.encode()) for name in sorted(DATES)))
+_SHORT = 1 << 14  # bytes of an item that holds nothing dangerous
 _XML = "http://www.w3.org/XML/1998/namespace"
 
 Fact = tuple[int, int]
@@ -102,10 +104,17 @@ class Rss1:
 
     def _read_waiting(self) -> None:
         run, self._waiting = self._waiting, []
-        parts = self._parts(run)
-        for good, triples in zip(run, parts if parts is not None else map(self._alone, run), strict=True):
+        for good, triples in zip(run, self._read(run), strict=True):
             if triples:
                 self._add(good, triples)
+
+    def _read(self, run: Sequence[Parsed]) -> list[list[Triple]]:
+        """The triples of each item of a run. One that does not fall apart is halved: so a bad item costs little."""
+        parts = self._parts(run) if len(run) != 1 else None
+        if parts is not None:
+            return parts
+        middle = len(run) // 2
+        return [*self._read(run[:middle]), *self._read(run[middle:])] if middle else [self._alone(run[0])]
 
     def _parts(self, run: Sequence[Parsed]) -> list[list[Triple]] | None:
         """The triples of each item of a run; None if it does not fall apart as it should."""
@@ -198,14 +207,17 @@ class Rss1:
         for item in self._items:
             triples = [(item.node, *fact) for fact in (*item.facts, *self._facts.get(item.node, ()))]
             reached = self._reached(item.node, triples, spare)
-            spare -= len(reached)
+            listing = listings.get(item.node, first)
+            channel = self._channel(listing, item.node) if listing and spare >= 0 else []
+            spare -= len(reached) + max(0, len(channel) - _CHANNEL)
             if spare < 0:
                 fix = "name the node that they share with rdf:about"
-                error = DocumentError("HG-313", "an item that reaches too many triples through blank nodes", fix=fix)
+                error = DocumentError(
+                    "HG-313", "an item that reaches too many triples through blank nodes or its channel", fix=fix
+                )
                 self._feed.refuse(error, item.id, item.position)
                 continue
-            listing = listings.get(item.node, first)
-            yield item.id, [*triples, *reached, *(self._channel(listing, item.node) if listing else ())]
+            yield item.id, [*triples, *reached, *channel]
 
     def _outside(self, around: Surroundings, is_whole: bool) -> list[Triple]:
         """What is said outside of the items, up to where it cannot be read."""
@@ -216,9 +228,9 @@ class Rss1:
         try:
             guards.check_xml(text)
             quads.extend(parse(text, format=RdfFormat.RDF_XML, base_iri=self._base))
-        except (SyntaxError, DocumentError) as error:
+        except (SyntaxError, DocumentError, MemoryError) as error:
             if is_whole:
-                message = complaint(error) if isinstance(error, SyntaxError) else error.message
+                message = error.message if isinstance(error, DocumentError) else complaint(error)
                 fix = "mend it; the items were read, the channel up to this place"
                 self._feed.refuse(DocumentError("HG-315", message, fix=fix), None, self._feed.root.start)
         return self._interned(quads)
@@ -269,5 +281,5 @@ def duplicate(id: str) -> DocumentError:
 
 
 def _may_be_deep(text: bytes) -> bool:
-    """Elements cannot nest deeper than there are tags."""
-    return text.count(b"<") > 2 * guards.MAX_DEPTH
+    """Elements cannot nest deeper than there are tags, nor have many attributes in few bytes."""
+    return text.count(b"<") > 2 * guards.MAX_DEPTH or len(text) > _SHORT

@@ -53,6 +53,14 @@ def matcher_of(algorithm: str, scheme: Scheme | None, context: Context) -> Match
     return _sharded(scheme, context)
 
 
+def renewed(matcher: Matcher, algorithm: str, scheme: Scheme | None, context: Context) -> Matcher:
+    """The strategy by this name, as far as another one of that name has come, without its subscriptions."""
+    fresh = matcher_of(algorithm, scheme, context)
+    if isinstance(fresh, AutoMatcher) and isinstance(matcher, AutoMatcher):
+        fresh.follow(matcher)
+    return fresh
+
+
 def _sharded(scheme: Scheme, context: Context) -> Matcher:
     from heliograph.filter.sharded import ShardedMatcher
 

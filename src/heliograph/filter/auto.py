@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heliograph.baselines.filter_naive import NaiveMatcher
+from heliograph.filter.failures import Failures
 from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
 from heliograph.kernels.cache import announce, is_warm
@@ -41,6 +42,11 @@ class AutoMatcher:
         self._spent = 0  # pairs
         self._lock = threading.RLock()
 
+    def follow(self, other: AutoMatcher) -> None:
+        """Begins with an index if the other has one."""
+        if other._indexed is not None:
+            self._change()
+
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
             if self._indexed is None and len(self._alive) + len(subscriptions) > FEW:
@@ -48,8 +54,9 @@ class AutoMatcher:
             if self._indexed is not None:
                 return self._indexed.insert(subscriptions)
             assert self._plain is not None
+            self._plain.insert(subscriptions)
             self._alive.update((each.number, each) for each in subscriptions)
-            return self._plain.insert(subscriptions)
+            return False
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         with self._lock:
@@ -115,8 +122,8 @@ class AutoVersion:
     def __len__(self) -> int:
         return len(self.held)
 
-    def match(self, publications: Publications) -> Matches:
+    def match(self, publications: Publications, failures: Failures) -> Matches:
         held = self.held
         if isinstance(held, PairwiseVersion):
             held = self.matcher.chosen(held, len(publications.ids))
-        return held.match(publications)
+        return held.match(publications, failures)

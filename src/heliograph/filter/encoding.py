@@ -8,6 +8,7 @@ is not published.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.baselines.solve import Graph, world
-from heliograph.errors import HeliographError, PublicationError
+from heliograph.errors import HeliographError, PublicationError, UsageError
 from heliograph.filter.matcher import Publication
-from heliograph.model import Rejected, Rejections
+from heliograph.index.arrays import ragged
+from heliograph.kernels import filter_layout
+from heliograph.model import Brief, Rejected, Rejections
 from heliograph.publications import Publications, Triples, rebase
 from heliograph.tables.grouping import Groups, group_rows
 from heliograph.tables.items import as_table
@@ -43,6 +46,10 @@ class Batch(NamedTuple):
 
 def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     """Items, a table or already interned publications as one batch; the vocabulary does not grow."""
+    return _within_limits(_encode(items, vocabulary, prefixes))
+
+
+def _encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     if isinstance(items, Publications):
         return Batch(rebase(items, vocabulary))
     if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
@@ -50,6 +57,32 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> B
     if isinstance(items, (Read, Whole)):
         return _encode_rows(items, vocabulary, prefixes)
     return _encode_rows(_texts(items) or as_table("publications", items), vocabulary, prefixes)
+
+
+def _within_limits(batch: Batch) -> Batch:
+    """The batch without publications that are larger than a search can hold; too many of them are refused together."""
+    publications = batch.publications
+    if len(publications.ids) > filter_layout.MOST_PUBLICATIONS:
+        raise UsageError(
+            "HG-646",
+            f"{len(publications.ids)} publications in one call",
+            fix=f"publish at most {filter_layout.MOST_PUBLICATIONS} at a time",
+        )
+    if publications.offsets[-1] <= filter_layout.MOST_EDGES:
+        return batch
+    sizes = np.diff(publications.offsets)
+    fits = sizes <= filter_layout.MOST_EDGES
+    kept = np.flatnonzero(fits)
+    rows, offsets = ragged(publications.offsets, kept)
+    triples = Triples(*(column[rows] for column in publications.triples))
+    rejected = (_too_large(publications.ids[row], int(sizes[row])) for row in np.flatnonzero(~fits).tolist())
+    ids = tuple(publications.ids[row] for row in kept.tolist())
+    return Batch(publications._replace(ids=ids, offsets=offsets, triples=triples), (*batch.rejected, *rejected))
+
+
+def _too_large(id: str, size: int) -> Rejected:
+    fix = f"publish at most {filter_layout.MOST_EDGES} triples under one id"
+    return Rejected.of(PublicationError("HG-645", f"a publication of {size} triples", fix=fix), "publications", id)
 
 
 def _texts(items: Any) -> Read | None:
@@ -79,7 +112,8 @@ def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[s
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     groups = group_rows(read.table, "publication_id")
     problems = _problems(groups, cells)
-    rejected = (_reject(read, index, *problems[index]) for index in sorted(problems))
+    briefs: dict[str | None, Brief] = defaultdict(Brief)
+    rejected = (_reject(read, index, *problems[index], briefs) for index in sorted(problems))
     columns = Triples(*(cells[name].ids for name in _COLUMNS))
     return Batch(_publications(groups, columns, overlay, list(problems)), (*read.rejected, *rejected))
 
@@ -118,8 +152,12 @@ def _problems(groups: Groups, cells: Mapping[str, CellIds]) -> dict[int, tuple[s
     return problems
 
 
-def _reject(read: Read | Whole, index: int, column: str, error: HeliographError) -> Rejected:
+def _reject(
+    read: Read | Whole, index: int, column: str, error: HeliographError, briefs: Mapping[str | None, Brief]
+) -> Rejected:
     place, id = read.place(index), read.table["publication_id"][index].as_py()
+    if not briefs[place.source].wants(error.code):
+        return Rejected(place.source or "publications", id or place.item, error.code, "")
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
     return Rejected.of(placed, place.source or "publications", id or place.item)
 

@@ -3,29 +3,37 @@
 The path of a publication: encode → candidates → verify → report. The laws: a notification is a function of one
 subscription, one publication and the taxonomy, so neither the order of subscribing nor what else is subscribed or
 published changes it; one batch is as good as many.
+
+Memory: terms of publications are forgotten with their batch; those of subscriptions are interned for good. When those
+that went had more of them than those that stay, the matcher is made anew over a new vocabulary. Whoever publishes
+meanwhile uses the old one.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from heliograph.errors import HeliographError, SubscriptionError
 from heliograph.filter import saving
-from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of
+from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of, renewed
 from heliograph.filter.encoding import encode
 from heliograph.filter.explain import explain, only_publication
+from heliograph.filter.failures import Aside, Failures, explain_aside
 from heliograph.filter.options import check_options
 from heliograph.filter.reporting import Times, check_limit, report
 from heliograph.filter.tracing import trace
-from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats
 from heliograph.partition.plan import Context
 from heliograph.partition.scheme import Scheme
 from heliograph.publications import rebase
-from heliograph.subscriptions import Subscriptions
+from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.tables.items import is_single
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
@@ -33,6 +41,12 @@ if TYPE_CHECKING:
     from heliograph.partition.outline import Outline
 
 __all__ = ["ALGORITHMS", "Filter"]
+
+_LOG = logging.getLogger("heliograph")
+
+LEAST = 1 << 16  # terms of subscriptions that went, before they are given back
+EACH = 8  # so many for each subscription that stays, as all of them are compiled again then
+LETTERS = 8  # of a query's text for each of its terms, about
 
 
 class Filter:
@@ -62,9 +76,12 @@ class Filter:
         self.algorithm = algorithm
         self._subscriptions = subscriptions
         self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
+        self._scheme = scheme
         self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
+        self._gone = 0  # terms of subscriptions that went, about
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
+        self._aside: Aside = {}
 
     @property
     def rejected(self) -> Rejections:
@@ -80,28 +97,86 @@ class Filter:
             taken, receipt = self._subscriptions.subscribe(
                 items, patterns=patterns, constraints=constraints, accept=check_options
             )
+            failed = self._take(taken)
+        if failed and patterns is None and is_single(items):
+            raise failed[0].error from failed[0].cause
+        if failed:
+            refused = (Rejected.of(each.error, "subscriptions", each.subscription.id) for each in failed)
+            receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + refused)
+        self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
+        return receipt
+
+    def _take(self, taken: Sequence[Subscription]) -> list[_Failed]:
+        """Puts new subscriptions into the index, and takes back from the registry those that fail there."""
+        done: list[Subscription] = []
+        try:
+            failed = self._insert(taken, done)
+            if len(failed) == len(taken) > 1:  # then it is hardly their fault
+                raise failed[0].cause
+        except BaseException:  # nobody's own failure: none of them is subscribed
+            self._subscriptions.forget(taken)
+            self._matcher.remove(done)
+            raise
+        self._subscriptions.forget(each.subscription for each in failed)
+        return failed
+
+    def _insert(self, taken: Sequence[Subscription], done: list[Subscription]) -> list[_Failed]:
+        """Those that cannot be inserted: if some cannot, each half is tried by itself. The others are `done`."""
+        try:
             if self._matcher.insert(taken):
                 self._subscriptions.release(taken)
-        self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
-        return receipt
+        except MemoryError:
+            raise
+        except Exception as error:
+            if len(taken) == 1:
+                return [_Failed.of(taken[0], error)]
+            middle = len(taken) // 2
+            return self._insert(taken[:middle], done) + self._insert(taken[middle:], done)
+        done.extend(taken)
+        return []
 
     def unsubscribe(self, ids: Any) -> Receipt:
         """Removes subscriptions by id: one, or several."""
         with self._writing:
             removed, receipt = self._subscriptions.unsubscribe(ids)
             self._matcher.remove(removed)
-        self._count(Stats(rejected=len(receipt.rejected)))
+            for each in removed:
+                self._aside.pop(each.number, None)
+            self._gone += sum(EACH // 2 + len(each.text or "") // LETTERS for each in removed)
+            self._give_back()
+        self._count(Stats(rejected=receipt.rejected.total))
         return receipt
+
+    def _give_back(self) -> None:
+        """Makes the matcher anew over a new vocabulary, if many subscriptions went since that was done."""
+        if self._gone < max(LEAST, EACH * len(self._subscriptions)) or len(self.vocabulary) < LEAST:
+            return
+        vocabulary, living = Vocabulary(), list(self._subscriptions)
+        context = Context(vocabulary, self._taxonomy, self._subscriptions.prefixes)
+        matcher = renewed(self._matcher, self.algorithm, self._scheme, context)
+        self._gone = 0
+        try:
+            if matcher.insert(living):
+                self._subscriptions.release(living)
+        except Exception as error:  # it can do without
+            _LOG.warning("terms were not given back: %s, %s", type(error).__name__, error, exc_info=error)
+        else:
+            self._matcher, self.vocabulary = matcher, vocabulary
 
     # --- publications -------------------------------------------------------------------------------------------
 
     def publish(self, items: Any, *, bindings: int = 0) -> Notifications:
-        """The notifications of these publications; `bindings` asks for so many rows of evidence each."""
+        """The notifications of these publications; `bindings` asks for so many rows of evidence each.
+
+        A subscription that fails is in `rejected` and is put aside; all others are notified as if it were not there.
+        """
         limit, started = check_limit(bindings), time.perf_counter_ns()
         version = self._matcher.version()
         batch = encode(items, self.vocabulary, self._subscriptions.prefixes)
         times = Times(started, time.perf_counter_ns())
-        found = report(version.match(batch.publications), batch, self._taxonomy, limit, times)
+        failures = Failures(self._aside)
+        matches = version.match(batch.publications, failures)
+        found = report(matches, batch, self._taxonomy, limit, times, failures)
         self._count(found.stats)
         return found
 
@@ -109,13 +184,16 @@ class Filter:
         """Why a subscription matches a publication, or why not; with an index, what that does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
-            located = self._matcher.locate(wanted)
-        batch = encode(publication, self.vocabulary, self._subscriptions.prefixes)
+            located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
+            vocabulary = self.vocabulary
+        batch = encode(publication, vocabulary, self._subscriptions.prefixes)
         only = only_publication(batch, self._taxonomy)
+        if aside is not None:
+            return explain_aside(wanted, only.id, aside)
         explanation = explain(wanted, only)
         if located is None:
             return explanation
-        given = rebase(batch.publications, self.vocabulary)
+        given = rebase(batch.publications, vocabulary)
         traced = trace(located, wanted, given, only.world, self._taxonomy)
         return replace(explanation, index=(*located.notes, *traced))
 
@@ -154,6 +232,22 @@ class Filter:
         loaded._set_up(_Setting(saved.taxonomy, subscriptions, saved.algorithm, saved.scheme, saved.vocabulary))
         saved.fill(subscriptions, loaded._matcher)
         return loaded
+
+
+class _Failed(NamedTuple):
+    """A subscription that could not be inserted, what is said about it, and why."""
+
+    subscription: Subscription
+    error: HeliographError
+    cause: Exception
+
+    @classmethod
+    def of(cls, subscription: Subscription, error: Exception) -> Self:
+        if isinstance(error, HeliographError):
+            return cls(subscription, error, error)
+        message = f"subscription {subscription.id!r} could not be taken: {type(error).__name__}, {error}"
+        told = SubscriptionError("HG-541", message, fix="write the query in another way, and report this as a bug")
+        return cls(subscription, told, error)
 
 
 class _Setting(NamedTuple):

@@ -16,6 +16,7 @@ from heliograph.tables.cells import json_text
 from heliograph.terms import Term, Variable, sort_key, spell
 
 GUARD = 10_000  # solutions of one match that are looked at for evidence
+_CELLS = 200_000  # bindings in them: of a query with more than 20 variables fewer solutions are looked at
 
 _SortKey = tuple[Any, ...]
 
@@ -36,10 +37,11 @@ def evidence(plan: Plan, world: World, limit: int) -> Evidence:
     if plan.query.counted:
         return _counted(plan, world, limit)
     names = shown_variables(plan.query)
-    found = list(islice(plan.solutions(world), GUARD + 1))
-    rows = {tuple(solution.get(name) for name in names): None for solution in found[:GUARD]}
+    guard = min(GUARD, _CELLS // max(1, len(plan.variables)))
+    found = list(islice(plan.solutions(world), guard + 1))
+    rows = {tuple(solution.get(name) for name in names): None for solution in found[:guard]}
     shown = spelled(names, sorted(rows, key=_row_key)[:limit])
-    return Evidence({"bindings": shown}, cut=len(rows) > limit or len(found) > GUARD)
+    return Evidence({"bindings": shown}, cut=len(rows) > limit or len(found) > guard)
 
 
 def shown_variables(query: Query) -> tuple[Variable, ...]:

@@ -123,9 +123,10 @@ def _count_words(plan: Plan, largest: GroupKey, count: int) -> str:
 
 def _keep(query: Query, world: World) -> _Kept:
     kept, parts, failed = Query(), [], None
+    made: dict[int, Condition] = {}
     for part in _parts(query):
         extended = _with(kept, part)
-        if next(Plan.of(extended).solutions(world), None) is not None:
+        if next(Plan.of(extended, made).solutions(world), None) is not None:
             kept = extended
             parts.append(part)
         elif failed is None:

@@ -14,17 +14,17 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.filter.failures import Failures
 from heliograph.filter.judging import Context, Judge, Rows
 from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.rosters import Segmented
-from heliograph.index.bulk import interests_of
+from heliograph.index.bulk import interests_of_batch, interests_singly
 from heliograph.index.closure import closure_of
-from heliograph.index.compiling import interest_of
-from heliograph.index.interests import Interests, gather
+from heliograph.index.interests import Interests
 from heliograph.index.search import Batch, Hits, search
 from heliograph.index.segment import Segment
 from heliograph.index.tiers import Tiers, Version
-from heliograph.kernels.filter_layout import FIRST_MEMBER, MEMBERS
+from heliograph.kernels.filter_layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS
 from heliograph.model import Slow
 from heliograph.partition.placement import MERGERS
 from heliograph.publications import Publications, rebase
@@ -32,7 +32,6 @@ from heliograph.subscriptions import Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
-NUMBER_BITS = 40  # of a sort key; the rest is the number of the publication
 _SHOWN = 10  # subscriptions that the slow log names
 
 
@@ -53,12 +52,9 @@ class IndexedMatcher:
         vocabulary, taxonomy = self._context.vocabulary, self._context.taxonomy
         parts = by_origin(subscriptions)
         if len(parts.batches) == 1 and not parts.plain:
-            batch = parts.batches[0]
-            numbers = np.fromiter((each.number for each in batch.subscriptions), np.int64, len(batch.subscriptions))
-            yield interests_of(batch.patterns, batch.rows, numbers, vocabulary, taxonomy), batch.subscriptions
+            yield interests_of_batch(parts.batches[0], vocabulary, taxonomy), parts.batches[0].subscriptions
         else:
-            single = [interest_of(each.query, vocabulary, taxonomy) for each in subscriptions]
-            yield gather(single, [each.number for each in subscriptions]), subscriptions
+            yield interests_singly(subscriptions, vocabulary, taxonomy), subscriptions
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         self.tiers.remove(each.number for each in subscriptions)
@@ -91,10 +87,10 @@ class IndexedVersion:
     def __len__(self) -> int:
         return self.held.size
 
-    def match(self, publications: Publications) -> Matches:
+    def match(self, publications: Publications, failures: Failures) -> Matches:
         given = rebase(publications, self.context.vocabulary)
         hits = search_all(self.tiers, self.held, self.context.batch(given))
-        judge, found_ns = Judge(given, self.context), time.perf_counter_ns()
+        judge, found_ns = Judge(given, self.context, failures), time.perf_counter_ns()
         rows = [judge.rows(each) for each in hits]
         judge.took_ns = time.perf_counter_ns() - found_ns
         return _matches(rows, hits, judge, len(self))

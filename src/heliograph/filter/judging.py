@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.baselines.solve import Graph, Plan, Solution, World, world
+from heliograph.filter.failures import Failures
 from heliograph.index.arrays import fixed, rows_of
 from heliograph.index.compiling import edge_variables
 from heliograph.index.domains import places_of
@@ -77,6 +78,7 @@ class Judge:
 
     publications: Publications
     context: Context
+    failures: Failures
     counted: bool = False
     took_ns: int = 0
     _costs: Counter[str] = field(default_factory=Counter)  # edges of the publications that a whole query was asked of
@@ -105,21 +107,29 @@ class Judge:
         sure = set(zip(hits.publication.tolist(), hits.number.tolist(), strict=True))
         for (row, member), found in solutions.items():
             number = int(hits.segment.index.numbers[member])
-            if (row, number) in sure:  # another of its solutions was beyond doubt
+            if (row, number) in sure or number in self.failures:  # another of its solutions was beyond doubt
                 continue
-            if member not in cases:
-                owner = hits.segment.owners[int(hits.segment.places(np.array([number]))[0])]
-                cases[member] = _Case.of(owner, self.context.taxonomy)
-            if self._holds(cases[member], row, found):
-                self.counted |= cases[member].subscription.counted
+            owner = cases[member].subscription if member in cases else _owner(hits, number)
+            graph = self._world(row) if any(each is None for each in found) else None
+            try:  # from here on it is the subscription alone that is at work
+                if member not in cases:
+                    cases[member] = _Case.of(owner, self.context.taxonomy)
+                holds = self._holds(cases[member], row, found, graph)
+                self.counted |= holds and owner.counted
+            except Exception as error:
+                self.failures.add(owner, error)
+                continue
+            if holds:
                 yield row, number
 
-    def _holds(self, case: _Case, row: int, found: Sequence[npt.NDArray[np.int32] | None]) -> bool:
+    def _holds(self, case: _Case, row: int, found: Sequence[npt.NDArray[np.int32] | None], graph: World | None) -> bool:
+        """Whether a solution holds; `graph` is the publication, if there is one that the whole query must decide."""
         term = self.publications.vocabulary.term
         for solution in found:
             if solution is None:
+                assert graph is not None
                 self._note(case.subscription.id, row)
-                return Plan.of(case.subscription.query).matches(self._world(row))
+                return Plan.of(case.subscription.query).matches(graph)
             if case.holds(dict(zip(case.variables, map(term, solution.tolist()), strict=True))):
                 return True
         return False
@@ -140,6 +150,11 @@ class Judge:
             graph = Graph((term(s), term(p), term(o)) for s, p, o in triples)
             self._worlds[row] = world(graph, self.context.taxonomy)
         return self._worlds[row]
+
+
+def _owner(hits: Hits, number: int) -> Subscription:
+    owner: Subscription = hits.segment.owners[int(hits.segment.places(np.array([number]))[0])]
+    return owner
 
 
 @dataclass(frozen=True, slots=True)

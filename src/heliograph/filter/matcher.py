@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from heliograph.model import Slow
 from heliograph.partition.plan import Plan
 from heliograph.publications import Publications
 from heliograph.subscriptions import Subscription
+
+if TYPE_CHECKING:
+    from heliograph.filter.failures import Failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ class Version(Protocol):
 
     def __len__(self) -> int: ...
 
-    def match(self, publications: Publications) -> Matches: ...
+    def match(self, publications: Publications, failures: Failures) -> Matches:
+        """The matches; a subscription that fails is added to `failures`, one that is among them is not asked."""
+        ...
 
 
 class Pairwise(Protocol):

@@ -7,6 +7,7 @@ here changes a notification: a merger that errs too often is decomposed between 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -14,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heliograph.filter.indexed import NUMBER_BITS
 from heliograph.filter.reach import met
 from heliograph.index.search import Batch, Hits
-from heliograph.kernels.filter_layout import Int64s
+from heliograph.kernels.filter_layout import NUMBER_BITS, Int64s
 from heliograph.partition.placement import MERGERS
 from heliograph.partition.plan import Plan
 from heliograph.publications import Publications, Triples
@@ -25,6 +25,7 @@ from heliograph.publications import Publications, Triples
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
+_LOG = logging.getLogger("heliograph")
 _COUNTED = 16  # publications of a part whose answers are counted
 _FALSE = 32  # false answers after which mergers are looked at again
 _FIRST, _EVERY, _LEARNED = 256, 64, 32  # publications learned from: the first ones, then one of so many; of a part
@@ -39,17 +40,25 @@ class Observer:
         self._plan = plan
         self._lock = threading.Lock()
         self._false = self._seen = 0
+        self._failed = False
 
     def observe(self, part: Batch, first: int, front: Sequence[Hits], keys: Int64s) -> None:
         """A part whose first publication has this number, what its front found, and the keys of all its matches."""
-        arrangement = self._plan.merging()
-        if arrangement is not None:
+        arrangement = None if self._failed else self._plan.merging()
+        if arrangement is None:
+            return
+        try:
             false = self._count(arrangement, front, keys)
             with self._lock:
                 self._false += false
             self._learn(arrangement, part.publications, first, keys)
             if self._false >= _FALSE:
                 self._review(arrangement)
+        except MemoryError:
+            raise
+        except Exception as error:  # it changes no notification, so neither does its failure
+            self._failed = True
+            _LOG.warning("mergers are not reviewed any more: %s, %s", type(error).__name__, error)
 
     def _count(self, arrangement: Merging, front: Sequence[Hits], keys: Int64s) -> int:
         """Tells each merger how often it was right, and how often not; returns how often not."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliograph.filter.encoding import decode
+from heliograph.filter.failures import Failures
 from heliograph.filter.matcher import Matches, PairMatcher, Pairwise
 from heliograph.filter.rosters import Listed
 from heliograph.index.segment import Segment
@@ -27,15 +28,23 @@ class PairwiseVersion:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def match(self, publications: Publications) -> Matches:
+    def match(self, publications: Publications, failures: Failures) -> Matches:
         started = time.perf_counter_ns()
         rows: list[int] = []
         found: list[Subscription] = []
-        candidates = 0
+        candidates, counted = 0, False
         for row, publication in enumerate(decode(publications, self.taxonomy)):
             for candidate in self.pairs.candidates(publication):
+                if candidate.number in failures:
+                    continue
                 candidates += 1
-                if self.pairs.verify(candidate, publication):
+                try:  # the subscription alone is at work
+                    holds = self.pairs.verify(candidate, publication)
+                    counted |= holds and candidate.counted
+                except Exception as error:
+                    failures.add(candidate, error)
+                    continue
+                if holds:
                     rows.append(row)
                     found.append(candidate)
         return Matches(
@@ -43,7 +52,7 @@ class PairwiseVersion:
             np.arange(len(found)),
             Listed(found),
             len(self),
-            counted=any(each.counted for each in found),
+            counted=counted,
             candidates=candidates,
             verify_ns=time.perf_counter_ns() - started,
         )

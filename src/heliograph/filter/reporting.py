@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from itertools import islice
-from typing import Any, NamedTuple
+from dataclasses import replace
+from itertools import compress, islice
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.baselines.solve import Plan
 from heliograph.errors import UsageError
 from heliograph.filter.encoding import Batch, decode
 from heliograph.filter.evidence import evidence
+from heliograph.filter.failures import Failures
 from heliograph.filter.matcher import Matches
 from heliograph.model import Columns, Notifications, Rejections, Stats
 from heliograph.taxonomy import Taxonomy
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Times(NamedTuple):
@@ -26,16 +31,23 @@ class Times(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """The evidence of each match, and how many of them were cut."""
+    """The evidence of each match, and whether it was cut."""
 
     texts: list[str | None]
-    cut: int
+    cut: list[bool]
 
 
-def report(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times: Times) -> Notifications:
+def report(
+    matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times: Times, failures: Failures
+) -> Notifications:
     """Notifications as columns, whose texts are looked up when somebody looks at them."""
     matched = time.perf_counter_ns()
-    shown = _show(matches, batch, taxonomy, limit) if limit or matches.counted else None
+    matches = _without(matches, failures.kept(matches))
+    shown = _show(matches, batch, taxonomy, limit, failures) if limit or matches.counted else None
+    if shown is not None and failures.rejected:
+        kept = failures.kept(matches)
+        matches, shown = _without(matches, kept), _shown_without(shown, kept)
+    rejected = Rejections((*batch.rejected, *failures.rejected))
     ended = time.perf_counter_ns()
     stats = Stats(
         subscriptions=matches.subscriptions,
@@ -43,9 +55,9 @@ def report(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times
         notifications=len(matches.place),
         candidates=matches.candidates,
         verified=matches.candidates,
-        rejected=len(batch.rejected),
-        complete=shown is None or not shown.cut,
-        truncated=0 if shown is None else shown.cut,
+        rejected=len(rejected),
+        complete=shown is None or not any(shown.cut),
+        truncated=0 if shown is None else sum(shown.cut),
         parse_ns=times.encoded - times.started,
         match_ns=ended - times.encoded,
         lookup_ns=matches.lookup_ns,
@@ -59,23 +71,39 @@ def report(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times
         ids = batch.publications.ids
         return Columns(named.numbers, matches.publication, named.ids, named.subscribers, ids, "filter", texts).table()
 
-    return Notifications.of_columns(table, len(matches.place), Rejections(batch.rejected), stats, matches.slow)
+    return Notifications.of_columns(table, len(matches.place), rejected, stats, matches.slow)
 
 
-def _show(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int) -> _Shown:
-    """The evidence of every match that has some."""
+def _without(matches: Matches, kept: Flags | None) -> Matches:
+    """The matches that are kept."""
+    if kept is None:
+        return matches
+    return replace(matches, publication=matches.publication[kept], place=matches.place[kept])
+
+
+def _shown_without(shown: _Shown, kept: Flags | None) -> _Shown:
+    if kept is None:
+        return shown
+    return _Shown(list(compress(shown.texts, kept)), list(compress(shown.cut, kept)))
+
+
+def _show(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, failures: Failures) -> _Shown:
+    """The evidence of every match that has some; one that fails over it has none."""
     subscriptions = iter(matches.roster.subscriptions(matches.place))
     wanted = np.bincount(matches.publication, minlength=len(batch.publications.ids)).tolist()
     texts: list[str | None] = []
-    cut = 0
+    cut: list[bool] = []
     for publication, count in zip(decode(batch.publications, taxonomy), wanted, strict=True):
         for subscription in islice(subscriptions, count):
-            if not limit and not subscription.counted:
-                texts.append(None)
-                continue
-            found = evidence(Plan.of(subscription.query), publication.world, limit)
-            texts.append(found.text)
-            cut += found.cut
+            text, was_cut = None, False
+            if subscription.number not in failures and (limit or subscription.counted):
+                try:  # the subscription alone is at work
+                    found = evidence(Plan.of(subscription.query), publication.world, limit)
+                    text, was_cut = found.text, found.cut
+                except Exception as error:
+                    failures.add(subscription, error)
+            texts.append(text)
+            cut.append(was_cut)
     return _Shown(texts, cut)
 
 

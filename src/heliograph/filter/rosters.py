@@ -42,6 +42,11 @@ class Roster(ABC):
     def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]: ...
 
     @abstractmethod
+    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The numbers of those at these places, in the order of subscribing."""
+        ...
+
+    @abstractmethod
     def everybody(self) -> list[Subscription]: ...
 
     def named(self, places: npt.NDArray[np.int64]) -> Named:
@@ -61,6 +66,9 @@ class Listed(Roster):
     def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]:
         return [self.entries[place] for place in places.tolist()]
 
+    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.array([self.entries[place].number for place in places.tolist()], np.int64)
+
     def __len__(self) -> int:
         return len(self.entries)
 
@@ -75,11 +83,23 @@ class Segmented(Roster):
     segments: tuple[Segment, ...]
 
     def subscriptions(self, places: npt.NDArray[np.int64]) -> list[Subscription]:
-        ends = np.cumsum([len(segment) for segment in self.segments])
-        which = np.searchsorted(ends, places, side="right")
-        inside = places - np.append(0, ends)[which]
+        which, inside = self._inside(places)
         pairs = zip(which.tolist(), inside.tolist(), strict=True)
         return [self.segments[number].owners[place] for number, place in pairs]
+
+    def _inside(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The segment of each place, and its place there."""
+        ends = np.cumsum([len(segment) for segment in self.segments])
+        which = np.searchsorted(ends, places, side="right")
+        return which, places - np.append(0, ends)[which]
+
+    def numbers(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        which, inside = self._inside(places)
+        numbers = np.zeros(len(places), np.int64)
+        for number, segment in enumerate(self.segments):
+            rows = np.flatnonzero(which == number)
+            numbers[rows] = segment.index.numbers[segment.by_number[inside[rows]]]
+        return numbers
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))

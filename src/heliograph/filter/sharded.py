@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.filter.indexed import NUMBER_BITS, search_all, slow_structures
+from heliograph.filter.failures import Failures
+from heliograph.filter.indexed import search_all, slow_structures
 from heliograph.filter.judging import Context, Judge
 from heliograph.filter.matcher import Located, Matches
 from heliograph.filter.observing import Observer
@@ -30,7 +31,7 @@ from heliograph.index.search import Batch, Hits
 from heliograph.index.segment import Segment
 from heliograph.index.tiers import Tiers
 from heliograph.index.tiers import Version as Tier
-from heliograph.kernels.filter_layout import FIRST_MEMBER, MEMBERS, Int32s, Int64s
+from heliograph.kernels.filter_layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, Int32s, Int64s
 from heliograph.partition.outline import place_in_words
 from heliograph.partition.placement import MERGERS
 from heliograph.partition.plan import Plan, Version
@@ -122,9 +123,9 @@ class ShardedVersion:
     def __len__(self) -> int:
         return self.held.size
 
-    def match(self, publications: Publications) -> Matches:
+    def match(self, publications: Publications, failures: Failures) -> Matches:
         given = rebase(publications, self.matcher.context.vocabulary)
-        batch, judge = self.matcher.context.batch(given), Judge(given, self.matcher.context)
+        batch, judge = self.matcher.context.batch(given), Judge(given, self.matcher.context, failures)
         runs: list[_Run] = []
         hits: list[Hits] = []
         for each in self._asked(batch, len(given.ids)):
@@ -149,23 +150,23 @@ class ShardedVersion:
 
     # --- one stage alone ----------------------------------------------------------------------------------------
 
-    def front(self, publications: Publications) -> Front:
+    def front(self, publications: Publications, failures: Failures) -> Front:
         """The first stage: what matches at the front, and where the publications go from there."""
         given = rebase(publications, self.matcher.context.vocabulary)
         rows = np.arange(len(given.ids), dtype=np.int32)
         found = self._look(self.matcher.context.batch(given), rows, self.matcher.plan.front, self.held.front, 0)
-        return Front(self._whole(given, found), tuple(self._wanted(found, 0, len(rows))))
+        return Front(self._whole(given, found, failures), tuple(self._wanted(found, 0, len(rows))))
 
-    def shard(self, number: int, publications: Publications) -> Matches:
+    def shard(self, number: int, publications: Publications, failures: Failures) -> Matches:
         """The second stage, for publications that go to this shard."""
         given = rebase(publications, self.matcher.context.vocabulary)
         batch, rows = self.matcher.context.batch(given), np.arange(len(given.ids), dtype=np.int32)
         tiers, tier = self.matcher.plan.shards[number], self.held.shards[number]
         start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
-        return self._whole(given, self._look(batch, rows, tiers, tier, start))
+        return self._whole(given, self._look(batch, rows, tiers, tier, start), failures)
 
-    def _whole(self, given: Publications, found: _Found) -> Matches:
-        judge = Judge(given, self.matcher.context)
+    def _whole(self, given: Publications, found: _Found, failures: Failures) -> Matches:
+        judge = Judge(given, self.matcher.context, failures)
         run = _joined([found.sure, self._judged([found], judge)])
         return self._matches(run, found.hits, judge)
 

@@ -18,6 +18,7 @@ import pyarrow.compute
 from heliograph.errors import Place, StorageError
 from heliograph.filter import saving
 from heliograph.filter.encoding import encode
+from heliograph.filter.failures import Aside, Failures
 from heliograph.filter.options import check_options
 from heliograph.filter.reporting import Times, report
 from heliograph.filter.sharded import ShardedMatcher
@@ -47,6 +48,7 @@ class Stage:
         self.shards = plan.scheme.shards
         self._context = plan.context
         self._matcher = ShardedMatcher(plan)
+        self._aside: Aside = {}
 
     @classmethod
     def open(cls, path: str | Path, place: int = FRONT) -> Self:
@@ -65,8 +67,9 @@ class Stage:
         started = time.perf_counter_ns()
         batch = encode(items, self._context.vocabulary, self._context.prefixes)
         times = Times(started, time.perf_counter_ns())
-        found = self._matcher.version().front(batch.publications)
-        told = report(found.matches, batch, self._context.taxonomy, bindings, times)
+        failures = Failures(self._aside)
+        found = self._matcher.version().front(batch.publications, failures)
+        told = report(found.matches, batch, self._context.taxonomy, bindings, times, failures)
         return Fronted(told, batch.publications.ids, found.wanted)
 
     def match(self, items: Any, bindings: int = 0) -> Notifications:
@@ -74,8 +77,9 @@ class Stage:
         started = time.perf_counter_ns()
         batch = encode(items, self._context.vocabulary, self._context.prefixes)
         times = Times(started, time.perf_counter_ns())
-        matches = self._matcher.version().shard(self.place, batch.publications)
-        return report(matches, batch._replace(rejected=()), self._context.taxonomy, bindings, times)
+        failures = Failures(self._aside)
+        matches = self._matcher.version().shard(self.place, batch.publications, failures)
+        return report(matches, batch._replace(rejected=()), self._context.taxonomy, bindings, times, failures)
 
 
 class _Some(Sequence[Subscription]):

@@ -6,17 +6,20 @@ conjuncts. Subscriptions whose edges the taxonomy could answer, or that are othe
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.errors import HeliographError
 from heliograph.index.arrays import ragged
 from heliograph.index.bulk_limits import Asked, asked_of, chain_atoms, take
 from heliograph.index.compiling import MOST, interest_of
-from heliograph.index.interests import Conjuncts, Interests, gather, offsets_of
+from heliograph.index.interests import COMPLEX, Conjuncts, Interest, Interests, gather, offsets_of
 from heliograph.publications import Triples
+from heliograph.subscriptions import Batch, Subscription
 from heliograph.syntax.constraints import OPERATORS
 from heliograph.syntax.patterns import PatternSet
 from heliograph.taxonomy import Taxonomy
@@ -26,6 +29,7 @@ from heliograph.vocabulary import Vocabulary
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+_LOG = logging.getLogger("heliograph")
 _FEW = 4  # subscriptions up to which their queries are compiled faster than columns
 _DIRECT = OPERATORS.index("direct-is-a")
 
@@ -46,6 +50,39 @@ def interests_of(
     if len(together) or not parts:
         parts.append(_in_bulk(patterns, chosen[together], vocabulary, taxonomy)._replace(numbers=together))
     return _in_order(parts)._replace(numbers=np.asarray(numbers, np.int64))
+
+
+def interests_of_batch(batch: Batch, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
+    """The interests of subscriptions from one pattern set; if one of them fails, each by itself."""
+    numbers = np.fromiter((each.number for each in batch.subscriptions), np.int64, len(batch.subscriptions))
+    try:
+        return interests_of(batch.patterns, batch.rows, numbers, vocabulary, taxonomy)
+    except (MemoryError, HeliographError):
+        raise
+    except Exception:  # which one it is, and why, is said below
+        return interests_singly(batch.subscriptions, vocabulary, taxonomy)
+
+
+def interests_singly(subscriptions: Sequence[Subscription], vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
+    """The interests of subscriptions by their queries. One that fails gets an interest without edges: it is a candidate
+    for every publication, and its query decides."""
+    made = [_interest(each, vocabulary, taxonomy) for each in subscriptions]
+    return gather(made, [each.number for each in subscriptions])
+
+
+def _interest(subscription: Subscription, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interest:
+    try:
+        return interest_of(subscription.query, vocabulary, taxonomy)
+    except (MemoryError, HeliographError):
+        raise
+    except Exception as error:
+        _LOG.warning(
+            "subscription %r cannot be indexed, so it is tried on every publication: %s, %s",
+            subscription.id,
+            type(error).__name__,
+            error,
+        )
+        return Interest((), (), COMPLEX)
 
 
 def _unusual(patterns: PatternSet, rows: Int64s, taxonomy: Taxonomy) -> Flags:

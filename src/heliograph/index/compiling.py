@@ -17,6 +17,7 @@ from heliograph.index.domains import Domain
 from heliograph.index.interests import COMPLEX, INEXACT, Atom, Interest
 from heliograph.index.regions import Box, Region, any_of
 from heliograph.index.truths import Intern
+from heliograph.kernels.filter_layout import MOST_VARIABLES
 from heliograph.semantics.expressions import holds
 from heliograph.syntax.query import (
     ClassPattern,
@@ -33,7 +34,7 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
 
-MOST = 30_000  # edges or variables; their numbers are 16 bits wide
+MOST = MOST_VARIABLES  # edges or variables; their numbers are 16 bits wide
 
 Conjunct = tuple[int, tuple[Atom, ...]]
 

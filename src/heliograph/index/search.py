@@ -16,6 +16,7 @@ from heliograph.index.arrays import fixed, ragged
 from heliograph.index.segment import Segment
 from heliograph.index.words import text_keys
 from heliograph.kernels.filter_layout import (
+    MOST_ROWS,
     Closure,
     Edges,
     Found,
@@ -25,6 +26,7 @@ from heliograph.kernels.filter_layout import (
     Values,
     Words,
 )
+from heliograph.kernels.sizes import room as least_or
 from heliograph.publications import Publications, Triples
 
 LOOKED_UP = 4096  # candidates that there is room for at first
@@ -125,7 +127,7 @@ def _look_up(segment: Segment, edges: Edges, stamp: int) -> tuple[Int32s, Int32s
     from heliograph.kernels.lookup import look_up
 
     parts: list[tuple[Int32s, Int32s]] = []
-    state, last, room = np.zeros(3, np.int64), len(edges.offsets) - 1, LOOKED_UP
+    state, last, room = np.zeros(3, np.int64), len(edges.offsets) - 1, least_or(LOOKED_UP)
     while state[0] < last:
         publications, structures = np.empty(room, np.int32), np.empty(room, np.int32)
         look_up(segment.keys, edges, Left(segment.emptied, stamp), int(state[0]), publications, structures, state)
@@ -149,7 +151,7 @@ class _Verified(NamedTuple):
 def _verify(segment: Segment, batch: Batch, found: tuple[Int32s, Int32s], stamp: int) -> _Verified:
     from heliograph.kernels import matching
 
-    cost, room = np.zeros(len(found[0]), np.int32), VERIFIED_EACH * len(found[0]) + VERIFIED
+    cost, room = np.zeros(len(found[0]), np.int32), least_or(VERIFIED_EACH * len(found[0]) + VERIFIED)
     candidates = matching.Candidates(fixed(found[0]), fixed(found[1]), cost)
     words = fixed(batch.words() if segment.needs.words else _NO_WORDS)
     given = matching.Batch(batch.edges, batch.values, words, batch.closure)
@@ -177,7 +179,7 @@ def _room(room: int, variables: int) -> Found:
         np.empty(room, np.int32),
         np.empty(room, np.int64),
         np.empty(3 * room, np.int32),
-        np.empty(max(room, variables), np.int32),
+        np.empty(min(max(room, variables), MOST_ROWS), np.int32),  # starts of solutions are 32 bits wide
     )
 
 
@@ -186,5 +188,5 @@ def _doubtful(segment: Segment, found: Found, count: int) -> list[Doubtful]:
     rows = []
     for publication, member, begin in found.doubtful[: 3 * count].reshape(-1, 3).tolist():
         names = segment.names.numbers[segment.names.offsets[member] : segment.names.offsets[member + 1]]
-        rows.append(Doubtful(publication, member, None if begin < 0 else found.solutions[begin + names]))
+        rows.append(Doubtful(publication, member, None if begin < 0 else found.solutions[begin:][names]))
     return rows

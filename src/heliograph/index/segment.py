@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from heliograph.errors import SubscriptionError
 from heliograph.index import constraint_tables
 from heliograph.index.arrays import fixed, ragged, rows_of
 from heliograph.index.constraint_tables import Choice
@@ -27,6 +28,7 @@ from heliograph.kernels.filter_layout import (
     FLAGS,
     MEMBERS,
     MODE,
+    MOST_ROWS,
     STEPS,
     VARIABLE,
     VARIABLES,
@@ -204,6 +206,7 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
     flags, variable = interests.flags[order], conjuncts.variable[rows]
     sizes = np.diff(grouped.offsets)
     scanned = sizes - np.bincount(choice.structure[choice.chosen >= 0], minlength=count)
+    _check_sizes(count, len(ordered.steps.subject), len(order), len(rows), len(atoms), len(tables.entries))
     gates = _gates(ordered.steps, grouped, flags, members, variable)
     first = grouped.offsets[:-1]
     single = (sizes == 1) & (flags[first] == 0)
@@ -232,6 +235,16 @@ def _index(interests: Interests, grouped: Grouped, ordered: Ordered, order: Int6
         fixed(tables.tables),
         fixed(tables.entries),
     )
+
+
+def _check_sizes(*sizes: int) -> None:
+    """Rows are found by numbers of 32 bits: structures, steps, members, conjuncts, atoms and entries of tables."""
+    if max(sizes) > MOST_ROWS:
+        raise SubscriptionError(
+            "HG-542",
+            f"subscriptions with {max(sizes)} parts in one index, which holds {MOST_ROWS}",
+            fix="divide them among several engines, or among more shards",
+        )
 
 
 def _gates(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variable: Int16s) -> Int32s:

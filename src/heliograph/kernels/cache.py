@@ -17,7 +17,6 @@ import logging
 import os
 import pkgutil
 import re
-import secrets
 import shutil
 import stat
 import subprocess
@@ -29,6 +28,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
+
+from heliograph import locks
 
 _LOG = logging.getLogger("heliograph")
 _HERE = Path(__file__).parent
@@ -258,13 +259,24 @@ def _is_private(path: Path) -> bool:
 
 
 def _copy_missing(source: Path, target: Path) -> None:
-    """Takes over kernels compiled into the package before it became read-only."""
+    """Takes over kernels compiled into the package before it became read-only; removes what a killed process left."""
     if target.exists() or not source.is_dir():
         return
-    draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+    locks.sweep(target.parent, f"{target.name}.")
+
+    def make() -> Path:
+        draft = target.with_name(f"{target.name}.{locks.mark()}")
+        draft.mkdir(parents=True)
+        return draft
+
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, draft, copy_function=shutil.copyfile)
+        draft, lock = locks.begin(make)
+    except OSError:  # the folder cannot be written: kernels are then compiled
+        return
+    try:
+        shutil.copytree(source, draft, copy_function=shutil.copyfile, dirs_exist_ok=True)
         os.rename(draft, target)
-    except OSError:  # another process was first, or the disk is full: kernels are then compiled
+    except OSError:  # another process was first, or the disk is full
         shutil.rmtree(draft, ignore_errors=True)
+    finally:
+        lock.release()

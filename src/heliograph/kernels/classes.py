@@ -23,11 +23,11 @@ class Walk(NamedTuple):
     """Scratch for walking up: the terms reached, and for each term the walk that reached it last."""
 
     reached: Int32s
-    stamps: Int32s
+    stamps: Int64s  # a batch may take more than 2^31 walks
     state: Int64s  # terms reached, number of the walk, whether the publication has sub-classes of its own
 
 
-WALK = named(Walk, NEW_INT32S, NEW_INT32S, NEW_INT64S)
+WALK = named(Walk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
 
 
 @kernel((NEW_INT64S, NEW_INT64S))

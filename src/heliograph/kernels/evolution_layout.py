@@ -39,6 +39,10 @@ VIRTUALS = 4  # virtual properties have neighbouring ids, from VIRTUAL on; no va
 FULL, PARTS = 5, 8  # of either open addressing at most 5 entries in 8 are taken: 4 probes on average for what is absent
 SIZES = 32  # classes of blocks
 
+# Edges, runs and places in the pool are numbered in 32 bits, with 1 added where 0 is none: `evolution.room` refuses
+# more. A run's key is twice a property's id, so ids of properties are below 2^30. Times, seqs, counters have 64 bits.
+MOST_ROWS = 2**31 - 2
+
 NO_TIME = np.iinfo(np.int64).min
 
 

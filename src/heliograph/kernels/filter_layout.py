@@ -19,6 +19,30 @@ Floats: TypeAlias = "npt.NDArray[np.float64]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 
+# --- limits -----------------------------------------------------------------------------------------------------------
+# What the widths below can hold, in one place. Whoever fills an array checks its limit or cannot reach it; kernels
+# compute in 64 bits, whatever they read, so only what is written into a narrow array can wrap. NumPy is different: a
+# narrow array and a Python int make a narrow array, so offsets are never added to one.
+#
+# 8 bits   domains, flags, modes and masks: a few constants each.
+# 16 bits  numbers of variables within one interest: MOST_VARIABLES (`index.compiling` leaves the rest to the query).
+# 32 bits  ids of terms: MOST_ROWS of a vocabulary. Structures, steps, members, conjuncts, atoms, tables and entries of
+#          one segment: MOST_ROWS each. Publications of one call: fewer, see below. Starts of solutions: a search makes
+#          no more room than MOST_ROWS, and one candidate needs a small part of that. The edges of one publication stand
+#          in an array of 32 bits with the places of its own parts: MOST_EDGES. Counts of edges seen (sketch): they stop
+#          at 2^32 - 1. Edges looked at for a candidate (cost): they stop at MOST_ROWS.
+# 64 bits  offsets, numbers of subscriptions, versions; and whatever counts events of a batch or of a life (candidates,
+#          solutions, walks), since these have no bound. A key of a publication and a subscription has NUMBER_BITS for
+#          the latter, half of which are numbers of mergers, and the rest below the sign for the former.
+
+NUMBER_BITS = 36
+MOST_NUMBERS = 1 << (NUMBER_BITS - 1)  # subscriptions that an engine takes in its life; a loaded one counts from 0
+MOST_PUBLICATIONS = 1 << (63 - NUMBER_BITS)  # of one call
+MOST_EDGES = 1 << 27  # of one publication
+MOST_ROWS = (1 << 31) - 1
+MOST_VARIABLES = 30_000  # of one interest, and so many edges
+
+
 class Edges(NamedTuple):
     """Edges of many graphs end to end: graph i has those from offsets[i] to offsets[i + 1]."""
 

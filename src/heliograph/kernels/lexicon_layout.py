@@ -20,6 +20,7 @@ BLANK, IRI, LITERAL, TEXT = range(
     4
 )  # of kinds; TEXT is a literal that is its text: a plain string or one in a language
 
+MOST_TERMS = (1 << 31) - 1  # of one vocabulary, those below it counted: ids are 32 bits wide, with a sign
 REFUSED, OTHER, UNSEEN = -1, -2, -3  # in place of an id: it spells no term; Python reads the cell; not yet looked up
 HEAD = 1  # goes into every hash first, so that no text hashes to what does not depend on the key
 FULL, PARTS = 7, 10  # of 10 slots at most 7 are taken: 6 probes on average for what is absent, 2 for what is there

@@ -16,7 +16,7 @@ from heliograph.kernels.edges import edge_hash
 from heliograph.kernels.filter_layout import Edges, Int32s, Int64s, Keys, Left
 from heliograph.kernels.types import EDGES, KEYS, LEFT, NEW_COUNTS, NEW_INT32S, NEW_INT64S
 
-_ONE = np.uint64(1)
+_ONE, _FULL = np.uint64(1), np.uint32((1 << 32) - 1)
 
 
 @kernel()
@@ -86,6 +86,13 @@ def look_up(
     state[0], state[1] = last, count
 
 
+@kernel()
+def _count(sketch: Any, cell: Any) -> None:
+    """One more, up to the most that a cell holds: what is common must not look rare after 2^32 edges."""
+    if sketch[cell] < _FULL:
+        sketch[cell] += np.uint32(1)
+
+
 @kernel((EDGES, int64, int64, NEW_COUNTS))
 def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
     """Counts the edges of every so-many-th publication, with every combination of known parts."""
@@ -98,5 +105,5 @@ def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
                     edges.predicate[edge] if mask & 2 else np.int32(-1),
                     edges.object[edge] if mask & 4 else np.int32(-1),
                 )
-                sketch[hashed & (half - _ONE)] += np.uint32(1)
-                sketch[half + ((hashed >> np.uint64(32)) & (half - _ONE))] += np.uint32(1)
+                _count(sketch, hashed & (half - _ONE))
+                _count(sketch, half + ((hashed >> np.uint64(32)) & (half - _ONE)))

@@ -27,6 +27,7 @@ from heliograph.kernels.filter_layout import (
     FIRST_STEP,
     GATE,
     MEMBERS,
+    MOST_ROWS,
     SINGLE,
     VARIABLES,
     Closure,
@@ -86,7 +87,8 @@ class Batch(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Structures to verify, those of one publication together; `cost` counts the edges looked at for each."""
+    """Structures to verify, those of one publication together; `cost` counts the edges looked at for each, as far as it
+    can (MOST_ROWS)."""
 
     publication: Int32s
     structure: Int32s
@@ -228,8 +230,8 @@ def _trial(members: int, stamp: int) -> Any:
     return Trial(
         np.empty(members, np.int32),
         np.empty(members, np.int32),
-        np.zeros(members, np.int32),
-        np.zeros(members, np.int32),
+        np.zeros(members, np.int64),
+        np.zeros(members, np.int64),
         np.empty(2 * DEPTH, np.int64),
         np.array([0, 0, 0, stamp, 0, 0], np.int64),
     )
@@ -247,7 +249,7 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
     trial, path = _trial(len(numbers), stamp), make_path(settings[4], settings[5])
     graph, current = make_graph(_most_edges(batch.edges)), np.int32(-1)
     walked = settings[2] if settings[3] else 1
-    walk = Walk(np.empty(walked, np.int32), np.zeros(walked, np.int32), np.zeros(3, np.int64))
+    walk = Walk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
     world = World(graph, batch.values, batch.words, batch.closure, walk)
     counts, before = np.zeros(3, np.int64), np.zeros(3, np.int64)
     for candidate in range(state[0], len(candidates.publication)):
@@ -279,6 +281,6 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
                 _copy(before, counts)
         if not fits:
             break
-        candidates.cost[candidate] = path[COST]
+        candidates.cost[candidate] = min(path[COST], MOST_ROWS)
         state[0] = candidate + 1
     _copy(counts, state[1:])

@@ -18,6 +18,12 @@ hole is bound like any slot, to nothing that does not fill it somewhere, and in 
 The laws. A mask message is the OR over y of the AND of what y hears in turn; a count is the sum of products. Every
 message is stored, so one change after the other is applied to it, and each is seen by those above with everything else
 as it stands at that moment: then what is gained and lost adds up to the difference between before and after.
+
+Limits. Rows of all kinds are numbered in 32 bits: memory ends long before. A bank or an anchor set has 64 tags, one bit
+each, and the next one begins another. Holes that are filled before a step are 31 bits: see `groups`. Messages have
+MOST_LEVELS levels: see `shapes.MOST_ROUNDS`. Stamps of phases begin again after LAST_STAMP. Counts have 64 bits, and
+TOO_MANY tells where one passed them. An update's place in its run, which the journal has in 32 bits, is below a block
+of updates: see `watch.indexed`.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Trial(NamedTuple):
 
     hits: Int32s  # members that accept the solution at the gate
     doubts: Int32s  # of each hit, SURE or PERHAPS
-    reported: Int32s  # of each member, the candidate for which it was settled
-    met: Int32s  # of each member, the solution for which it was tried
+    reported: Int64s  # of each member, the candidate for which it was settled
+    met: Int64s  # of each member, the solution for which it was tried; a batch may have more than 2^31
     stack: Int64s
     state: Int64s  # see below
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from heliograph.baselines.solve import Plan, World
 from heliograph.filter.auto import PAIRS
+from heliograph.filter.failures import Failures
 from heliograph.lint.expense import parts_of
 from heliograph.lint.sample import Sample
 from heliograph.model import Slow, slowest
@@ -55,7 +56,7 @@ class Trial:
         self._matched: Counter[str] = Counter()
 
     def publish(self, publications: Publications) -> None:
-        matches = self._matcher.version().match(publications)
+        matches = self._matcher.version().match(publications, Failures())
         self._slow = slowest((*self._slow, *matches.slow()))
         places, counts = np.unique(matches.place, return_counts=True)
         for owner, count in zip(matches.roster.subscriptions(places), counts.tolist(), strict=True):

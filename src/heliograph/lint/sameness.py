@@ -69,13 +69,14 @@ def key_of(query: Query, selected: bool = False) -> Hashable:
 
 def _namings(colours: Colours, parts: Sequence[Part]) -> Iterator[Colours]:
     """The ways of giving each variable a colour of its own that do not depend on names."""
-    stack = [_refined(colours, parts)]
+    stack: list[tuple[Colours, Variable | None]] = [(colours, None)]  # refined when its turn comes: few are asked for
     while stack:
-        colours = stack.pop()
+        coarse, chosen = stack.pop()
+        colours = _refined(coarse if chosen is None else {**coarse, chosen: -1}, parts)
         tied = _tied(colours)
         if not tied:
             yield colours
-        stack += [_refined({**colours, variable: -1}, parts) for variable in tied]
+        stack += [(colours, variable) for variable in tied]
 
 
 # --- parts ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from heliograph.kernels.filter_layout import MOST_NUMBERS
 from heliograph.partition.arrangement import Arrangement, Change
 from heliograph.partition.dealing import Dealer
 from heliograph.partition.hashing import EVERYTHING, Hashing, preferred
@@ -20,7 +21,7 @@ from heliograph.syntax.query import Query
 
 FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
 NOWHERE: Final = -2
-MERGERS: Final = 1 << 39  # numbers at the front from here on are those of synthetic mergers
+MERGERS: Final = MOST_NUMBERS  # numbers at the front from here on are those of synthetic mergers
 _CHUNK = 4096  # subscriptions whose queries are made at a time
 _NOBODY: Mapping[int, int] = MappingProxyType({})
 

@@ -7,19 +7,17 @@ Whatever matches in a shard matches a root at the front whose route names that s
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import numpy as np
-
 from heliograph.errors import UsageError
 from heliograph.index import tiers
-from heliograph.index.bulk import interests_of
-from heliograph.index.compiling import interest_of
-from heliograph.index.interests import Interests, gather
+from heliograph.index.bulk import interests_of_batch, interests_singly
+from heliograph.index.interests import Interests
 from heliograph.index.segment import Segment
 from heliograph.index.tiers import Tiers
 from heliograph.partition.arrangement import Arrangement, Change
@@ -35,6 +33,7 @@ from heliograph.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
+_LOG = logging.getLogger("heliograph")
 _LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
 
 
@@ -127,14 +126,36 @@ class Plan:
         """Takes subscriptions, whose numbers are above all earlier ones; they appear at once."""
         with self.writing:
             placement = self.placement()
-            moves = placement.insert(subscriptions, self._stamp + 1)
-            self._apply(moves, placement, {each.number: each for each in subscriptions}, ())
+            try:
+                moves = placement.insert(subscriptions, self._stamp + 1)
+                self._apply(moves, placement, {each.number: each for each in subscriptions}, ())
+            except Exception:
+                self._anew(each.number for each in subscriptions)
+                raise
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """Removes subscriptions, all at once."""
         with self.writing:
             placement, numbers = self.placement(), [each.number for each in subscriptions]
-            self._apply(placement.remove(numbers, self._stamp + 1), placement, {}, numbers)
+            try:
+                self._apply(placement.remove(numbers, self._stamp + 1), placement, {}, numbers)
+            except Exception as error:
+                _LOG.warning("arranging all subscriptions anew: %s, %s", type(error).__name__, error)
+                self._anew(numbers)
+
+    def _anew(self, gone: Iterable[int]) -> None:
+        """Arranges and indexes everybody anew, but these: a change that failed may be half done."""
+        for number in gone:
+            self.members.pop(number, None)
+        people = [self.members[number] for number in sorted(self.members)]
+        placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards)
+        moves = placement.insert(people, self._stamp + 1)
+        front, shards = Tiers(), tuple(Tiers() for _ in self.shards)
+        for lot in self._lots(moves, placement, {}):
+            (front if lot.place == FRONT else shards[lot.place]).add(lot.interests, lot.owners)
+        with self._lock:  # readers keep the versions that they have
+            self.front, self.shards, self._placement = front, shards, placement
+            self._stamp, self._stale = self._stamp + 1, True
 
     @contextmanager
     def arranging(self) -> Iterator[Callable[[Change], None] | None]:
@@ -144,7 +165,11 @@ class Plan:
             return
         try:
             placement = self.placement()
-            yield lambda change: self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+            try:
+                yield lambda change: self._apply(placement.follow(change, self._stamp + 1), placement, {}, ())
+            except Exception:
+                self._anew(())
+                raise
         finally:
             self.writing.release()
 
@@ -236,12 +261,10 @@ def compiled(
     """Subscriptions as interests: those of one pattern set together, and those of texts."""
     vocabulary, taxonomy = context.vocabulary, context.taxonomy
     batches, plain = by_origin(subscriptions)
-    for patterns, rows, members in batches:
-        numbers = np.fromiter((each.number for each in members), np.int64, len(members))
-        yield interests_of(patterns, rows, numbers, vocabulary, taxonomy), members
+    for batch in batches:
+        yield interests_of_batch(batch, vocabulary, taxonomy), batch.subscriptions
     if plain:
-        single = [interest_of(each.query, vocabulary, taxonomy) for each in plain]
-        yield gather(single, [each.number for each in plain]), plain
+        yield interests_singly(plain, vocabulary, taxonomy), plain
 
 
 def _holds(tier: Tiers, number: int) -> bool:

@@ -32,7 +32,7 @@ from heliograph.vocabulary.flat import Packed
 
 KIND, VERSION = "plan", 1
 ROOTS = "roots"  # the table of them
-OPENED = MERGERS + (1 << 38)  # numbers from here on are of mergers that were opened; no arrangement gives them
+OPENED = MERGERS + MERGERS // 2  # numbers from here on are of mergers that were opened; no arrangement gives them
 
 _TERMS = "vocabulary."
 _ROOTS = pa.schema([("subscription_id", pa.string()), ("shards", pa.list_(pa.int32()))])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +28,15 @@ from heliograph.route.events import Events, read_events
 from heliograph.route.explain import explain_route
 from heliograph.route.options import Choices, Options, check_match
 from heliograph.route.reaching import Reached
-from heliograph.route.reporting import with_paths, without_paths
+from heliograph.route.reporting import Made, with_paths, without_paths
 from heliograph.route.saving import load_exchange, save_exchange
 from heliograph.route.strategies import Batch, Strategy, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 from heliograph.tables.items import as_table, is_single
+from heliograph.targeting.slow import TargetingFailed
 
-UNKNOWN_PUBLISHER = "HG-643"
+UNKNOWN_PUBLISHER, FAILED = "HG-643", "HG-540"
+Answer = TypeVar("Answer")
 
 
 class Route:
@@ -119,13 +121,20 @@ class Route:
         chosen = Options(**options)
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
-        with self._exchange.reading() as version:
+        report = with_paths if chosen.alone else without_paths
+        parsed = started
+
+        def routed(version: Version) -> tuple[int, Rejections, Made]:
+            nonlocal parsed
             batch, rejected = self._batch(version, read)
             parsed = time.perf_counter_ns()
-            report = with_paths if chosen.alone else without_paths
-            made = report(self._strategy, batch, chosen)
+            return len(version), rejected, report(self._strategy, batch, chosen)
+
+        failed: list[Rejected] = []
+        size, refused, made = self._asking(routed, failed)
+        rejected = refused + Rejections(failed)
         stats = Stats(
-            subscriptions=len(version),
+            subscriptions=size,
             publications=len(read),
             rejected=len(rejected),
             parse_ns=parsed - started,
@@ -135,6 +144,31 @@ class Route:
         with self._lock:
             self._total += result.stats
         return result
+
+    def _asking(self, work: Callable[[Version], Answer], failed: list[Rejected] | None = None) -> Answer:
+        """What some work makes of the present version. Targeting that raises is put aside, and the work done again."""
+        before: list[int] | None = None
+        while True:
+            with self._exchange.reading() as version:
+                try:
+                    return work(version)
+                except TargetingFailed as failure:
+                    named, now = self._put_aside(version, failure), sorted(failure.failures)
+                    if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
+                        raise next(iter(failure.failures.values())) from failure
+                    before = now
+            if failed is not None:
+                failed += named
+
+    def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
+        """Nodes and edges that failed accept nothing from now on. Tells of each."""
+        nodes, edges = self._exchange.put_aside(version, failure.failures.keys())
+        names = [(f"node {node.id!r}", node.id, number) for node, number in nodes]
+        names += [
+            (f"edge {edge.source} → {edge.target}", edge.id or f"{edge.source} → {edge.target}", number)
+            for edge, number in edges
+        ]
+        return [Rejected.of(_failed(what, failure.failures[number]), item=item) for what, item, number in names]
 
     def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
         """The events, ready to start; those of unknown publishers are refused."""
@@ -153,17 +187,27 @@ class Route:
         """
         options = Options(subscribers_only=subscribers_only, hops=hops)
         read = read_events(event, self.match is not None)
-        with self._exchange.reading() as version:
-            batch = Batch(version, read, self._strategy.encodes(version))
-            id = self._one_event(version, read).id
-            for node in self._strategy.stream(batch, 0, options):
-                yield Notification(version.name(node), None, id, "route", "+")
+        told: set[str] = set()
+        again = True
+        while again:  # once more where targeting was put aside
+            again = False
+            with self._exchange.reading() as version:
+                batch = Batch(version, read, self._strategy.encodes(version))
+                id = self._one_event(version, read).id
+                try:
+                    for node in self._strategy.stream(batch, 0, options):
+                        name = version.name(node)
+                        if name not in told:
+                            told.add(name)
+                            yield Notification(name, None, id, "route", "+")
+                except TargetingFailed as failure:
+                    self._put_aside(version, failure)
+                    again = True
 
     def explain(self, node_id: str, event: Any) -> Explanation:
         """The path by which an event reaches a node, or what stops it."""
         read = read_events(event, self.match is not None)
-        with self._exchange.reading() as version:
-            return explain_route(version, self._one_event(version, read), node_id, self.match)
+        return self._asking(lambda version: explain_route(version, self._one_event(version, read), node_id, self.match))
 
     def _one_event(self, version: Version, read: Events) -> Event:
         """The first event; raises what is wrong with it."""
@@ -194,9 +238,11 @@ class Route:
         """As `what_if`, with the refused changes and events beside the table."""
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
-        with self._exchange.reading() as version:
-            parsed = time.perf_counter_ns()
-            found = compare_versions(version, changes, read, self.match, partial(self._reach, subscribers_only))
+        parsed = time.perf_counter_ns()
+        reach = partial(self._reach, subscribers_only)
+        failed: list[Rejected] = []
+        found = self._asking(lambda version: compare_versions(version, changes, read, self.match, reach), failed)
+        found = found._replace(rejected=found.rejected + Rejections(failed))
         spent = time.perf_counter_ns() - parsed
         return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
 
@@ -226,6 +272,11 @@ class Route:
         engine = cls(match=exchange.match, algorithm=algorithm)
         engine._exchange = exchange
         return engine
+
+
+def _failed(what: str, error: Exception) -> SubscriptionError:
+    said = f"{what} failed inside publish: {type(error).__name__}, {error}"
+    return SubscriptionError(FAILED, f"{said}; it is put aside until it is replaced or removed")
 
 
 def _unknown(read: Events, row: int) -> Rejected:

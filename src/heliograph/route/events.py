@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.exchange.rows import NO_LABELS, Event
 from heliograph.kernels.targeting_layout import Cells, Int64s
-from heliograph.model import Rejected
+from heliograph.model import Brief, Rejected
 from heliograph.route.plain_event import PlainEvent, plain_event
 from heliograph.syntax.predicate_truth import Attributes
 from heliograph.tables.items import as_table
@@ -155,7 +155,13 @@ def _settle(read: Read, encoded: Encoded) -> Settled:
     for row in rows[_repeated(ids.take(rows) if errors else ids)].tolist():
         errors[row] = _twice(read, row, ids[row].as_py())
     in_order = sorted(errors.items())
-    rejected = [Rejected.of(error, read.source, ids[row].as_py()) for row, error in in_order]
+    brief = Brief()
+    rejected = [
+        Rejected.of(error, read.source, ids[row].as_py())
+        if brief.wants(error.code)
+        else Rejected(read.source or error.place.source, ids[row].as_py() or error.place.item, error.code, "")
+        for row, error in in_order
+    ]
     if errors:
         rows = np.setdiff1d(rows, list(errors))
         ids, publishers = ids.take(rows), publishers.take(rows)

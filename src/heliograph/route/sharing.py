@@ -22,7 +22,7 @@ from heliograph.exchange.store import Exchange
 from heliograph.exchange.version import Version
 from heliograph.kernels.targeting_layout import Int32s
 from heliograph.model import Notifications, Rejected, Rejections
-from heliograph.route.engine import UNKNOWN_PUBLISHER, Route
+from heliograph.route.engine import FAILED, UNKNOWN_PUBLISHER, Route
 from heliograph.route.options import Choices
 from heliograph.tables.columns import Array
 
@@ -83,17 +83,19 @@ class Share(NamedTuple):
         """What this share has to tell of some events; the first one counts them."""
         found = self.engine.publish(events, **options)
         rows = found.table.filter(pc.invert(pc.is_in(found.table["subscription_id"], value_set=self.others)))
-        rejected = Rejections(entry for entry in found.rejected if self._tells(entry, events))
+        rejected = Rejections(entry for entry in found.refused if self._tells(entry, events))
         stats = replace(
             found.stats,
             publications=0 if self.number else found.stats.publications,
             notifications=rows.num_rows,
-            rejected=len(rejected),
+            rejected=rejected.total,
         )
         return Notifications.of_columns(lambda: rows, rows.num_rows, rejected, stats)
 
     def _tells(self, entry: Rejected, events: pa.Table) -> bool:
         """Whether this share says so. Others may lack a publisher that ends nowhere; only its home knows."""
+        if entry.code == FAILED:  # by each share that has it: an edge has no home
+            return True
         told = entry.item
         if entry.code == UNKNOWN_PUBLISHER:
             told = events["publisher"][pc.index(events["event_id"], entry.item).as_py()].as_py()

@@ -25,7 +25,7 @@ from heliograph.exchange.reading import read_edges, read_nodes
 from heliograph.exchange.store import Exchange
 from heliograph.exchange.version import Version
 from heliograph.kernels.targeting_layout import Int32s, Int64s
-from heliograph.model import Rejected, Rejections, Stats
+from heliograph.model import Rejected, Rejections, Stats, told
 from heliograph.route.events import Events
 from heliograph.route.reaching import Reached
 from heliograph.tables.columns import Array
@@ -84,7 +84,7 @@ def compare_versions(version: Version, changes: Any, events: Events, match: str 
         verified=before.verified + after.verified,
         rejected=len(problems.rejected),
     )
-    return WhatIf(table, Rejections(problems.rejected), problems.errors, stats)
+    return WhatIf(table, told(problems.rejected), problems.errors, stats)
 
 
 def _refuse_strangers(version: Version, other: Version, events: Events, problems: _Problems) -> None:

@@ -18,6 +18,7 @@ import pyarrow.compute
 
 from heliograph.errors import Place, StorageError
 from heliograph.filter import Filter
+from heliograph.filter.failures import FAILED
 from heliograph.filter.stages import Fronted, Stage
 from heliograph.model import Notifications, Stats
 from heliograph.partition.outline import Outline
@@ -25,7 +26,7 @@ from heliograph.partition.plan_saving import scheme_of
 from heliograph.partition.scheme import Scheme
 from heliograph.spark.lots import Told
 from heliograph.spark.workers import opened
-from heliograph.storage import kind_of, read_folder, write_folder
+from heliograph.storage import kind_of, read_folder, read_table, write_folder
 
 pc: Any = pyarrow.compute
 
@@ -101,8 +102,7 @@ class Assembly(NamedTuple):
 
 def _ids_of(path: str) -> Any:
     """The ids of a part. Its other files are not opened."""
-    with pa.memory_map(str(Path(path, "subscriptions.arrow"))) as source:
-        return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()
+    return read_table(path, "subscriptions")["subscription_id"].combine_chunks()
 
 
 # --- in the workers ---------------------------------------------------------------------------------------------
@@ -170,8 +170,10 @@ def assembly_at(path: Path) -> Assembly | None:
 
 
 def _only(found: Notifications) -> Notifications:
-    """Without what was refused: the front has told that."""
-    return Notifications.of_columns(lambda: found.table, len(found), (), replace(found.stats, rejected=0))
+    """Without what was refused: the front has told that. What failed here nobody else tells."""
+    failed = [each for each in found.rejected if each.code == FAILED]
+    stats = replace(found.stats, rejected=len(failed))
+    return Notifications.of_columns(lambda: found.table, len(found), failed, stats)
 
 
 def without(found: Notifications, removed: frozenset[str]) -> Notifications:

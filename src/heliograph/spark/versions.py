@@ -83,7 +83,7 @@ def _make(pin: Path, text: str) -> None:
     except OSError:  # storage without links: whoever is first writes, the others wait for the text
         _claim(pin, text)
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
 
 
 def _claim(pin: Path, text: str) -> None:
@@ -104,7 +104,8 @@ def _read(pin: Path) -> str:
 
 
 def _tidy(folder: Path) -> None:
-    pins = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    """Removes the oldest pins, and what tasks that were killed left of those: drafts begin with a dot."""
+    pins = sorted(folder.iterdir(), key=lambda path: path.name.lstrip("."))
     for path in pins[:-_KEPT]:
         path.unlink(missing_ok=True)
 

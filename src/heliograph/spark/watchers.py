@@ -153,7 +153,7 @@ class Watchers:
 
     def _check(self, subscription: Subscription) -> None:
         defaults = Options(self._setting.get("mode", "each"), bool(self._setting.get("initial")))
-        check_options(read_options(subscription.options, defaults), subscription.query)
+        check_options(read_options(subscription.options, defaults), subscription.query, subscription.text)
 
     # --- versions -----------------------------------------------------------------------------------------------
 

@@ -174,8 +174,7 @@ def _textual(name: Variable, operator: str, value: str | None, prefixes: Mapping
     text = _text(value, prefixes)
     problem = regex_problem(text) if operator == "regex" else None
     if problem is not None:
-        fix = "patterns follow the syntax of RE2, which matches in linear time"
-        raise InterestError("HG-404", f"not a regular expression: {problem}", fix=fix)
+        raise InterestError("HG-404", problem.message, fix=problem.fix)
     return Constraint((name,), Call(_FUNCTIONS[operator], (Call("STR", (name,)), literal(text))))
 
 

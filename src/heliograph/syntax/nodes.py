@@ -171,15 +171,15 @@ def _check_regex(node: Term, flags: str) -> None:
         raise Problem("HG-404", "a pattern of REGEX that is no plain string", 'write it as "…" without tag or type')
     problem = regex_problem(node.value, flags)
     if problem is not None:
-        fix = "patterns follow the syntax of RE2, which matches in linear time"
-        raise Problem("HG-404", f"not a regular expression: {problem}", fix)
+        raise Problem("HG-404", problem.message, problem.fix)
 
 
 def split_literal(text: str) -> tuple[str, str, str]:
     """The parts of a string token: what stands between the quotes, the language and the datatype, empty if absent."""
     quote = text[:3] if text[:3] in _BODIES and len(text) > 5 else text[0]
     match = _BODIES[quote].match(text)
-    assert match is not None  # the lexer found it
+    if match is None:  # the rest of a text with an open quote, where another text of the shape has a string
+        raise Problem("HG-401", "a string that is not closed", "close it with the quote that opened it")
     suffix = text[match.end() :]
     return match[1], suffix[1:] if suffix[:1] == "@" else "", suffix[2:] if suffix[:1] == "^" else ""
 

@@ -45,6 +45,21 @@ def _first(groups: Groups, wrong: _Flags) -> list[tuple[int, int]]:
     return list(zip(owners.tolist(), positions[first].tolist()))
 
 
+def size_faults(groups: Groups, table: str, most: int) -> dict[int, HeliographError]:
+    """The subscriptions that have too many rows of a table."""
+    counts = np.diff(groups.offsets)
+    fix = "split it into several subscriptions"
+    return {
+        row: InterestError(
+            "HG-436",
+            f"{table}: {counts[row]:,} rows of one subscription, of at most {most:,}",
+            place=Place(item=groups.names[row]),
+            fix=fix,
+        )
+        for row in np.flatnonzero(counts > most).tolist()
+    }
+
+
 # --- patterns ---------------------------------------------------------------------------------------------------
 
 

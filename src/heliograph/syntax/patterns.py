@@ -20,8 +20,9 @@ import pyarrow as pa
 from heliograph.errors import HeliographError
 from heliograph.syntax.bulk import collector_paused
 from heliograph.syntax.constraints import OPERATORS, Constraint
+from heliograph.syntax.limits import MAX_CONSTRAINTS, MAX_PATTERNS
 from heliograph.syntax.pattern_cells import Reader
-from heliograph.syntax.pattern_faults import edge_faults, limit_faults, nameless, without_patterns
+from heliograph.syntax.pattern_faults import edge_faults, limit_faults, nameless, size_faults, without_patterns
 from heliograph.syntax.pattern_rows import EdgeRows, Groups, LimitRows, read_edges, read_limits
 from heliograph.syntax.query import Expression, Form, Node, Pattern, Query, TriplePattern
 from heliograph.terms import PREFIXES, Variable
@@ -139,6 +140,8 @@ def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Read
         edges = read_edges(patterns, reader)
         limits = read_limits(constraints, edges, reader)
         errors = limit_faults(limits, edges) | edge_faults(edges) | _name_faults(edges.groups, limits.groups)
+        errors |= size_faults(edges.groups, "patterns", MAX_PATTERNS)
+        errors |= size_faults(limits.groups, "constraints", MAX_CONSTRAINTS)
         return PatternSet(edges, limits, errors)
 
 

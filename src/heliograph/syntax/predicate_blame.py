@@ -33,17 +33,47 @@ _KINDS = {int: "number", float: "number", str: "string", bool: "boolean", dict: 
 
 def blame(predicate: Predicate, event: Attributes) -> str:
     """What failed: of an AND the first operand that is not true, of an OR every one, else the predicate itself."""
-    if isinstance(predicate, And):
-        return blame(next(part for part in predicate.operands if evaluate(part, event) is not True), event)
-    if isinstance(predicate, Or):
-        return "; and ".join(dict.fromkeys(blame(part, event) for part in predicate.operands))
-    met = _met(predicate, event)
-    return f"{to_sql(predicate)} ({met})" if met else f"{to_sql(predicate)} holds for no event"
+    return _Blame(event).blame(predicate)
 
 
-def _met(predicate: Predicate, event: Attributes) -> str:
-    clashes = {_last(atom): clash for atom in atoms(predicate) if (clash := _clash(atom, event))}
-    return ", ".join(_value(path, event.value(path)) + clashes.get(path, "") for path in attributes(predicate))
+class _Blame:
+    """The values of one event are looked at once each, however many tests of a predicate met them."""
+
+    def __init__(self, event: Attributes) -> None:
+        self._event = event
+        self._values: dict[Path, str] = {}
+        self._met_kinds: dict[Path, set[str]] = {}
+
+    def blame(self, predicate: Predicate) -> str:
+        if isinstance(predicate, And):
+            return self.blame(next(part for part in predicate.operands if evaluate(part, self._event) is not True))
+        if isinstance(predicate, Or):
+            return "; and ".join(dict.fromkeys(map(self.blame, predicate.operands)))
+        met = self._met(predicate)
+        return f"{to_sql(predicate)} ({met})" if met else f"{to_sql(predicate)} holds for no event"
+
+    def _met(self, predicate: Predicate) -> str:
+        clashes = {_last(atom): clash for atom in atoms(predicate) if (clash := self._clash(atom))}
+        return ", ".join(self._value(path) + clashes.get(path, "") for path in attributes(predicate))
+
+    def _value(self, path: Path) -> str:
+        if path not in self._values:
+            self._values[path] = _value(path, self._event.value(path))
+        return self._values[path]
+
+    def _clash(self, atom: Atom) -> str:
+        """Of which kind a value is and of which it would have to be, where these can never be compared."""
+        path = atom.left if isinstance(atom, Pair) else atom.attribute
+        met = self._kinds(path)
+        wanted = self._kinds(atom.right) if isinstance(atom, Pair) else _kinds(_wanted(atom))
+        if not met or not wanted or met & wanted:
+            return ""
+        return f", {_spelled(met, isinstance(self._event.value(path), list))} against {_spelled(wanted, False)}"
+
+    def _kinds(self, path: Path) -> set[str]:
+        if path not in self._met_kinds:
+            self._met_kinds[path] = _kinds(_elements(self._event.value(path)))
+        return self._met_kinds[path]
 
 
 def _value(path: Path, value: Any) -> str:
@@ -61,20 +91,9 @@ def _last(atom: Atom) -> Path:
     return atom.right if isinstance(atom, Pair) else atom.attribute
 
 
-def _clash(atom: Atom, event: Attributes) -> str:
-    """Of which kind the value is and of which it would have to be, where these can never be compared; else nothing."""
-    value = event.value(atom.left if isinstance(atom, Pair) else atom.attribute)
-    met, wanted = _kinds(_elements(value)), _kinds(_wanted(atom, event))
-    if not met or not wanted or met & wanted:
-        return ""
-    return f", {_spelled(met, isinstance(value, list))} against {_spelled(wanted, False)}"
-
-
-def _wanted(atom: Atom, event: Attributes) -> Iterable[Any]:
+def _wanted(atom: Atom) -> Iterable[Any]:
     """What the attribute is compared with; nothing where any kind will do."""
     match atom:
-        case Pair():
-            return _elements(event.value(atom.right))
         case Comparison():
             return (atom.value,)
         case In():

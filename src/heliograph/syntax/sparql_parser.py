@@ -5,7 +5,7 @@ The grammar is the contract's part of SPARQL 1.1. What the rest of SPARQL has is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -13,6 +13,17 @@ from heliograph.errors import SparqlError
 from heliograph.syntax import refusals
 from heliograph.syntax.cursor import END, Cursor, Record
 from heliograph.syntax.expressions import Clause, check_count, loose_literal, parse_constraint, stray_variable
+from heliograph.syntax.limits import (
+    MAX_BASES,
+    MAX_COMBINATIONS,
+    MAX_CONDITIONS,
+    MAX_NAMESPACE,
+    MAX_PATTERNS,
+    MAX_RANGING,
+    MAX_VARIABLES,
+    combinations,
+    size_of,
+)
 from heliograph.syntax.nodes import Problem, Role, Scope
 from heliograph.syntax.query import And, Expression, Form, Metric, Pattern, Query, Values, walk
 from heliograph.syntax.tokens import NODES, Tokens
@@ -35,7 +46,9 @@ class Draft:
     patterns: list[Pattern] = field(default_factory=list)
     filters: list[Expression] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
+    values_at: list[int] = field(default_factory=list)
     group_by: list[Variable] = field(default_factory=list)
+    conditions: int = 0  # what filters and having count for the limit
     having: list[Expression] = field(default_factory=list)
 
     @property
@@ -79,17 +92,33 @@ def finish(draft: Draft) -> Query:
 
 def _prologue(cursor: Cursor) -> None:
     """PREFIX and BASE, in any order and number; a later one overrides."""
-    prefixes: Mapping[str, str] = cursor.scope.prefixes
-    base = cursor.scope.base
+    if cursor.kind not in ("PREFIX", "BASE"):
+        return
+    prefixes = dict(cursor.scope.prefixes)
+    base, bases = cursor.scope.base, 0
     while cursor.kind in ("PREFIX", "BASE"):
         declares_prefix = cursor.kind == "PREFIX"
         cursor.at += 1
         if declares_prefix:
             name = _prefix_name(cursor)
-            prefixes = {**prefixes, name: _iri(cursor)}
+            prefixes[name] = _namespace(cursor)
         else:
-            base = _iri(cursor)
+            base, bases = _namespace(cursor), bases + 1
+            if bases > MAX_BASES:
+                raise _too_large(cursor, f"more than {MAX_BASES} BASE", "declare it once", at=cursor.at - 2)
         cursor.scope = Scope(prefixes, base)
+
+
+def _too_large(cursor: Cursor, what: str, fix: str, at: int | None = None) -> SparqlError:
+    return cursor.error("HG-436", f"too large a query: {what}", fix=fix, at=at)
+
+
+def _namespace(cursor: Cursor) -> str:
+    value = _iri(cursor)
+    if len(value) > MAX_NAMESPACE:
+        what = f"an IRI of {len(value):,} characters for PREFIX or BASE, of at most {MAX_NAMESPACE:,}"
+        raise _too_large(cursor, what, "declare a shorter one", at=cursor.at - 1)
+    return value
 
 
 def _prefix_name(cursor: Cursor) -> str:
@@ -139,6 +168,9 @@ def _selection(cursor: Cursor, draft: Draft) -> None:
         if cursor.kind in NODES:
             draft.selected_at.append(cursor.at)
             draft.selected.append(_variable(cursor, "SELECT", fixed=grouped))
+            if len(draft.selected) > MAX_VARIABLES:
+                what = f"more than {MAX_VARIABLES:,} variables in SELECT"
+                raise _too_large(cursor, what, "write SELECT *, or fewer of them", at=cursor.at - 1)
         elif cursor.kind == "(":
             _count(cursor, draft)
         else:
@@ -172,6 +204,8 @@ def _count(cursor: Cursor, draft: Draft) -> None:
     if draft.counts[-1] in draft.counts[:-1]:
         raise cursor.error("HG-407", f"two counts named {draft.counts[-1]}", fix="drop one of them", at=cursor.at - 1)
     cursor.close(")", opened)
+    if len(draft.counts) > MAX_VARIABLES:
+        raise _too_large(cursor, f"more than {MAX_VARIABLES:,} counts", "one tells as much", at=opened)
 
 
 # --- the group --------------------------------------------------------------------------------------------------
@@ -182,19 +216,31 @@ def _where(cursor: Cursor, draft: Draft) -> None:
     opened = cursor.at
     cursor.expect("{", "{" if worded else "WHERE or {")
     while cursor.kind != "}":
+        at = cursor.at
         if starts_triples(cursor):
             parse_triples(cursor, draft.patterns)
+            if len(draft.patterns) > MAX_PATTERNS:
+                raise _too_large(cursor, f"more than {MAX_PATTERNS} triple patterns", "split it into several", at=at)
             if not cursor.accept(".") and starts_triples(cursor):
                 raise misplaced_metric(cursor, cursor.at) or cursor.unexpected(". between triples")
             continue
         if cursor.accept("FILTER"):
             draft.filters.append(parse_constraint(cursor, Clause.FILTER))
+            _count_condition(cursor, draft, draft.filters[-1], at)
         elif cursor.accept("VALUES"):
+            draft.values_at.append(at)
             draft.values.append(_values(cursor))
         else:
             raise _no_element(cursor, opened)
         cursor.accept(".")
     cursor.close("}", opened)
+
+
+def _count_condition(cursor: Cursor, draft: Draft, condition: Expression, at: int) -> None:
+    draft.conditions += size_of(condition)
+    if draft.conditions > MAX_CONDITIONS:
+        what = f"more than {MAX_CONDITIONS:,} operators and functions in its conditions"
+        raise _too_large(cursor, what, "compare with a list, ?x IN (…) or NOT IN (…), or split it into several", at=at)
 
 
 def _no_element(cursor: Cursor, opened: int) -> SparqlError:
@@ -241,6 +287,8 @@ def _values(cursor: Cursor) -> Values:
         named.append(_variable(cursor, "VALUES"))
         if named[-1] in named[:-1]:
             raise cursor.error("HG-406", f"{named[-1]} twice in VALUES", fix="name each variable once", at=at)
+        if len(named) > MAX_VARIABLES:
+            raise _too_large(cursor, f"more than {MAX_VARIABLES:,} variables in VALUES", "name fewer of them", at=at)
     cursor.close(")", opened)
     return Values(tuple(named), _block(cursor, lambda: _row(cursor, len(named))))
 
@@ -296,6 +344,7 @@ def _modifiers(cursor: Cursor, draft: Draft) -> None:
     if cursor.kind in refusals.REFUSED:
         raise cursor.refused(refusals.REFUSED[cursor.kind])
     if cursor.accept("VALUES"):
+        draft.values_at.append(cursor.at - 1)
         draft.values.append(_values(cursor))
 
 
@@ -305,6 +354,9 @@ def _group_by(cursor: Cursor, draft: Draft) -> None:
         if cursor.kind == "(" or (cursor.kind[:1].isalpha() and cursor.ahead() == "("):
             raise cursor.refused(refusals.GROUPED)
         draft.group_by.append(_variable(cursor, "GROUP BY"))
+        if len(draft.group_by) > MAX_VARIABLES:
+            what = f"more than {MAX_VARIABLES:,} variables in GROUP BY"
+            raise _too_large(cursor, what, "group by fewer of them", at=cursor.at - 1)
 
 
 def _having(cursor: Cursor, draft: Draft) -> None:
@@ -317,6 +369,7 @@ def _having(cursor: Cursor, draft: Draft) -> None:
             at = next(index for index in range(at, cursor.at) if cursor.words[index][1:] == stray.name)
             raise cursor.error("HG-407", f"{stray} in HAVING is no variable of GROUP BY", fix=fix, at=at)
         draft.having.append(condition)
+        _count_condition(cursor, draft, condition, at)
 
 
 def _surplus(cursor: Cursor) -> SparqlError:
@@ -340,6 +393,35 @@ def _check(cursor: Cursor, draft: Draft) -> None:
         )
     if draft.counted and draft.form is Form.SELECT:
         _check_grouping(cursor, draft)
+    if cursor.record is not None:
+        return  # slots have no names yet: a template compares those that fill them
+    if draft.values:
+        _check_values(cursor, draft)
+    if metric:
+        _check_metrics(cursor, draft)
+
+
+def _check_values(cursor: Cursor, draft: Draft) -> None:
+    """Refuses blocks whose rows have too many combinations."""
+    bound = {node for pattern in draft.patterns for node in pattern}
+    if combinations(draft.values, bound) > MAX_COMBINATIONS:
+        what = f"rows of VALUES with more than {MAX_COMBINATIONS:,} combinations"
+        fix = "bind their variables in triples and leave UNDEF out, join the blocks into one, or split the query"
+        raise _too_large(cursor, what, fix, at=draft.values_at[-1])
+
+
+def _check_metrics(cursor: Cursor, draft: Draft) -> None:
+    free = ranging(finish(draft))
+    if len(free) > MAX_RANGING:
+        what = f"more than {MAX_RANGING} variables that only metrics name, {free[MAX_RANGING]} being one"
+        at = next(index for index, word in enumerate(cursor.words) if word[1:] == free[MAX_RANGING].name)
+        raise _too_large(cursor, what, "bind variables of metrics in triples: free ones range over all vertices", at=at)
+
+
+def ranging(query: Query) -> list[Variable]:
+    """The variables of metrics that no triple and no VALUES binds."""
+    bound = frozenset(Query(patterns=query.patterns, values=query.values).variables)
+    return [name for name in query.variables if name not in bound]
 
 
 def _check_grouping(cursor: Cursor, draft: Draft) -> None:
@@ -347,12 +429,14 @@ def _check_grouping(cursor: Cursor, draft: Draft) -> None:
         at = cursor.kinds.index("*")
         fix = "write SELECT (COUNT(*) AS ?n), with the variables of GROUP BY in front"
         raise cursor.error("HG-407", "SELECT * with GROUP BY or HAVING", fix=fix, at=at)
+    grouped = frozenset(draft.group_by)
     for variable, at in zip(draft.selected, draft.selected_at):
-        if variable not in draft.group_by:
+        if variable not in grouped:
             fix = f"add GROUP BY {variable} behind the group, or remove {variable}"
             raise cursor.error("HG-407", f"{variable} is selected beside a count but not grouped", fix=fix, at=at)
+    scoped = scoped_variables(draft) if draft.counts else set()
     for variable, at in zip(draft.counts, draft.counts_at):
-        if variable in scoped_variables(draft):
+        if variable in scoped:
             fix = "give the count a name that the pattern does not use"
             raise cursor.error("HG-407", f"the count is named {variable}, a variable of the pattern", fix=fix, at=at)
 

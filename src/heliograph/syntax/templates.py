@@ -13,6 +13,7 @@ from operator import getitem, itemgetter
 from typing import Any, cast
 
 from heliograph.syntax.cursor import Record, slot_number
+from heliograph.syntax.limits import MAX_COMBINATIONS, MAX_RANGING, combinations
 from heliograph.syntax.nodes import COMMENTS, IGNORED, Problem, Role, Scope
 from heliograph.syntax.query import (
     And,
@@ -29,7 +30,7 @@ from heliograph.syntax.query import (
     Values,
     walk,
 )
-from heliograph.syntax.sparql_parser import Draft, finish
+from heliograph.syntax.sparql_parser import Draft, finish, ranging
 from heliograph.terms import Variable
 
 Pool = Sequence[Any]
@@ -57,6 +58,7 @@ class Template:
     values: tuple[Maker, ...]
     having: Maker
     measured: bool  # metrics may name variables of their own
+    strict: bool  # names decide whether the query may stand, so each text is checked anew
 
     def fill(self, constants: list[str]) -> Query:
         """The query of a text with these constants; raises `Problem` where they do not fit."""
@@ -82,7 +84,11 @@ class Template:
             shape.group_by,
             self.having(pool),
         )
-        return replace(query, projection=query.named_variables) if self.measured and self.star else query
+        if self.measured and self.star:
+            query = replace(query, projection=query.named_variables)
+        if self.strict and not _may_stand(query):
+            raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
+        return query
 
     def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
         if self.query.counted:
@@ -153,6 +159,12 @@ def row_of(places: list[int]) -> Maker:
     return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
 
 
+def _may_stand(query: Query) -> bool:
+    """Whether the query passes those checks of a parse that compare names."""
+    bound = {node for pattern in query.patterns for node in pattern}
+    return combinations(query.values, bound) <= MAX_COMBINATIONS and len(ranging(query)) <= MAX_RANGING
+
+
 def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
     filling = _Filling(len(constants) + len(record.signed))
     query = finish(draft)
@@ -171,6 +183,7 @@ def make_template(draft: Draft, record: Record, scope: Scope, constants: list[st
         having=filling.expression(query.having),
         own=tuple(filling.own),
         measured=bool(query.metrics),
+        strict=bool(query.metrics) or combinations(query.values) > MAX_COMBINATIONS,
     )
 
 

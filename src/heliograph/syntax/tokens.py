@@ -26,7 +26,8 @@ _IRI = rf'{_OPEN}(?:[^<>"{{}}|^`\\\x00-\x20]++|{_UCHAR})*+>'
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _PART = rf"(?:[{_CHARS}:]++|{_ESCAPED})++"
 _LOCAL = rf"(?=[{_BASE}_0-9:%\\]){_PART}(?:\.++{_PART})*+"
-_PNAME = rf"(?:[{_BASE}][{_CHARS}]*+(?:\.++[{_CHARS}]++)*+)?:(?:{_LOCAL})?"
+# A prefix ends at 256 characters: without a bound, text such as `p-p-p-…` is looked through again from each letter.
+_PNAME = rf"(?:[{_BASE}](?:[{_CHARS}.]{{0,255}}+(?<!\.))?)?:(?:{_LOCAL})?"
 _BLANK = rf"_:[{_BASE}_0-9][{_CHARS}]*+(?:\.++[{_CHARS}]++)*+"
 _VARIABLE = rf"[?$][{_BASE}_0-9][{_NAME}]*+"
 _SUFFIX = rf"(?:@[A-Za-z]++(?:-[A-Za-z0-9]++)*+|\^\^(?:{_IRI}|{_PNAME}))?"
@@ -48,6 +49,9 @@ LIFTED = {
     "blank": _BLANK,
     "lang": r"@[A-Za-z]++(?:-[A-Za-z0-9]++)*+",
     "comment": r"#[^\n\r]*+",
+    # A quote that opens no string, or a backslash outside of one, takes the rest of the text: nothing behind it can be
+    # read, and looking for the end of a string from each further quote takes time with the square of the length.
+    "unclosed": r"[\"'\\][\s\S]*+",
 }
 _FIXED = {
     "space": r"[ \t\r\n]++",

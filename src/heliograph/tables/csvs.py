@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import Place, TableError
-from heliograph.model import Rejected
+from heliograph.model import Brief, Rejected
 from heliograph.tables.blocks import read_blocks
 from heliograph.tables.reads import Raw, Refused, numbered
 from heliograph.tables.records import Record, read_records, whole_records
@@ -121,12 +121,12 @@ def _batch(reading: _Reading, records: Iterable[Record]) -> Raw:
     columns: dict[str, list[str | None]] = {name: [] for name in reading.wanted}
     rows: list[int] = []
     refused: list[Refused] = []
+    brief = Brief()
     for row, record in enumerate(records, reading.row):
         reading.row = row + 1
-        try:
-            fields = _fields(reading, record, row)
-        except TableError as error:
-            refused.append(Refused(row, Rejected.of(error)))
+        fields = _fields(reading, record)
+        if fields is None:
+            refused.append(Refused(row, _refused(reading, record, row, brief)))
             continue
         rows.append(row)
         for column, field in zip(columns.values(), fields, strict=True):
@@ -134,18 +134,27 @@ def _batch(reading: _Reading, records: Iterable[Record]) -> Raw:
     return Raw(reading.source, columns, np.array(rows, dtype=np.int64), refused)
 
 
-def _fields(reading: _Reading, record: Record, row: int) -> list[str | None]:
-    """The wanted fields of a record as text."""
+def _fields(reading: _Reading, record: Record) -> list[str | None] | None:
+    """The wanted fields of a record as text; None where it must be refused."""
     fields = record.fields
     if fields is not None and len(fields) == reading.width:
         with suppress(UnicodeDecodeError):
             return [fields[index].decode("utf-8") or None for index in reading.wanted.values()]
+    return None
+
+
+def _refused(reading: _Reading, record: Record, row: int, brief: Brief) -> Rejected:
+    """Why a record was refused."""
+    fields = record.fields
+    is_broken = fields is None or len(fields) != reading.width
+    code = "HG-206" if is_broken else "HG-207"
+    if not brief.wants(code):
+        return Rejected(reading.source, str(row), code, "")
     place = Place(reading.source, str(row), record.line)
-    if fields is None:
-        raise _broken(record.problem, place)
-    if len(fields) != reading.width:
-        raise _broken(f"{len(fields)} fields where the header has {reading.width}", place)
-    raise TableError("HG-207", "text that is not UTF-8", place=place, fix="save it as UTF-8")
+    if is_broken:
+        problem = f"{len(fields)} fields where the header has {reading.width}" if fields is not None else record.problem
+        return Rejected.of(_broken(problem, place))
+    return Rejected.of(TableError(code, "text that is not UTF-8", place=place, fix="save it as UTF-8"))
 
 
 def _broken(problem: str, place: Place) -> TableError:

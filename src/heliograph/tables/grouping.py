@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heliograph.cells import together
 from heliograph.model import Rejections
 from heliograph.tables.reads import Read
 
@@ -30,7 +31,7 @@ def group_rows(table: pa.Table, column: str) -> Groups:
 
     Where no id comes again after another one, which is usual, the rows are groups already and only runs are looked at.
     """
-    cells = _together(table[column])
+    cells = together(table[column])
     starts = _starts(cells)
     runs = _encoded(cells.take(pa.array(starts)))
     lengths = np.diff(starts, append=len(cells))
@@ -87,7 +88,7 @@ def _pieces(read: Read, starts: list[int], column: str) -> Iterator[Read]:
 
 def run_starts(table: pa.Table, column: str) -> Numbers:
     """The rows where the id differs from that of the row before; the first row counts."""
-    return _starts(_together(table[column]))
+    return _starts(together(table[column]))
 
 
 def _starts(cells: Cells) -> Numbers:
@@ -97,11 +98,6 @@ def _starts(cells: Cells) -> Numbers:
     numbers = cells.indices if pa.types.is_dictionary(cells.type) else cells
     changes = pc.not_equal(numbers[1:], numbers[:-1]).to_numpy(zero_copy_only=False)
     return np.flatnonzero(np.concatenate((np.ones(min(len(cells), 1), np.bool_), changes)))
-
-
-def _together(column: pa.ChunkedArray[Any]) -> Cells:
-    """The column in one piece."""
-    return column.unify_dictionaries().combine_chunks()
 
 
 def _encoded(cells: Cells) -> Any:

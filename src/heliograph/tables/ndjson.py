@@ -6,6 +6,8 @@ line. The law: both give the same rows. A line that is no object, or lacks a req
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple, cast
@@ -14,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError
-from heliograph.model import Rejected
+from heliograph.model import Brief, Rejected
 from heliograph.tables.blocks import read_blocks
 from heliograph.tables.cells import DECODER, BadCell, json_cell
 from heliograph.tables.reads import Raw, Refused, numbered
@@ -88,15 +90,15 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
     try:
         first = _decode(block[: block.index(b"\n")].decode("utf-8"))
         types = pa.schema([(column.name, _type(column.kind, first.get(column.name))) for column in schema.columns])
-        return json.read_json(
+        return arrow_json.read_json(
             cast("IO[bytes]", pa.BufferReader(block)),
-            read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
+            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=arrow_json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
         )
     except (HeliographError, pa.ArrowException, UnicodeError, OverflowError):
         return None
@@ -118,16 +120,20 @@ def _read_lines(schema: TableSchema, source: str, block: bytes, at: _Position) -
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     numbers: list[int] = []
     refused: list[Refused] = []
+    brief = Brief()
     row, line = at
     for line, text in enumerate(_lines(block), at.line):
         if not text or text.isspace():
             continue
         try:
-            rows.append(_row(schema, text))
+            rows.append(_row(schema, text, brief))
             numbers.append(row)
         except TableError as error:
-            error.place = Place(source, str(row), line, error.column)
-            refused.append(Refused(row, Rejected.of(error)))
+            if brief.wants(error.code):
+                error.place = Place(source, str(row), line, error.column)
+                refused.append(Refused(row, Rejected.of(error)))
+            else:
+                refused.append(Refused(row, Rejected(source, str(row), error.code, "")))
         row += 1
         if len(rows) == _SLICE:
             _unload(schema, rows, columns)
@@ -155,15 +161,49 @@ def _lines(block: bytes) -> list[bytes]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _row(schema: TableSchema, text: bytes) -> dict[str, Any]:
+def _row(schema: TableSchema, line: bytes, brief: Brief | None = None) -> dict[str, Any]:
     try:
-        row = _decode(text.decode("utf-8"))
+        text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TableError("HG-207", f"bytes that are not UTF-8: {error.reason}", fix="save it as UTF-8") from error
+    row = _decode(text)
+    if _may_repeat(text, row):
+        _check_keys(schema, text)
     for name in schema.row_required:
         if name not in row:
+            if brief is not None and brief.is_full("HG-202"):
+                raise TableError("HG-202", "")
             raise schema.lacking(name, row, Place())
     return row
+
+
+def _may_repeat(text: str, row: dict[str, Any]) -> bool:
+    """Whether a key may stand twice in an object: a look at the text that costs little, and nearly always tells."""
+    more = text.count('":') - len(row)
+    if more:
+        more -= sum(len(value) for value in row.values() if type(value) is dict)
+    return more != 0 or " :" in text or "\t:" in text or "\r:" in text
+
+
+_PAIRS = json.JSONDecoder(object_pairs_hook=tuple, parse_int=str, parse_float=str)  # arrays are lists
+
+
+def _check_keys(schema: TableSchema, text: str) -> None:
+    """Refuses a column that stands twice, and a key that does so in a column's value; other columns are ignored."""
+    columns = [pair for pair in _PAIRS.decode(text.strip(" \t\r\n")) if pair[0] in schema.names]
+    stack: list[Any] = [tuple(columns)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple):
+            keys = [key for key, _ in value]
+            if len(set(keys)) < len(keys):
+                twice = next(key for key, times in Counter(keys).items() if times > 1)
+                raise TableError(
+                    "HG-220", f"the key {twice[:60]!r} stands twice in an object", fix="drop one of the two"
+                )
+            stack += [inner for _, inner in value]
+        elif isinstance(value, list):
+            stack += value
 
 
 def _decode(text: str) -> dict[str, Any]:

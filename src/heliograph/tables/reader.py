@@ -70,6 +70,10 @@ def _read_source(schema: TableSchema, source: Source) -> Iterator[Read]:
         reason = error.strerror or type(error).__name__
         problem = TableError("HG-201", f"cannot read it: {reason}", place=Place(source.name), fix="check the file")
         yield failed(source.name, problem, schema)
+    except (MemoryError, RecursionError) as error:
+        reason = f"cannot read it: {type(error).__name__}"
+        problem = TableError("HG-201", reason, place=Place(source.name), fix="cut it into smaller files")
+        yield failed(source.name, problem, schema)
 
 
 def _reader(source: Source) -> Callable[[TableSchema, Source], Iterator[Raw]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError
-from heliograph.model import Rejected, Rejections
+from heliograph.model import Brief, Rejected, Rejections
 from heliograph.tables.columns import Array, Bad, Coerced, coerce_array, coerce_values, nulls
 from heliograph.tables.schemas import Column, TableSchema
 
@@ -62,7 +62,8 @@ def finish(schema: TableSchema, raw: Raw) -> Read:
     if not worst:
         return _read(raw, table, raw.rows, raw.refused)
     keys = coerced[schema.key].array if schema.key else None
-    refused = [_refuse(raw, keys, name, bad) for name, bad in worst.values()]
+    brief = Brief()
+    refused = [_refuse(raw, keys, name, bad, brief) for name, bad in worst.values()]
     keep = np.ones(len(raw.rows), dtype=bool)
     keep[list(worst)] = False
     return _read(raw, table.filter(pa.array(keep)), raw.rows[keep], [*raw.refused, *refused])
@@ -81,12 +82,14 @@ def _coerce(column: Column, raw: Raw) -> Coerced:
     return coerce_array(column.kind, values) if isinstance(values, pa.Array) else coerce_values(column.kind, values)
 
 
-def _refuse(raw: Raw, keys: Array | None, name: str, bad: Bad) -> Refused:
+def _refuse(raw: Raw, keys: Array | None, name: str, bad: Bad, brief: Brief) -> Refused:
     row = int(raw.rows[bad.row])
+    key = None if keys is None else keys[bad.row].as_py()
+    if not brief.wants("HG-204"):
+        return Refused(row, Rejected(raw.source, key or str(row), "HG-204", ""))
     error = TableError(
         "HG-204", f"{_shown(bad.value)} in column {name!r}", place=Place(raw.source, str(row)), fix=bad.expected
     )
-    key = None if keys is None else keys[bad.row].as_py()
     return Refused(row, Rejected.of(error, raw.source, key))
 
 

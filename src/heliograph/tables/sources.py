@@ -11,6 +11,7 @@ import glob
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,24 +89,39 @@ def _folder(folder: Path, suffixes: Collection[str]) -> list[Source]:
 
 def _below(folder: Path) -> Iterator[str]:
     """Names of the regular files below a folder; `.x` and `_x` are other programs' leavings (Spark's `_SUCCESS`)."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        for name in files:
-            path = os.path.join(parent, name)
-            if not name.startswith((".", "_")) and os.path.isfile(path):  # no error where we may not look
-                yield Path(path).relative_to(folder).as_posix()
+    waiting = [""]  # no recursion, as folders may lie thousands deep
+    while waiting:
+        parent = waiting.pop()
+        with suppress(OSError), os.scandir(os.path.join(folder, parent)) as entries:  # where we may not look is nothing
+            for entry in entries:
+                name = os.path.join(parent, entry.name)
+                if entry.name.startswith((".", "_")):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+                elif entry.is_file():
+                    yield name.replace(os.sep, "/")
 
 
 def _glob(pattern: str, suffixes: Collection[str]) -> list[Source]:
     """Files that match, and what lies in folders that match, each once."""
     found: dict[str, Source] = {}
-    for text in glob.iglob(pattern, recursive=True):
+    for text in _matching(pattern):
         if os.path.isdir(text):
             inside = [Source(source.path, os.path.join(text, source.name)) for source in _folder(Path(text), suffixes)]
             found |= {os.path.normpath(source.name): source for source in inside}
         elif _fits(text, suffixes) and os.path.isfile(text):
             found[os.path.normpath(text)] = Source(Path(text), text)
     return sorted(found.values(), key=lambda source: source.name)
+
+
+def _matching(pattern: str) -> list[str]:
+    """What a glob matches; Python looks for each part of it inside of the look for the part before."""
+    try:
+        return list(glob.iglob(pattern, recursive=True))
+    except RecursionError as error:
+        fix = "give the folder itself, of which everything is read"
+        raise UsageError("HG-023", f"a glob over too many folders in each other: {pattern[:60]}…", fix=fix) from error
 
 
 def _some(sources: list[Source], problem: str, suffixes: Collection[str]) -> list[Source]:

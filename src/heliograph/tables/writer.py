@@ -7,7 +7,6 @@ empty; reading what was written gives the same table. JSON columns are nested va
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import IO, Any, Literal, Protocol, Self
 
 import pyarrow as pa
 
+from heliograph import locks
 from heliograph.errors import Place, TableError, UsageError
 from heliograph.tables.columns import nulls
 from heliograph.tables.encoding import csv_table, ndjson_bytes
@@ -101,14 +101,23 @@ class Encoder(Protocol):
 
 
 class FileWriter:
-    """A file that is written beside its place and moved there when the block ends without an error (or by Ctrl-C)."""
+    """A file that is written beside its place and moved there when the block ends without an error (or by Ctrl-C).
+
+    What a killed writer of the same file left is removed first.
+    """
 
     def __init__(self, schema: TableSchema, path: Path, encoder: Callable[[TableSchema, IO[bytes]], Encoder]) -> None:
         self._schema = schema
         self._path = Path(os.path.realpath(path))
-        self._part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}.part")
-        self._file = _opened(self._part, "xb")
+        locks.sweep(self._path.parent, f".{self._path.name}.", ".part", ours=Path.is_file)
+        self._part, self._lock = locks.begin(self._new_part)
+        self._file = _opened(self._part, "wb")
         self._encoder = encoder(schema, self._file)
+
+    def _new_part(self) -> Path:
+        part = self._path.with_name(f".{self._path.name}.{locks.mark()}.part")
+        _opened(part, "xb").close()
+        return part
 
     def write(self, table: pa.Table | pa.RecordBatch) -> bool:
         try:
@@ -135,6 +144,7 @@ class FileWriter:
         finally:
             self._file.close()
             self._part.unlink(missing_ok=True)
+            self._lock.release()
 
 
 def _opened(path: Path, mode: Literal["wb", "xb"]) -> IO[bytes]:

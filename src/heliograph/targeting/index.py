@@ -29,7 +29,8 @@ from heliograph.errors import (
     TableError,
     UsageError,
 )
-from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats
+from heliograph.kernels.targeting_layout import NEVER
+from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
 from heliograph.storage import read_folder, write_folder
 from heliograph.syntax.predicate_blame import blame
 from heliograph.syntax.predicate_form import to_sql
@@ -42,6 +43,7 @@ from heliograph.targeting.index_matches import Matches
 from heliograph.targeting.index_rows import RowStore, Version
 from heliograph.targeting.index_search import Found, search
 from heliograph.targeting.index_source import Source
+from heliograph.targeting.slow import TargetingFailed
 
 KIND, VERSION = "predicates", 1
 _SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("predicate", pa.string())])
@@ -115,24 +117,46 @@ class PredicateIndex:
 
         Events are attributes: one mapping, several, JSON texts, an Arrow column of these or a table with `attributes`.
         """
-        version, started = self._version, time.perf_counter_ns()
+        started = time.perf_counter_ns()
         texts, refused = read_texts(events)
-        encoded = encode(version.writing.source.targeting.names, texts, place=_position)
-        parsed = time.perf_counter_ns()
-        refused |= {row: Rejected.of(error) for row, error in encoded.errors.items()}
-        found = _search(version, encoded, refused.keys())
+        failed: list[Rejected] = []
+        while True:
+            version = self._version
+            encoded = encode(version.writing.source.targeting.names, texts, place=_position)
+            parsed = time.perf_counter_ns()
+            refused |= {row: Rejected.of(error) for row, error in encoded.errors.items()}
+            try:
+                found = _search(version, encoded, refused.keys())
+                break
+            except TargetingFailed as failure:  # what raised is put aside, and the others are asked again
+                failed += self._put_aside(version, failure)
         stats = Stats(
             subscriptions=version.live,
             publications=len(texts) - len(refused),
             notifications=len(found.numbers),
             candidates=found.candidates,
             verified=len(found.numbers),
-            rejected=len(refused),
+            rejected=len(refused) + len(failed),
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        rejected = Rejections(refused[row] for row in sorted(refused))
+        rejected = told([*(refused[row] for row in sorted(refused)), *failed])
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
+
+    def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
+        """Predicates that raised are true of nothing from now on, until they are replaced. Tells of each."""
+        with self._lock:
+            if version.writing.source is not self._source:  # cleaned up meanwhile
+                return []
+            now = self._version
+            rows = now.live_rows()
+            rows = rows[np.isin(now.rows.expression[rows], list(failure.failures))]
+            ids, errors = now.ids.texts(now.rows.place[rows]), now.rows.expression[rows].tolist()
+            self._rows.put([(id, now.texts[row], NEVER) for id, row in zip(ids, rows.tolist(), strict=True)])
+            self._publish()
+        return [
+            Rejected.of(_failed(id, failure.failures[number]), item=id) for id, number in zip(ids, errors, strict=True)
+        ]
 
     def explain(self, id: str, event: Any) -> Explanation:
         """Why a predicate is true of an event, or what of it is not."""
@@ -203,6 +227,11 @@ def _fault(place: Place, id: str | None, number: int | PredicateError) -> Heliog
         return None
     where = replace(number.place, source=place.source, item=id)
     return PredicateError(number.code, number.message, place=where, fix=number.fix, snippet=number.snippet)
+
+
+def _failed(id: str, error: Exception) -> SubscriptionError:
+    said = f"predicate {id!r} failed inside match: {type(error).__name__}, {error}"
+    return SubscriptionError("HG-540", f"{said}; it is put aside until it is replaced or removed")
 
 
 def _unknown(id: str) -> SubscriptionError:

@@ -12,14 +12,15 @@ from heliograph.kernels.board_layout import LANES, Board
 from heliograph.kernels.cache import announce
 from heliograph.kernels.predicate_index_layout import CANDIDATES, Scratch
 from heliograph.kernels.quick_layout import Job
-from heliograph.kernels.targeting_layout import Int32s, Int64s
-from heliograph.syntax.predicate_form import ACCEPT
+from heliograph.kernels.targeting_layout import NEVER, Int32s, Int64s
+from heliograph.syntax.predicate_form import ACCEPT, Predicate
 from heliograph.syntax.predicate_truth import Attributes, accepts
 from heliograph.syntax.predicates import compile_predicates
 from heliograph.targeting.encoding import Encoded
 from heliograph.targeting.index_rows import Version
 from heliograph.targeting.index_source import Sizes
 from heliograph.targeting.room import NOTHING_SLOW
+from heliograph.targeting.slow import TargetingFailed
 
 _FEW_ROWS, _FEW_PAIRS = 200, 20_000
 
@@ -50,16 +51,25 @@ def _is_small(version: Version, events: int) -> bool:
 def _search_plainly(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
     """The same answers, by asking every predicate."""
     rows = version.live_rows()
+    rows = rows[version.rows.expression[rows] != NEVER]  # also those that were put aside
     compiled = compile_predicates([version.texts[row] for row in rows])
     forms = [form for form in compiled if not isinstance(form, Exception)]
-    places = version.rows.place[rows]
+    places, expressions = version.rows.place[rows], version.rows.expression[rows].tolist()
     numbers = []
     for event in chosen.tolist():
         attributes = Attributes(encoded.tree(event))
-        numbers.append(places[np.array([accepts(form, attributes) for form in forms], bool)])
-    asked = sum(form is not ACCEPT for form in forms)
+        asked = zip(forms, expressions, strict=True)
+        numbers.append(places[np.array([_accepts(form, attributes, number) for form, number in asked], bool)])
+    count = sum(form is not ACCEPT for form in forms)
     offsets = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
-    return Found(offsets, np.concatenate([*numbers, places[:0]]), asked * len(chosen))
+    return Found(offsets, np.concatenate([*numbers, places[:0]]), count * len(chosen))
+
+
+def _accepts(form: Predicate, attributes: Attributes, expression: int) -> bool:
+    try:
+        return accepts(form, attributes)
+    except Exception as error:
+        raise TargetingFailed({expression: error}) from error
 
 
 # --- by kernels -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 
+from heliograph.errors import PredicateError
 from heliograph.kernels import targeting_layout as layout
 from heliograph.syntax.predicate_form import And, Atom, Constant, Not, Or, Predicate
 
@@ -24,6 +25,9 @@ CodeOf = Callable[[Atom, bool], Code]  # the code that holds where an atom is tr
 _WORDS = struct.Struct("<ii")
 _SIZE = _WORDS.size  # bytes of an instruction
 _WORD = _SIZE // 2
+
+# An instruction is two int32; a higher attribute, or place of a constant, is refused.
+MOST_ATTRIBUTES, MOST_OPERANDS = 1 << 31 - layout.ATTRIBUTE_SHIFT, 1 << 31
 
 HOLDS: Code = b""
 FAILS: Code = _WORDS.pack(layout.OR, 0)
@@ -59,7 +63,13 @@ def group_kind(form: And | Or, negative: bool) -> int:
 def instruction(op: int, attribute: int, operand: int, negative: bool = False) -> Code:
     """One test."""
     sign = layout.NEGATIVE if negative else 0
-    return _WORDS.pack(op | sign | attribute << layout.ATTRIBUTE_SHIFT, operand)
+    try:
+        return _WORDS.pack(op | sign | attribute << layout.ATTRIBUTE_SHIFT, operand)
+    except struct.error:
+        message = (
+            f"the targeting of this engine has more than {MOST_ATTRIBUTES:,} attributes, or {MOST_OPERANDS:,} constants"
+        )
+        raise PredicateError("HG-490", message, fix="use fewer attributes, or several engines") from None
 
 
 def join(kind: int, parts: Iterable[Code]) -> Code:

@@ -24,6 +24,7 @@ from heliograph.targeting.normal_form import FAILS, HOLDS, Code, join, normal
 from heliograph.targeting.pools import Pool
 from heliograph.targeting.quick import QuickCode, Snapshot
 from heliograph.targeting.skeletons import Skeletons
+from heliograph.targeting.slow import TargetingFailed, TestsFailed
 
 _REMEMBERED = 2000  # skeletons and atoms kept from call to call, so that a single change costs no more than one in bulk
 
@@ -81,10 +82,12 @@ class Targeting:
 
     def add(self, form: Predicate) -> int:
         """The number of an expression."""
+        self._assembler.slow.aside.clear()  # one of them may come anew
         return self._expressions.number(normal(form, self._assembler.code))
 
     def add_many(self, texts: Iterable[str | None]) -> list[int | PredicateError]:
         """The number of each SQL condition, or its error; null or blank accepts everything."""
+        self._assembler.slow.aside.clear()  # one of them may come anew
         known: dict[str | None, int | PredicateError] = {}
         numbers: list[int | PredicateError] = []
         for text in texts:
@@ -132,8 +135,25 @@ class Targeting:
         return self._assembler.slow.tests
 
     def slow_truth(self, trees: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int8]:
-        """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown."""
-        return self._assembler.slow.truth(trees)
+        """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown.
+
+        Raises TargetingFailed with the expressions whose tests raised. Those tests are asked no more.
+        """
+        try:
+            return self._assembler.slow.truth(trees)
+        except TestsFailed as failed:
+            self._assembler.slow.aside |= failed.failures.keys()
+            raise TargetingFailed(self._asking(failed.failures)) from failed
+
+    def _asking(self, failures: Mapping[int, Exception]) -> dict[int, Exception]:
+        """The expressions that ask one of these tests."""
+        code, starts = self._expressions.data().reshape(-1, 2), self._expressions.offsets()
+        places = np.flatnonzero(
+            (code[:, 0] & (layout.NEGATIVE - 1) == layout.SLOW) & np.isin(code[:, 1], list(failures))
+        )
+        numbers = np.searchsorted(starts, 2 * places, "right") - 1
+        tests = code[places, 1]
+        return {number: failures[test] for number, test in zip(numbers.tolist(), tests.tolist(), strict=True)}
 
     @property
     def nbytes(self) -> int:

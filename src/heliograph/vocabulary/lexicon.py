@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from heliograph.errors import PublicationError
 from heliograph.kernels import lexicon_layout as layout
 from heliograph.kernels.lexicon_layout import Others, Strings
 from heliograph.publications import Ids
@@ -150,6 +151,7 @@ class Lexicon:
     def _with_room(self, rows: int, length: int) -> layout.Lexicon:
         """The rows in arrays that have room for so many more, and for texts of this length together."""
         now = self._state.rows
+        check_room(self.first + now.size + rows)
         count, end = now.size + rows, int(now.offsets[now.size]) + length + _SPARE
         grown = now._replace(
             kinds=_grown(now.kinds, now.size, count),
@@ -224,6 +226,16 @@ def find_text(rows: layout.Lexicon, text: str) -> int:
 
 def _text_at(rows: layout.Lexicon, number: int) -> bytes:
     return rows.data[rows.offsets.item(number) : rows.offsets.item(number + 1)].tobytes()
+
+
+def check_room(terms: int) -> None:
+    """Refuses more terms than there are ids of 32 bits."""
+    if terms > layout.MOST_TERMS:
+        raise PublicationError(
+            "HG-647",
+            f"more than {layout.MOST_TERMS} different terms",
+            fix="divide the subscriptions or the publications among several engines",
+        )
 
 
 def _grown(array: Any, used: int, wanted: int) -> Any:

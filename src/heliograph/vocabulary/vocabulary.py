@@ -35,7 +35,7 @@ from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES, Position, Term
 from heliograph.vocabulary import bulk, flat
 from heliograph.vocabulary.below import Below, Snapshot
-from heliograph.vocabulary.lexicon import Lexicon, State, entries
+from heliograph.vocabulary.lexicon import Lexicon, State, check_room, entries
 from heliograph.vocabulary.memo import Column, Memo
 from heliograph.vocabulary.typed import (
     TEXTS,
@@ -150,6 +150,7 @@ class Vocabulary:
         Another writer, or an earlier term of the same call, may have come first.
         """
         own, ids, fresh = self._terms, self._ids, len(self)
+        check_room(fresh + len(found))
         del own[fresh - self._start :]  # what an interrupted call left without an id
         for row, id in enumerate(found):
             if id < 0:
@@ -308,6 +309,17 @@ class Vocabulary:
         """A vocabulary over this one as it is now, for terms that need not be kept."""
         size = len(self)
         return Vocabulary(below=Snapshot(self, size), memo=Memo(self._memo, size))
+
+    def only(self, ids: Ids) -> Vocabulary:
+        """A new vocabulary of these terms alone: ids[i] has the id i there. The ids are distinct."""
+        kept = Vocabulary()
+        if bulk.is_worth(len(ids), 0):
+            found = kept.intern_cells(self.spell(ids), Position.OBJECT)
+            if not found.errors and np.array_equal(found.ids, np.arange(len(ids))):
+                return kept
+            kept = Vocabulary()
+        kept.intern_many([self.term(id) for id in ids.tolist()])
+        return kept
 
     def pack(self) -> flat.Packed:
         """The vocabulary as arrays and metadata, for a save of its own or as part of an engine's."""

@@ -22,7 +22,7 @@ class Aside:
         self._reasons: dict[str, str] = {}
         self._fresh: list[str] = []
 
-    def __contains__(self, id: str) -> bool:
+    def __contains__(self, id: object) -> bool:
         return id in self._reasons
 
     def __iter__(self) -> Iterator[str]:

@@ -4,18 +4,27 @@ The law: one update at a time, any batch size and any interleaving with save and
 with the seq of the update that caused it, because a batch is nothing but its rows in order.
 
 Behind it stands a strategy: see `watch.strategies`.
+
+Memory: terms are interned for good, so a stream that brings ever new names leaves some that nothing refers to. When
+these are more than the others, the engine goes over to a vocabulary of the others alone: the strategy is made anew from
+its snapshot, as by saving and loading. So the law is that of saving: no notification changes.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+import weakref
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from heliograph.errors import PublicationError
+from heliograph.kernels.evolution_layout import Int32s
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
@@ -34,6 +43,12 @@ from heliograph.watch.sequence import Sequence
 from heliograph.watch.snapshots import Snapshot
 from heliograph.watch.strategies import check_algorithm, strategy
 from heliograph.watch.window import extent
+
+_LOG = logging.getLogger("heliograph")
+
+LEAST = 1 << 16  # terms that nothing refers to, before they are given back
+EACH = 4  # so many for each subscription, as all of them are entered again then
+LETTERS = 8  # of a query's text for each of its terms, about
 
 
 class Watch:
@@ -57,18 +72,29 @@ class Watch:
         witness: bool = False,
         algorithm: str = "auto",
     ) -> None:
-        self.vocabulary = Vocabulary()
+        self._vocabulary = Vocabulary()
         self.witness = bool(witness)
         self._lock = threading.RLock()
         self._defaults = Options(mode=check_mode(mode), initial=bool(initial))
         self._subscriptions = Subscriptions("watch", prefixes)
         self._taxonomy = _read_taxonomy(taxonomy, self._subscriptions.prefixes)
         self._extent = extent(window, window_updates)
-        self._strategy = strategy(algorithm, self.vocabulary, self._taxonomy, self._extent)
+        self._strategy = strategy(algorithm, self._vocabulary, self._taxonomy, self._extent)
         self._sequence = Sequence()
         self._measuring: set[str] = set()  # the ids of those who ask metrics
         self._total = Stats()
         self._torn: str | None = None  # why the graph may hold a part of a batch
+        self._brought = 0  # terms that came with updates, or with subscriptions that went
+        self._due = LEAST  # of them, before those that are still referred to are counted
+        self._encoded: weakref.WeakSet[Updates] = weakref.WeakSet()
+        self._fixed = False  # whether somebody may have ids
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The engine's terms by their ids. Once it was asked for, ids stay as they are, and no term is given back."""
+        with self._lock:
+            self._fixed = True
+            return self._vocabulary
 
     @property
     def rejected(self) -> Rejections:
@@ -87,7 +113,7 @@ class Watch:
             self._add(taken)
             failed = self._strategy.aside.report()
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
-            self._count(Stats(rejected=len(receipt.rejected), parse_ns=time.perf_counter_ns() - started))
+            self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
 
     def unsubscribe(self, ids: Any) -> Receipt:
@@ -97,7 +123,9 @@ class Watch:
             aside = self._strategy.aside
             self._strategy.remove([each for each in removed if not aside.drop(each.id)])
             self._measuring.difference_update(each.id for each in removed)
-            self._count(Stats(rejected=len(receipt.rejected)))
+            self._count(Stats(rejected=receipt.rejected.total))
+            self._brought += sum(EACH + len(each.text or "") // LETTERS for each in removed)
+            self._give_back()
         return receipt
 
     def _add(self, taken: Collection[Subscription]) -> None:
@@ -108,7 +136,7 @@ class Watch:
         return read_options(subscription.options, self._defaults)
 
     def _check(self, subscription: Subscription) -> None:
-        check_options(self._options(subscription), subscription.query)
+        check_options(self._options(subscription), subscription.query, subscription.text)
 
     # --- the graph ----------------------------------------------------------------------------------------------
 
@@ -117,7 +145,9 @@ class Watch:
         started = time.perf_counter_ns()
         with self._lock:
             self._check_whole()
-            encoded, rejected = background(items, self.vocabulary, self._subscriptions.prefixes)
+            known = len(self._vocabulary)
+            encoded, rejected = background(items, self._vocabulary, self._subscriptions.prefixes)
+            self._brought += len(self._vocabulary) - known
             try:
                 self._strategy.load(encoded)
             except BaseException as error:
@@ -130,7 +160,10 @@ class Watch:
         """Reads updates without applying them: a batch of ids, to be published as often as wanted."""
         started = time.perf_counter_ns()
         with self._lock:
-            updates = read_updates(as_table("updates", items), self.vocabulary, self._subscriptions.prefixes)
+            known = len(self._vocabulary)
+            updates = read_updates(as_table("updates", items), self._vocabulary, self._subscriptions.prefixes)
+            self._brought += len(self._vocabulary) - known
+            self._encoded.add(updates)
             rejected = len(updates.unread) + len(updates.problems)
             self._count(Stats(rejected=rejected, load_ns=time.perf_counter_ns() - started))
         return updates
@@ -139,8 +172,10 @@ class Watch:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
         with self._lock:
             self._check_whole()
-            run = Run(self.witness if witness is None else witness)
+            self._give_back()
+            run, known = Run(self.witness if witness is None else witness), len(self._vocabulary)
             encoded, rejected = as_encoded(items, self._intake())
+            self._brought += len(self._vocabulary) - known
             run.loaded()
             run.rejected.extend(rejected)
             run.accepted = len(encoded)
@@ -154,6 +189,35 @@ class Watch:
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
         return outcome
+
+    def _give_back(self) -> None:
+        """Goes over to a vocabulary without the terms that nothing refers to, if these are more than the others."""
+        if self._brought < self._due or self._fixed:
+            return
+        self._brought = min(self._brought, len(self._vocabulary))  # subscriptions that went may have shared theirs
+        kept = self._referred()
+        enough = max(LEAST, len(kept), EACH * len(self._subscriptions))
+        if self._brought - len(kept) >= enough:
+            try:
+                self._renew(kept)
+            except Exception as error:  # it can do without
+                _LOG.warning("terms were not given back: %s, %s", type(error).__name__, error, exc_info=error)
+        self._due = max(len(kept) + enough, self._brought + enough // 2)
+
+    def _referred(self) -> Int32s:
+        """The ids of the terms that the graph and encoded batches refer to, ascending."""
+        own, referred = self._vocabulary, np.zeros(len(self._vocabulary) + 1, np.bool_)  # NO_TERM is the last entry
+        referred[self._strategy.ids()] = True
+        for batch in (each.encoded for each in self._encoded if each.vocabulary is own):
+            referred[batch.subject] = referred[batch.predicate] = referred[batch.object] = True
+        return np.flatnonzero(referred[:-1]).astype(np.int32)
+
+    def _renew(self, kept: Int32s) -> None:
+        """Goes over to a vocabulary of these terms and those of subscriptions; an interrupt leaves all as it was."""
+        self._strategy.settle(self.witness)
+        own, vocabulary, snapshot = self._vocabulary, self._vocabulary.only(kept), self._strategy.snapshot()
+        strategy = self._strategy.rebased(vocabulary, snapshot.renumbered(own, kept, vocabulary))
+        self._strategy, self._vocabulary, self._brought = strategy, vocabulary, len(kept)
 
     def _tear(self, call: str, error: BaseException) -> None:
         """A call failed, or was interrupted, in the midst of its updates: nobody goes on with a part of them."""
@@ -169,7 +233,7 @@ class Watch:
 
     def _intake(self) -> Intake:
         timed = self._extent.span is not None
-        return Intake(self.vocabulary, self._subscriptions.prefixes, self._sequence, timed)
+        return Intake(self._vocabulary, self._subscriptions.prefixes, self._sequence, timed)
 
     @property
     def seq(self) -> int | None:
@@ -209,9 +273,9 @@ class Watch:
             self._strategy.settle(self.witness)
             snapshot = self._strategy.snapshot()
             tables = self._subscriptions.tables()
-            tables["graph"] = saving.graph_table(snapshot.edges, self.vocabulary)
+            tables["graph"] = saving.graph_table(snapshot.edges, self._vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            metrics = saving.pack_metrics(snapshot.memory, self.vocabulary) if self._measuring else None
+            metrics = saving.pack_metrics(snapshot.memory, self._vocabulary) if self._measuring else None
             saving.write(path, tables, self._meta(snapshot), metrics)
 
     def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
@@ -242,8 +306,8 @@ class Watch:
             self._strategy.aside.restore(saved.meta["aside"])
         taken = self._subscriptions.restore(saved.tables, accept=self._check)
         self._add([each for each in taken if each.id not in self._strategy.aside])
-        edges, window = saving.read_edges(saved.tables["graph"], self.vocabulary), saved.meta["window"]
-        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self.vocabulary)
+        edges, window = saving.read_edges(saved.tables["graph"], self._vocabulary), saved.meta["window"]
+        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self._vocabulary)
         self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
 
 

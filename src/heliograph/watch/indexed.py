@@ -230,6 +230,15 @@ class Indexed:
         self._restore_graph(snapshot.edges, snapshot.clock, snapshot.number)
         self._hand_over(snapshot.memory)
 
+    def ids(self) -> Int32s:
+        return self._base().ravel()
+
+    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Indexed:
+        fresh = Indexed(vocabulary, self._taxonomy, self._extent, self.aside)
+        fresh.add(list(self._interests.values()))
+        fresh.restore(snapshot)
+        return fresh
+
     def _return(self, new: Collection[str]) -> None:
         """Everybody is to be entered again, and the new ones for the first time."""
         self._pending = dict(self._interests)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError, UsageError
 from heliograph.kernels.evolution_layout import NO_TIME, Floats, Int32s, Int64s
-from heliograph.model import Rejected, Rejections
+from heliograph.model import Brief, Rejected, Rejections
 from heliograph.terms import TermKind
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.encoding import ADD, NO_TERM, REMOVE_VERTEX, Encoded
@@ -34,7 +34,7 @@ class Admitted(NamedTuple):
     problems: list[Problem]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Updates:
     """Updates as ids of `vocabulary`: what `Watch.encode` gives, or `Updates.of` from arrays of ids.
 
@@ -62,7 +62,13 @@ class Updates:
     def refusals(self, problems: Iterable[Problem]) -> list[Rejected]:
         """Rows that are refused, in order, each with its place."""
         in_order = sorted(problems, key=lambda problem: problem[0])
-        return [Rejected.of(_placed(error, Place(self.source, str(self.numbers[row])))) for row, error in in_order]
+        brief = Brief()
+        return [
+            Rejected.of(_placed(error, Place(self.source, str(self.numbers[row]))))
+            if brief.wants(error.code)
+            else Rejected(self.source, str(self.numbers[row]), error.code, "")
+            for row, error in in_order
+        ]
 
     # --- from ids -----------------------------------------------------------------------------------------------
 

@@ -140,7 +140,7 @@ def _apart(query: Query) -> Iterator[Query]:
             for number, block in enumerate(query.values)
             if tied.get(number) == root or tied.get(number) not in apart
         )
-        filters = (*query.filters, *_fitness(patterns))
+        filters = (*query.filters, *dict.fromkeys(_fitness(patterns)))
         yield replace(query, patterns=tuple(patterns), values=values, filters=filters)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from heliograph.errors import HeliographError, SubscriptionError, UsageError
 from heliograph.syntax.query import Compare, Count, Expression, Form, Query
+from heliograph.syntax.tokens import problem, tokenize
 from heliograph.terms import Term, value_of
 from heliograph.values import NUMERIC
 from heliograph.watch.metrics.comparing import threshold_of
@@ -61,9 +62,9 @@ def read_options(text: str | None, default: Options) -> Options:
     return replace(default, **dict(_READERS[key](value) for key, value in given.items() if value is not None))
 
 
-def check_options(options: Options, query: Query) -> None:
-    """Refuses what the engine cannot keep: each refusal names the construct and the way out."""
-    for refusal in (_count_refusal(options, query), _hysteresis_refusal(options, query)):
+def check_options(options: Options, query: Query, text: str | None = None) -> None:
+    """Refuses what the engine cannot keep: each refusal names the construct and the way out; `text` is the query's."""
+    for refusal in (_count_refusal(options, query), _hysteresis_refusal(options, query), _key_refusal(query, text)):
         if refusal is not None:
             raise refusal
 
@@ -119,12 +120,35 @@ def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | Non
     )
 
 
+def _key_refusal(query: Query, text: str | None) -> HeliographError | None:
+    """Refuses a variable that nothing binds where matches are told apart by it, for as long as the graph lives.
+
+    It is legal SPARQL. In a filter it merely stays unbound, and `lint` tells of it (HG-719); the same holds for a plain
+    SELECT in a watch, which tells matches apart by all variables of the pattern.
+    """
+    names, clause = query.group_by, "GROUP BY"
+    if not names and query.distinct:
+        names, clause = query.projection, "SELECT DISTINCT"
+    known = frozenset(query.variables) if names else frozenset()
+    unbound = next((name for name in names if name not in known), None)
+    if unbound is None:
+        return None
+    message = f"{unbound} in {clause}, which nothing in the pattern binds"
+    fix = f"use {unbound} in a triple, or leave it out of {clause}"
+    tokens = tokenize(text or "")
+    found = (at for at, word in zip(tokens.starts, tokens.words) if word[:1] in ("?", "$") and word[1:] == unbound.name)
+    start = next(found, None)
+    if start is None:
+        return SubscriptionError("HG-435", message, fix=fix)
+    return problem(tokens.text, start, "HG-435", message, fix=fix, length=len(unbound.name) + 1)
+
+
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
 def _read_object(text: str) -> Mapping[str, Any]:
     try:
-        given = json.loads(text)
+        given = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise SubscriptionError(
             "HG-520", f"options that are not JSON: {error}", fix='write an object such as {"mode": "change"}'
@@ -133,6 +157,15 @@ def _read_object(text: str) -> Mapping[str, Any]:
         raise SubscriptionError(
             "HG-520", f"options that are no JSON object: {text[:60]}", fix='write an object such as {"mode": "change"}'
         )
+    return given
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which no key stands twice."""
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)[:60]!r} stands twice")
     return given
 
 

@@ -6,6 +6,7 @@ It is exact and slow, holds terms as they are, and loads no kernel: small jobs r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -115,6 +116,14 @@ class Plain:
         for triple, edge in _rows(snapshot.edges, self._vocabulary):
             self._graph.restore(triple, edge)
         self._board.restore(snapshot.memory.without(self.aside))
+
+    def ids(self) -> Int32s:
+        return np.concatenate(self._edges()[:3])
+
+    def rebased(self, vocabulary: Vocabulary, _snapshot: Snapshot) -> Plain:
+        fresh = copy(self)  # which holds terms, no ids
+        fresh._vocabulary = vocabulary
+        return fresh
 
     def _edges(self) -> Edges:
         edges = self._graph.edges

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.kernels.evolution_layout import Floats, Int32s, Int64s
+from heliograph.vocabulary import Vocabulary
 from heliograph.watch.metrics import calls
 from heliograph.watch.modes import Key
 
@@ -67,3 +68,15 @@ class Snapshot(NamedTuple):
     clock: int | None
     number: int
     memory: Memory
+
+    def renumbered(self, own: Vocabulary, kept: Int32s, other: Vocabulary) -> Snapshot:
+        """The same in ids of a vocabulary that was made of the terms `kept`, which are those of the edges at least."""
+        places = np.full(len(own), -1, np.int32)
+        places[kept] = np.arange(len(kept), dtype=np.int32)
+        subject, predicate, object = (places[column] for column in self.edges[:3])
+        edges = self.edges._replace(subject=subject, predicate=predicate, object=object)
+        measures = {
+            key._replace(properties=tuple(sorted(other.intern(own.term(id)) for id in key.properties))): arrays
+            for key, arrays in self.memory.measures.items()
+        }
+        return self._replace(edges=edges, memory=self.memory._replace(measures=measures))

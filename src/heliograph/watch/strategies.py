@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Protocol
 
 from heliograph.baselines.watch_naive import Reevaluation
 from heliograph.errors import UsageError
 from heliograph.kernels.cache import announce, is_warm
+from heliograph.kernels.evolution_layout import Int32s
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -64,6 +66,12 @@ class Strategy(Protocol):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Takes over a graph and its memory, into an empty graph and with the subscriptions that were there."""
+
+    def ids(self) -> Int32s:
+        """The ids of the terms of its graph, in no order, as often as they stand there."""
+
+    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Strategy:
+        """The same over a vocabulary of fewer terms, in whose ids its snapshot is; this one is not used any more."""
 
     @property
     def aside(self) -> Aside:
@@ -152,6 +160,16 @@ class Auto:
         if snapshot.memory.measures and self._plain is not None:
             self._go_over(self._plain)  # kernels kept them, and only kernels can go on with them
         self._choose(snapshot.edges.size > ROWS, snapshot.edges.size).restore(snapshot)
+
+    def ids(self) -> Int32s:
+        return self._held.ids()
+
+    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Auto:
+        fresh = copy(self)
+        fresh._ground = vocabulary, *self._ground[1:]
+        held = self._held.rebased(vocabulary, snapshot)
+        fresh._held, fresh._plain = held, held if isinstance(held, Plain) else None
+        return fresh
 
     def _choose(self, much: bool = False, coming: int = 0) -> Strategy:
         """Goes over to the kernels if they pay; `much` says that there is plainly much to do, and `coming` how many

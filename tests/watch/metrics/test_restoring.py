@@ -17,7 +17,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.errors import StorageError
-from heliograph.storage import MANIFEST
+from heliograph.storage import MANIFEST, read_folder, write_folder
 from heliograph.watch import strategies
 from heliograph.watch.indexed import Indexed
 from heliograph.watch.metrics import making
@@ -264,9 +264,8 @@ def test_only_who_measures_needs_the_newer_version(tmp_path: Path) -> None:
 def test_a_damaged_save_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
     with estimating():
         estimated(LIMIT - 1).save(tmp_path / "s")
-    changed = manifest(tmp_path / "s")
-    changed["meta"] |= damage
-    (tmp_path / "s" / MANIFEST).write_text(json.dumps(changed))
+    saved = read_folder(tmp_path / "s", "watch", {2})
+    write_folder(tmp_path / "s", "watch", 2, arrays=saved.arrays, tables=saved.tables, meta={**saved.meta, **damage})
     with pytest.raises(StorageError, match="HG-810"):
         Watch.load(tmp_path / "s", algorithm="plain")
 
@@ -277,10 +276,9 @@ def test_a_damaged_save_is_refused(damage: dict[str, Any], tmp_path: Path) -> No
 def test_damaged_estimates_are_refused(sampling: list[Any], tmp_path: Path) -> None:
     with estimating():
         estimated(LIMIT - 1).save(tmp_path / "s")
-        (file,) = (tmp_path / "s").glob("measures.*.npy")
-        np.save(file, np.array(sampling, np.int64))
-        changed = manifest(tmp_path / "s")
-        changed["files"]["arrays"][file.stem] = file.stat().st_size
-        (tmp_path / "s" / MANIFEST).write_text(json.dumps(changed))
+        saved = read_folder(tmp_path / "s", "watch", {2})
+        (name,) = saved.arrays
+        arrays = {name: np.array(sampling, np.int64)}
+        write_folder(tmp_path / "s", "watch", 2, arrays=arrays, tables=saved.tables, meta=saved.meta)
         with pytest.raises(StorageError, match="HG-810"):
             Watch.load(tmp_path / "s", algorithm="indexed")
