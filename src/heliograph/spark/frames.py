@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -194,5 +194,8 @@ def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
         return frame
     if not entries:
         return frame
-    rows = [(*[None] * len(NOTIFICATIONS_SCHEMA), astuple(entry)) for entry in entries]
+    rows = [
+        (*[None] * len(NOTIFICATIONS_SCHEMA), (entry.source, entry.item, entry.code, entry.message))
+        for entry in entries
+    ]
     return frame.unionByName(frame.sparkSession.createDataFrame(rows, COLUMNS))
