@@ -129,3 +129,51 @@ def test_shares_tell_of_what_failed_in_them() -> None:
         )
         rejected |= {(entry.item, entry.code) for entry in found.rejected}
     assert rejected == {("a", "HG-540"), ("b → c", "HG-540")}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.usefixtures("failing")
+def test_a_writer_who_comes_in_between_brings_no_failure_back(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Route([("a", BAD), ("b", GOOD)], [("p", "a"), ("p", "b")], algorithm=algorithm)
+    others = iter(range(100))
+    put_aside = engine._exchange.put_aside
+
+    def interrupted(*arguments: Any) -> Any:
+        done = put_aside(*arguments)
+        engine.add_nodes((f"n{next(others)}", "t ILIKE 'c%'"))
+        return done
+
+    monkeypatch.setattr(engine._exchange, "put_aside", interrupted)
+    assert told(engine.publish(EVENTS[:2])) == [("e1", "b")]
+    for _ in range(3):
+        engine.add_nodes((f"n{next(others)}", GOOD))
+        found = engine.publish(EVENTS[:2])
+        assert (told(found), list(found.rejected)) == ([("e1", "b")], [])
+    assert next(others) == 4  # it failed once, and was asked no more
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_lack_of_memory_is_no_failure_of_a_node(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def matcher(pattern: str, escape: str | None, fold: bool) -> Callable[[str], bool]:
+        raise MemoryError
+
+    engine = Route([("a", GOOD)], [("p", "a")], algorithm=algorithm)
+    with monkeypatch.context() as patched:
+        patched.setattr(predicate_truth, "matcher", matcher)
+        with pytest.raises(MemoryError):
+            engine.publish(EVENTS[:2])
+    assert told(engine.publish(EVENTS[:2])) == [("e1", "a")]
+
+
+@pytest.mark.parametrize("plainly", [True, False])
+def test_a_lack_of_memory_is_no_failure_of_a_predicate(plainly: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def matcher(pattern: str, escape: str | None, fold: bool) -> Callable[[str], bool]:
+        raise MemoryError
+
+    monkeypatch.setattr(index_search, "_is_small", lambda *_: plainly)
+    index = PredicateIndex([("a", GOOD)])
+    with monkeypatch.context() as patched:
+        patched.setattr(predicate_truth, "matcher", matcher)
+        with pytest.raises(MemoryError):
+            index.match([{"t": "book", "x": 1}])
+    assert list(index.match([{"t": "book", "x": 1}])) == [("a",)]

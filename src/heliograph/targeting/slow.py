@@ -59,6 +59,8 @@ class SlowTests:
                 if test is not None:
                     try:
                         truths[number, event] = _TRUTHS[evaluate(test, attributes)]
+                    except MemoryError:  # which is no test's own failure
+                        raise
                     except Exception as error:
                         failures.setdefault(number, error)
         if failures:
