@@ -167,4 +167,5 @@ class Targeting:
 
 def _asks_slowly(code: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     """Which instructions ask a test that Python decides; its number is their operand."""
-    return code[:, 0] & (layout.NEGATIVE - 1) == layout.SLOW
+    slowly: npt.NDArray[np.bool_] = code[:, 0] & (layout.NEGATIVE - 1) == layout.SLOW
+    return slowly

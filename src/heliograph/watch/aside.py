@@ -7,7 +7,7 @@ told more or less for it. What fails for all of them, as the graph itself, is no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from heliograph.model import Explanation, Rejected
 
@@ -42,9 +42,13 @@ class Aside:
             self._fresh.remove(id)
         return self._reasons.pop(id, None) is not None
 
-    def report(self) -> list[Rejected]:
-        """Those that were put aside since this was last asked."""
-        fresh, self._fresh = self._fresh, []
+    def report(self, among: Iterable[str] | None = None) -> list[Rejected]:
+        """Those (or those `among` some) that were put aside and not reported yet."""
+        if not self._fresh:
+            return []
+        asked = set(self._fresh if among is None else among)
+        fresh = [id for id in self._fresh if id in asked]
+        self._fresh = [id for id in self._fresh if id not in asked]
         return [Rejected("subscriptions", id, "HG-540", self._message(id)) for id in fresh]
 
     def explanation(self, id: str, publication_id: str | None) -> Explanation:

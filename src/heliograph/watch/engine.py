@@ -111,7 +111,7 @@ class Watch:
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
-            failed = self._strategy.aside.report()
+            failed = self._strategy.aside.report(each.id for each in taken)
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
             self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
