@@ -104,7 +104,7 @@ def test_the_others_go_on(way: str, monkeypatch: pytest.MonkeyPatch, caplog: pyt
     assert [[note for note in each if note.subscription_id != "bad"] for each in found] == wanted
     rejected = [entry for each in found for entry in each.rejected]
     message = "subscription 'bad' failed inside publish: Injected, no luck"
-    message += "; it is put aside until it is replaced or unsubscribed"
+    message += "; it is put aside until it is unsubscribed"
     assert [tuple(entry) for entry in map(_fields, rejected)] == [("subscriptions", "bad", "HG-540", message)]
     logged = [record.getMessage() for record in caplog.records]  # cold kernels announce that they are compiled
     assert [each for each in logged if each.startswith("subscription")] == [message]

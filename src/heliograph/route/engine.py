@@ -18,7 +18,15 @@ from typing import Any, Self, TypeVar, Unpack
 import numpy as np
 import pyarrow as pa
 
-from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError, UsageError
+from heliograph.errors import (
+    HeliographError,
+    Place,
+    PublicationError,
+    SubscriptionError,
+    TableError,
+    UsageError,
+    own_failure,
+)
 from heliograph.exchange.reading import Refusal, read_edges, read_nodes
 from heliograph.exchange.rows import Event
 from heliograph.exchange.store import Exchange
@@ -35,7 +43,7 @@ from heliograph.route.what_if import WhatIf, compare_versions
 from heliograph.tables.items import as_table, is_single
 from heliograph.targeting.slow import TargetingFailed
 
-UNKNOWN_PUBLISHER, FAILED = "HG-643", "HG-540"
+UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
 
 
@@ -168,7 +176,10 @@ class Route:
             (f"edge {edge.source} → {edge.target}", edge.id or f"{edge.source} → {edge.target}", number)
             for edge, number in edges
         ]
-        return [Rejected.of(_failed(what, failure.failures[number]), item=item) for what, item, number in names]
+        return [
+            Rejected.of(own_failure(what, failure.failures[number], until="replaced or removed"), item=item)
+            for what, item, number in names
+        ]
 
     def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
         """The events, ready to start; those of unknown publishers are refused."""
@@ -272,11 +283,6 @@ class Route:
         engine = cls(match=exchange.match, algorithm=algorithm)
         engine._exchange = exchange
         return engine
-
-
-def _failed(what: str, error: Exception) -> SubscriptionError:
-    said = f"{what} failed inside publish: {type(error).__name__}, {error}"
-    return SubscriptionError(FAILED, f"{said}; it is put aside until it is replaced or removed")
 
 
 def _unknown(read: Events, row: int) -> Rejected:

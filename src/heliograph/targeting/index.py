@@ -28,6 +28,7 @@ from heliograph.errors import (
     SubscriptionError,
     TableError,
     UsageError,
+    own_failure,
 )
 from heliograph.kernels.targeting_layout import NEVER
 from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
@@ -230,8 +231,7 @@ def _fault(place: Place, id: str | None, number: int | PredicateError) -> Heliog
 
 
 def _failed(id: str, error: Exception) -> SubscriptionError:
-    said = f"predicate {id!r} failed inside match: {type(error).__name__}, {error}"
-    return SubscriptionError("HG-540", f"{said}; it is put aside until it is replaced or removed")
+    return own_failure(f"predicate {id!r}", error, inside="match", until="replaced or removed")
 
 
 def _unknown(id: str) -> SubscriptionError:
