@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,19 @@ def test_predicates_that_fail_are_put_aside(plainly: bool, failing: list[str], m
     failing.clear()
     index.add(("c", BAD))
     assert list(index.match(events)) == [(), ("b", "c")] * 33
+
+
+@pytest.mark.parametrize("algorithm", ["walk", "lanes"])
+@pytest.mark.usefixtures("failing")
+def test_a_failure_is_logged_once_for_all_who_have_it(algorithm: str, caplog: pytest.LogCaptureFixture) -> None:
+    engine = Route([("a", BAD), ("b", BAD)], [("p", "a"), ("p", "b")], algorithm=algorithm)
+    with caplog.at_level(logging.WARNING, "heliograph"):
+        for _ in range(2):
+            assert [note.subscription_id for note in engine.stream(EVENTS[1])] == []  # which has no `rejected`
+    logged = [record for record in caplog.records if "targeting" in record.getMessage()]
+    assert [(each.getMessage(), each.exc_info is not None) for each in logged] == [
+        ("targeting failed and is put aside: ZeroDivisionError, no boom%", True)
+    ]
 
 
 @pytest.mark.parametrize("algorithm", ["walk", "lanes"])

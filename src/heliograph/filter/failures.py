@@ -40,7 +40,7 @@ class Failures:
         told = Rejected.of(own_failure(f"subscription {subscription.id!r}", error), "subscriptions", subscription.id)
         self.rejected.append(told)
         if self._aside.setdefault(subscription.number, told) is told:
-            _LOG.warning("%s: %s", told.code, told.message)
+            _LOG.warning("%s: %s", told.code, told.message, exc_info=error)
 
     def kept(self, matches: Matches) -> npt.NDArray[np.bool_] | None:
         """Which matches are of subscriptions that are not put aside; None where all are."""

@@ -171,6 +171,8 @@ class Route:
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
         """Nodes and edges that failed accept nothing from now on. Tells of each."""
         nodes, edges = self._exchange.put_aside(version, failure.failures.keys())
+        if nodes or edges:
+            failure.log()
         names = [(f"node {node.id!r}", node.id, number) for node, number in nodes]
         names += [
             (f"edge {edge.source} → {edge.target}", edge.id or f"{edge.source} → {edge.target}", number)

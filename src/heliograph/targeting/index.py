@@ -155,6 +155,8 @@ class PredicateIndex:
             ids, errors = now.ids.texts(now.rows.place[rows]), now.rows.expression[rows].tolist()
             self._rows.put([(id, now.texts[row], NEVER) for id, row in zip(ids, rows.tolist(), strict=True)])
             self._publish()
+        if ids:
+            failure.log()
         return [
             Rejected.of(_failed(id, failure.failures[number]), item=id) for id, number in zip(ids, errors, strict=True)
         ]
