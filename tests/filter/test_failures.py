@@ -263,6 +263,7 @@ def test_one_without_an_interest_is_answered_by_its_query(
             engines.append(Filter(**STRATEGIES[strategy]))
             engines[-1].subscribe(patterns=patterns)
         assert rows(engines[1].publish(DOCUMENTS)) == rows(engines[0].publish(DOCUMENTS))
+        assert ("compiled one by one" in caplog.text) == (strategy != "auto")  # which has no index of so few
     else:
         monkeypatch.setattr(bulk, "interest_of", failing_interest)
         engine = Filter(**STRATEGIES[strategy])
