@@ -81,7 +81,7 @@ def test_every_other_question_goes_on(algorithm: str, tmp_path: Path) -> None:
     assert [note.subscription_id for note in made().stream(EVENTS[1])] == ["b"]
     assert made().explain("b", EVENTS[1]).matched
     found = made().compare([{"kind": "node", "op": "-", "node_id": "b"}], EVENTS[:2])
-    assert (found.table.num_rows, [entry.code for entry in found.rejected]) == (1, ["HG-540"])
+    assert (found.table.num_rows, [entry.code for entry in found.rejected], found.stats.rejected) == (1, ["HG-540"], 1)
     engine = made()
     engine.publish(EVENTS[:2])
     engine.save(tmp_path / "save")

@@ -255,9 +255,9 @@ class Route:
         reach = partial(self._reach, subscribers_only)
         failed: list[Rejected] = []
         found = self._asking(lambda version: compare_versions(version, changes, read, self.match, reach), failed)
-        found = found._replace(rejected=found.rejected + Rejections(failed))
-        spent = time.perf_counter_ns() - parsed
-        return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
+        spent, refused = time.perf_counter_ns() - parsed, found.stats.rejected + len(failed)
+        stats = replace(found.stats, rejected=refused, parse_ns=parsed - started, match_ns=spent)
+        return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)
 
     def _reach(self, ends_only: bool, version: Version, events: Events) -> Reached:
         return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), ends_only)
