@@ -85,6 +85,7 @@ def _interest(subscription: Subscription, vocabulary: Vocabulary, taxonomy: Taxo
             subscription.id,
             type(error).__name__,
             error,
+            exc_info=error,
         )
         return Interest((), (), COMPLEX)
 
