@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph import Filter, Watch
 from heliograph.model import (
     MOST_TOLD,
     NOTIFICATIONS_SCHEMA,
@@ -219,3 +221,12 @@ def test_answers_tell_and_count_all_of_them() -> None:
     both = left + right
     assert (len(both.rejected), both.rejected.total, both.stats.rejected) == (1001, 1600, 1600)
     assert Receipt(0, Rejections(refusals(1600))).rejected.total == 1600
+
+
+@pytest.mark.parametrize("engine", [Filter, Watch])
+def test_a_taxonomy_of_bad_rows_is_told_briefly(engine: Any, tmp_path: Path) -> None:
+    path = tmp_path / "taxonomy.ndjson"
+    path.write_text("{\n" * 1500 + '{"child": "a", "parent": "b"}\n')
+    rejected = engine(taxonomy=str(path)).rejected
+    assert (len(rejected), rejected.total) == (MOST_TOLD + 1, 1500)
+    assert all(entry.message for entry in rejected)

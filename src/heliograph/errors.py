@@ -136,6 +136,17 @@ class SetupError(HeliographError):
     family = "HG-9"
 
 
+FAILED = "HG-540"
+
+
+def own_failure(
+    what: str, error: Exception, *, inside: str = "publish", until: str = "unsubscribed"
+) -> SubscriptionError:
+    """What is said of a subscription, node, edge or predicate that failed inside a call, and is put aside."""
+    message = f"{what} failed inside {inside}: {type(error).__name__}, {error}"
+    return SubscriptionError(FAILED, message, fix=f"it is put aside until it is {until}")
+
+
 def underline(text: str, line: int, column: int, length: int = 1) -> str:
     """The line of `text` at `line` (from 1) with carets under `length` characters from `column` (from 1)."""
     lines = text.splitlines() or [""]

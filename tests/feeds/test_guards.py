@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import DocumentError
-from heliograph.feeds import guards
+from heliograph.feeds import contexts, guards
 from heliograph.feeds.guards import MAX_DEPTH, check_json, check_triple_terms, xml_depth
 from tests.feeds.reading import read, read_files, triples
 
@@ -216,6 +216,14 @@ def test_what_is_merely_large_is_read(name: str) -> None:
     file, document = WITHIN[name]
     outcome = read(document, file)
     assert (outcome.ids, outcome.codes) == ([file], [])
+
+
+def test_contexts_side_by_side_are_never_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "MAX_COPIES", 10)
+    context = {f"t{n}": "a:b" for n in range(50)}
+    assert read(json.dumps([{"@context": context, "t1": 1}] * 100), "x.jsonld").codes == []
+    inside = {"@context": context, "t1": [{"@context": {"a": "a:b"}, "t2": 1}] * 100}
+    assert read(json.dumps(inside), "x.jsonld").codes == ["HG-320"]
 
 
 def test_the_authors_of_a_feed_have_a_limit() -> None:

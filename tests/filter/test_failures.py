@@ -89,7 +89,7 @@ def test_it_is_reported_and_put_aside_and_the_others_go_on(
         first, second = engine.publish(DOCUMENTS), engine.publish(DOCUMENTS)
     assert [(each.source, each.item, each.code) for each in first.rejected] == [("subscriptions", "bad", "HG-540")]
     message = "subscription 'bad' failed inside publish: ValueError, no such thing; it is put aside until it is "
-    assert first.rejected[0].message == message + "replaced or unsubscribed"
+    assert first.rejected[0].message == message + "unsubscribed"
     assert first.stats.rejected == 1
     assert not second.rejected
     assert rows(first) == rows(second) == without_bad(make)
@@ -263,6 +263,7 @@ def test_one_without_an_interest_is_answered_by_its_query(
             engines.append(Filter(**STRATEGIES[strategy]))
             engines[-1].subscribe(patterns=patterns)
         assert rows(engines[1].publish(DOCUMENTS)) == rows(engines[0].publish(DOCUMENTS))
+        assert ("compiled one by one" in caplog.text) == (strategy != "auto")  # which has no index of so few
     else:
         monkeypatch.setattr(bulk, "interest_of", failing_interest)
         engine = Filter(**STRATEGIES[strategy])
@@ -338,6 +339,6 @@ def test_a_failure_over_mergers_changes_no_notification(
     monkeypatch.setattr(Merging, "learn", failing_learn)
     with caplog.at_level(logging.WARNING, "heliograph"):
         assert rows(engine.publish(DOCUMENTS)) == rows(engine.publish(DOCUMENTS)) == expected
-    assert caplog.text.count("nothing learned") == 1
+    assert sum("nothing learned" in record.getMessage() for record in caplog.records) == 1
     assert engine.unsubscribe("at3").accepted == 1
     assert rows(engine.publish(DOCUMENTS)) == [row for row in expected if row[0] != "at3"]

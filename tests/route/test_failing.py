@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_every_other_question_goes_on(algorithm: str, tmp_path: Path) -> None:
     assert [note.subscription_id for note in made().stream(EVENTS[1])] == ["b"]
     assert made().explain("b", EVENTS[1]).matched
     found = made().compare([{"kind": "node", "op": "-", "node_id": "b"}], EVENTS[:2])
-    assert (found.table.num_rows, [entry.code for entry in found.rejected]) == (1, ["HG-540"])
+    assert (found.table.num_rows, [entry.code for entry in found.rejected], found.stats.rejected) == (1, ["HG-540"], 1)
     engine = made()
     engine.publish(EVENTS[:2])
     engine.save(tmp_path / "save")
@@ -107,6 +108,19 @@ def test_predicates_that_fail_are_put_aside(plainly: bool, failing: list[str], m
 
 @pytest.mark.parametrize("algorithm", ["walk", "lanes"])
 @pytest.mark.usefixtures("failing")
+def test_a_failure_is_logged_once_for_all_who_have_it(algorithm: str, caplog: pytest.LogCaptureFixture) -> None:
+    engine = Route([("a", BAD), ("b", BAD)], [("p", "a"), ("p", "b")], algorithm=algorithm)
+    with caplog.at_level(logging.WARNING, "heliograph"):
+        for _ in range(2):
+            assert [note.subscription_id for note in engine.stream(EVENTS[1])] == []  # which has no `rejected`
+    logged = [record for record in caplog.records if "targeting" in record.getMessage()]
+    assert [(each.getMessage(), each.exc_info is not None) for each in logged] == [
+        ("targeting failed and is put aside: ZeroDivisionError, no boom%", True)
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["walk", "lanes"])
+@pytest.mark.usefixtures("failing")
 def test_a_change_that_fails_in_what_if_is_its_own_error(algorithm: str) -> None:
     engine = Route([("b", GOOD)], [("p", "b")], algorithm=algorithm)
     changes = [{"kind": "edge", "op": "+", "source": "p", "target": "z", "targeting": BAD}]
@@ -129,3 +143,51 @@ def test_shares_tell_of_what_failed_in_them() -> None:
         )
         rejected |= {(entry.item, entry.code) for entry in found.rejected}
     assert rejected == {("a", "HG-540"), ("b → c", "HG-540")}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.usefixtures("failing")
+def test_a_writer_who_comes_in_between_brings_no_failure_back(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Route([("a", BAD), ("b", GOOD)], [("p", "a"), ("p", "b")], algorithm=algorithm)
+    others = iter(range(100))
+    put_aside = engine._exchange.put_aside
+
+    def interrupted(*arguments: Any) -> Any:
+        done = put_aside(*arguments)
+        engine.add_nodes((f"n{next(others)}", "t ILIKE 'c%'"))
+        return done
+
+    monkeypatch.setattr(engine._exchange, "put_aside", interrupted)
+    assert told(engine.publish(EVENTS[:2])) == [("e1", "b")]
+    for _ in range(3):
+        engine.add_nodes((f"n{next(others)}", GOOD))
+        found = engine.publish(EVENTS[:2])
+        assert (told(found), list(found.rejected)) == ([("e1", "b")], [])
+    assert next(others) == 4  # it failed once, and was asked no more
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_lack_of_memory_is_no_failure_of_a_node(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def matcher(pattern: str, escape: str | None, fold: bool) -> Callable[[str], bool]:
+        raise MemoryError
+
+    engine = Route([("a", GOOD)], [("p", "a")], algorithm=algorithm)
+    with monkeypatch.context() as patched:
+        patched.setattr(predicate_truth, "matcher", matcher)
+        with pytest.raises(MemoryError):
+            engine.publish(EVENTS[:2])
+    assert told(engine.publish(EVENTS[:2])) == [("e1", "a")]
+
+
+@pytest.mark.parametrize("plainly", [True, False])
+def test_a_lack_of_memory_is_no_failure_of_a_predicate(plainly: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def matcher(pattern: str, escape: str | None, fold: bool) -> Callable[[str], bool]:
+        raise MemoryError
+
+    monkeypatch.setattr(index_search, "_is_small", lambda *_: plainly)
+    index = PredicateIndex([("a", GOOD)])
+    with monkeypatch.context() as patched:
+        patched.setattr(predicate_truth, "matcher", matcher)
+        with pytest.raises(MemoryError):
+            index.match([{"t": "book", "x": 1}])
+    assert list(index.match([{"t": "book", "x": 1}])) == [("a",)]

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Watch
+from heliograph.baselines.solve import Plan
 from heliograph.cli.delivering import check_going_on, is_folder
 from heliograph.cli.options import Cluster, Output
 from heliograph.errors import SetupError, StorageError, UsageError
@@ -171,6 +172,21 @@ def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
         assert counts is not None
         refused = len(rows["rejected"].drop_null())
         assert (counts["notifications"], counts["rejected"], refused) == wanted
+
+
+def test_each_shard_tells_of_its_own_subscriptions_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise ValueError("no luck")
+
+    engine = Watch(algorithm="plain")
+    engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
+    monkeypatch.setattr(Plan, "solutions", failing)
+    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
+    for shard, wanted in ((0, ["HG-621", "HG-540"]), (1, ["HG-540"])):
+        rows = pa.Table.from_batches(list(reported(found, shard)))
+        refused: list[Any] = rows["rejected"].drop_null().to_pylist()
+        stats: list[Any] = rows["stats"].drop_null().to_pylist()
+        assert ([each["code"] for each in refused], stats[0]["rejected"]) == (wanted, len(wanted))
 
 
 def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:

@@ -134,6 +134,13 @@ def test_groups_are_not_captured() -> None:
     assert compile_regex(pattern).search("a" * 1_000 + "x") is not None
 
 
+def test_hundreds_of_large_patterns_are_compiled_once_each() -> None:
+    patterns = ["|".join(f"{number}{word:08}" for word in range(0, 2_000_000, 7_919)) for number in range(200)]
+    compiled = list(map(compile_regex, patterns))
+    assert min(each.programsize for each in compiled) > 1_000
+    assert all(compile_regex(pattern) is each for pattern, each in zip(patterns, compiled, strict=True))
+
+
 def test_a_thousand_words_are_no_large_pattern() -> None:
     words = "|".join(f"word{number}" for number in range(1_000))
     assert regex_problem(words, "i") is None

@@ -105,7 +105,7 @@ def test_the_others_go_on(way: str, monkeypatch: pytest.MonkeyPatch, caplog: pyt
     assert [[note for note in each if note.subscription_id != "bad"] for each in found] == wanted
     rejected = [entry for each in found for entry in each.rejected]
     message = "subscription 'bad' failed inside publish: Injected, no luck"
-    message += "; it is put aside until it is replaced or unsubscribed"
+    message += "; it is put aside until it is unsubscribed"
     assert [tuple(entry) for entry in map(_fields, rejected)] == [("subscriptions", "bad", "HG-540", message)]
     logged = [record.getMessage() for record in caplog.records]  # cold kernels announce that they are compiled
     assert [each for each in logged if each.startswith("subscription")] == [message]
@@ -340,3 +340,16 @@ def test_updates_that_are_refused_harm_nothing(algorithm: str) -> None:
     with pytest.raises(HeliographError):
         watch.publish(17)
     assert len(watch.publish([("+", "a", "p", "b")])) == 1
+
+
+def test_a_receipt_tells_of_its_own_subscriptions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(algorithm="plain")
+    watch.load_graph([("a", "p", "b")])
+    watch.subscribe([OTHERS[1], {"subscription_id": "bad", "query": FAILING["each"]}])
+    with monkeypatch.context() as patched:
+        inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+        watch.explain("ask")  # settles, and so meets the failure
+    receipt = watch.subscribe(OTHERS[0])
+    assert (receipt.accepted, list(receipt.rejected)) == (1, [])
+    found = watch.publish(UPDATES[2:3])
+    assert [(entry.item, entry.code) for entry in found.rejected] == [("bad", "HG-540")]

@@ -137,6 +137,8 @@ class Acceptance:
         """Raises TargetingFailed with the expression, if it raised."""
         try:
             return accepts(targeting, self._event.attributes)
+        except MemoryError:
+            raise
         except Exception as error:
             raise TargetingFailed({expression(): error}) from error
 

@@ -20,6 +20,7 @@ from heliograph.feeds import guards
 from heliograph.feeds.opening import Bytes
 
 MAX_COPIES = 2_000_000  # terms that are copied for all contexts; takes some second
+_TERM = 8  # characters of a term at least: contexts side by side come to one copy of each, and are never too many
 
 _DEFINING = ("@id", "@type", "@reverse", "@index", "@nest")
 # The key, of which each character may be written as an escape.
@@ -43,10 +44,11 @@ def check_json_ld(data: Bytes) -> None:
             raise guards.too_long("a base, vocabulary or prefix")
     sizes = {name: size for context in contexts for name, size in _scoped(context)}
     uses = len(contexts) + (text.count('"') if sizes else 0)
-    if uses * sum(map(_size, contexts)) > MAX_COPIES and _copies(text, sizes) > MAX_COPIES:
+    most = MAX_COPIES + len(text) // _TERM
+    if uses * sum(map(_size, contexts)) > most and _copies(text, sizes, most) > most:
         raise DocumentError(
             "HG-320",
-            f"contexts whose terms are in scope of more than {MAX_COPIES:,} others",
+            f"contexts inside of contexts, whose terms come to more than {most:,} in all",
             fix="state one context at the top of the document, without contexts inside",
         )
 
@@ -163,12 +165,12 @@ def _longest(needs: dict[str, set[str]], own: dict[str, int]) -> int:
     return known + sum(own[term] for term in circular)
 
 
-def _copies(text: str, scoped: dict[str, int]) -> int:
+def _copies(text: str, scoped: dict[str, int], most: int) -> int:
     """How many terms are in scope at all contexts of a document, and at all uses of terms that bring one."""
     try:
         root: Any = _decoder().decode(text)
     except ValueError:
-        return MAX_COPIES + 1  # how they are nested cannot be told
+        return most + 1  # how they are nested cannot be told
     copies = 0
     stack = [(root, 0)]
     while stack:

@@ -28,7 +28,7 @@ from heliograph.filter.failures import Aside, Failures, explain_aside
 from heliograph.filter.options import check_options
 from heliograph.filter.reporting import Times, check_limit, report
 from heliograph.filter.tracing import trace
-from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats
+from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, told
 from heliograph.partition.plan import Context
 from heliograph.partition.scheme import Scheme
 from heliograph.publications import rebase
@@ -86,7 +86,7 @@ class Filter:
     @property
     def rejected(self) -> Rejections:
         """What was wrong with the taxonomy: rows that spell no terms, and cycles by name."""
-        return self._taxonomy.rejected
+        return told(self._taxonomy.rejected)
 
     # --- interests ----------------------------------------------------------------------------------------------
 
@@ -246,8 +246,8 @@ class _Failed(NamedTuple):
         if isinstance(error, HeliographError):
             return cls(subscription, error, error)
         message = f"subscription {subscription.id!r} could not be taken: {type(error).__name__}, {error}"
-        told = SubscriptionError("HG-541", message, fix="write the query in another way, and report this as a bug")
-        return cls(subscription, told, error)
+        fix = "write the query in another way, and report this as a bug"
+        return cls(subscription, SubscriptionError("HG-541", message, fix=fix), error)
 
 
 class _Setting(NamedTuple):

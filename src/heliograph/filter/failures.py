@@ -1,7 +1,7 @@
 """Subscriptions that fail inside a publish: each is reported as an error of its own and put aside, the others go on.
 
 The laws: what one subscription does changes no notification of another. One that failed has no notification of that
-call nor of a later one, until it is replaced or unsubscribed, or the filter is loaded anew. What is no subscription's
+call nor of a later one, until it is unsubscribed, or the filter is loaded anew. What is no subscription's
 own failure, such as a lack of memory, is raised.
 """
 
@@ -12,12 +12,11 @@ import logging
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.errors import SubscriptionError
+from heliograph.errors import own_failure
 from heliograph.filter.matcher import Matches
 from heliograph.model import Explanation, Rejected
 from heliograph.subscriptions import Subscription
 
-FAILED = "HG-540"
 _LOG = logging.getLogger("heliograph")
 
 Aside = dict[int, Rejected]  # by number, what was said when it failed; publishers add, the writer takes out
@@ -38,18 +37,10 @@ class Failures:
         """Puts a subscription aside. To be called where it alone was at work; a lack of memory is raised again."""
         if isinstance(error, MemoryError):
             raise error
-        told = Rejected.of(
-            SubscriptionError(
-                FAILED,
-                f"subscription {subscription.id!r} failed inside publish: {type(error).__name__}, {error}",
-                fix="it is put aside until it is replaced or unsubscribed",
-            ),
-            "subscriptions",
-            subscription.id,
-        )
+        told = Rejected.of(own_failure(f"subscription {subscription.id!r}", error), "subscriptions", subscription.id)
         self.rejected.append(told)
         if self._aside.setdefault(subscription.number, told) is told:
-            _LOG.warning("%s: %s", told.code, told.message)
+            _LOG.warning("%s: %s", told.code, told.message, exc_info=error)
 
     def kept(self, matches: Matches) -> npt.NDArray[np.bool_] | None:
         """Which matches are of subscriptions that are not put aside; None where all are."""

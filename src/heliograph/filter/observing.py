@@ -58,7 +58,7 @@ class Observer:
             raise
         except Exception as error:  # it changes no notification, so neither does its failure
             self._failed = True
-            _LOG.warning("mergers are not reviewed any more: %s, %s", type(error).__name__, error)
+            _LOG.warning("mergers are not reviewed any more: %s, %s", type(error).__name__, error, exc_info=error)
 
     def _count(self, arrangement: Merging, front: Sequence[Hits], keys: Int64s) -> int:
         """Tells each merger how often it was right, and how often not; returns how often not."""

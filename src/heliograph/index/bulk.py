@@ -59,7 +59,11 @@ def interests_of_batch(batch: Batch, vocabulary: Vocabulary, taxonomy: Taxonomy)
         return interests_of(batch.patterns, batch.rows, numbers, vocabulary, taxonomy)
     except (MemoryError, HeliographError):
         raise
-    except Exception:  # which one it is, and why, is said below
+    except Exception as error:  # a bug; which one it is, is said below, unless it alone can be compiled
+        count = len(batch.subscriptions)
+        _LOG.warning(
+            "%s subscriptions are compiled one by one: %s, %s", count, type(error).__name__, error, exc_info=error
+        )
         return interests_singly(batch.subscriptions, vocabulary, taxonomy)
 
 
@@ -81,6 +85,7 @@ def _interest(subscription: Subscription, vocabulary: Vocabulary, taxonomy: Taxo
             subscription.id,
             type(error).__name__,
             error,
+            exc_info=error,
         )
         return Interest((), (), COMPLEX)
 

@@ -140,7 +140,7 @@ class Plan:
             try:
                 self._apply(placement.remove(numbers, self._stamp + 1), placement, {}, numbers)
             except Exception as error:
-                _LOG.warning("arranging all subscriptions anew: %s, %s", type(error).__name__, error)
+                _LOG.warning("arranging all subscriptions anew: %s, %s", type(error).__name__, error, exc_info=error)
                 self._anew(numbers)
 
     def _anew(self, gone: Iterable[int]) -> None:

@@ -18,7 +18,15 @@ from typing import Any, Self, TypeVar, Unpack
 import numpy as np
 import pyarrow as pa
 
-from heliograph.errors import HeliographError, Place, PublicationError, SubscriptionError, TableError, UsageError
+from heliograph.errors import (
+    HeliographError,
+    Place,
+    PublicationError,
+    SubscriptionError,
+    TableError,
+    UsageError,
+    own_failure,
+)
 from heliograph.exchange.reading import Refusal, read_edges, read_nodes
 from heliograph.exchange.rows import Event
 from heliograph.exchange.store import Exchange
@@ -35,7 +43,7 @@ from heliograph.route.what_if import WhatIf, compare_versions
 from heliograph.tables.items import as_table, is_single
 from heliograph.targeting.slow import TargetingFailed
 
-UNKNOWN_PUBLISHER, FAILED = "HG-643", "HG-540"
+UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
 
 
@@ -163,12 +171,17 @@ class Route:
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
         """Nodes and edges that failed accept nothing from now on. Tells of each."""
         nodes, edges = self._exchange.put_aside(version, failure.failures.keys())
+        if nodes or edges:
+            failure.log()
         names = [(f"node {node.id!r}", node.id, number) for node, number in nodes]
         names += [
             (f"edge {edge.source} → {edge.target}", edge.id or f"{edge.source} → {edge.target}", number)
             for edge, number in edges
         ]
-        return [Rejected.of(_failed(what, failure.failures[number]), item=item) for what, item, number in names]
+        return [
+            Rejected.of(own_failure(what, failure.failures[number], until="replaced or removed"), item=item)
+            for what, item, number in names
+        ]
 
     def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
         """The events, ready to start; those of unknown publishers are refused."""
@@ -242,9 +255,9 @@ class Route:
         reach = partial(self._reach, subscribers_only)
         failed: list[Rejected] = []
         found = self._asking(lambda version: compare_versions(version, changes, read, self.match, reach), failed)
-        found = found._replace(rejected=found.rejected + Rejections(failed))
-        spent = time.perf_counter_ns() - parsed
-        return found._replace(stats=replace(found.stats, parse_ns=parsed - started, match_ns=spent))
+        spent, refused = time.perf_counter_ns() - parsed, found.stats.rejected + len(failed)
+        stats = replace(found.stats, rejected=refused, parse_ns=parsed - started, match_ns=spent)
+        return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)
 
     def _reach(self, ends_only: bool, version: Version, events: Events) -> Reached:
         return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), ends_only)
@@ -272,11 +285,6 @@ class Route:
         engine = cls(match=exchange.match, algorithm=algorithm)
         engine._exchange = exchange
         return engine
-
-
-def _failed(what: str, error: Exception) -> SubscriptionError:
-    said = f"{what} failed inside publish: {type(error).__name__}, {error}"
-    return SubscriptionError(FAILED, f"{said}; it is put aside until it is replaced or removed")
 
 
 def _unknown(read: Events, row: int) -> Rejected:

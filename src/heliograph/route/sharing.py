@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from heliograph.errors import FAILED
 from heliograph.exchange.columns import strings
 from heliograph.exchange.rows import Edge
 from heliograph.exchange.store import Exchange
 from heliograph.exchange.version import Version
 from heliograph.kernels.targeting_layout import Int32s
 from heliograph.model import Notifications, Rejected, Rejections
-from heliograph.route.engine import FAILED, UNKNOWN_PUBLISHER, Route
+from heliograph.route.engine import UNKNOWN_PUBLISHER, Route
 from heliograph.route.options import Choices
 from heliograph.tables.columns import Array
 

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute
 
-from heliograph.errors import Place, StorageError
+from heliograph.errors import FAILED, Place, StorageError
 from heliograph.filter import Filter
-from heliograph.filter.failures import FAILED
 from heliograph.filter.stages import Fronted, Stage
 from heliograph.model import Notifications, Stats
 from heliograph.partition.outline import Outline

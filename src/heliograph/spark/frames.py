@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from heliograph.errors import Place, TableError, UsageError
+from heliograph.errors import FAILED, Place, TableError, UsageError
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -64,13 +64,15 @@ _MOST = 1 << 16  # rows of a batch that goes back to the JVM
 def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBatch]:
     """Notifications, refusals and the measurement of one call as rows of one table.
 
-    What is looked at `again`, in a second stage or shard, is not counted as published or refused a second time.
+    What is looked at `again`, in a second stage or shard, is not counted as published or told as refused a second time;
+    what failed there, nobody else tells.
     """
     yield from _batches(found.table, {})
-    refused = Rejections(map(unnumbered, found.rejected)).table
+    told = [each for each in found.rejected if each.code == FAILED] if again else found.rejected
+    refused = Rejections(map(unnumbered, told)).table
     if refused.num_rows:
         yield from _batches(refused.select([]), {REJECTED: refused.to_struct_array()}, refused.num_rows)
-    stats = replace(found.stats, publications=0, rejected=0) if again else found.stats
+    stats = replace(found.stats, publications=0, rejected=len(told)) if again else found.stats
     yield from _batches(refused.select([]), {STATS: _stats(stats)}, 1)
 
 
@@ -88,14 +90,12 @@ def unnumbered(entry: Rejected) -> Rejected:
 def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     """Refusals alone."""
     entries = Rejections(rejected)
-    return measured(Notifications((), entries, Stats(rejected=len(entries))))
+    return measured(Notifications((), entries, Stats(rejected=entries.total)))
 
 
 def reported(found: Notifications, shard: int) -> Iterator[pa.RecordBatch]:
     """What a shard tells. Every shard refuses the same updates, so only the first says so."""
-    for batch in measured(found, again=shard > 0):
-        if shard == 0 or batch["rejected"].null_count == len(batch):
-            yield batch
+    return measured(found, again=shard > 0)
 
 
 def _batches(table: pa.Table, more: dict[str, Any], size: int | None = None) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,7 @@ def _compile(pattern: str, flags: str, memory: int | None = None) -> Any:
     return re2.compile(pattern, options)
 
 
-@lru_cache(maxsize=16)  # 1 GB in all
+@lru_cache(maxsize=512)  # so that they take no more memory than 4,096 of the others may; to compile one takes ms
 def _compile_large(pattern: str, flags: str) -> Any:
     return _compile.__wrapped__(pattern, flags, _MEMORY)
 

@@ -28,6 +28,7 @@ from heliograph.errors import (
     SubscriptionError,
     TableError,
     UsageError,
+    own_failure,
 )
 from heliograph.kernels.targeting_layout import NEVER
 from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
@@ -154,6 +155,8 @@ class PredicateIndex:
             ids, errors = now.ids.texts(now.rows.place[rows]), now.rows.expression[rows].tolist()
             self._rows.put([(id, now.texts[row], NEVER) for id, row in zip(ids, rows.tolist(), strict=True)])
             self._publish()
+        if ids:
+            failure.log()
         return [
             Rejected.of(_failed(id, failure.failures[number]), item=id) for id, number in zip(ids, errors, strict=True)
         ]
@@ -230,8 +233,7 @@ def _fault(place: Place, id: str | None, number: int | PredicateError) -> Heliog
 
 
 def _failed(id: str, error: Exception) -> SubscriptionError:
-    said = f"predicate {id!r} failed inside match: {type(error).__name__}, {error}"
-    return SubscriptionError("HG-540", f"{said}; it is put aside until it is replaced or removed")
+    return own_failure(f"predicate {id!r}", error, inside="match", until="replaced or removed")
 
 
 def _unknown(id: str) -> SubscriptionError:

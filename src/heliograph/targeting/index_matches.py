@@ -50,7 +50,7 @@ class Matches(Sequence[tuple[str, ...]]):
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"Matches({len(self)} events, {len(self.numbers)} matches, {len(self.rejected)} rejected)"
+        return f"Matches({len(self)} events, {len(self.numbers)} matches, {self.rejected.total} rejected)"
 
     @cached_property
     def table(self) -> pa.Table:

@@ -68,6 +68,8 @@ def _search_plainly(version: Version, encoded: Encoded, chosen: Int64s) -> Found
 def _accepts(form: Predicate, attributes: Attributes, expression: int) -> bool:
     try:
         return accepts(form, attributes)
+    except MemoryError:
+        raise
     except Exception as error:
         raise TargetingFailed({expression: error}) from error
 

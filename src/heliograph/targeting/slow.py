@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from heliograph.syntax.predicate_form import Atom
 from heliograph.syntax.predicate_truth import Attributes, evaluate
 
+_LOG = logging.getLogger("heliograph")
 _TRUTHS = {True: 1, False: 0, None: -1}
 
 
@@ -20,6 +22,11 @@ class TargetingFailed(Exception):
     def __init__(self, failures: Mapping[int, Exception]) -> None:
         super().__init__(f"expressions {sorted(failures)}")
         self.failures = dict(failures)
+
+    def log(self) -> None:
+        """Logs each error, with where it came from; who has the targeting may be many, and is in `rejected`."""
+        for error in {id(error): error for error in self.failures.values()}.values():
+            _LOG.warning("targeting failed and is put aside: %s, %s", type(error).__name__, error, exc_info=error)
 
 
 class TestsFailed(Exception):
@@ -59,6 +66,8 @@ class SlowTests:
                 if test is not None:
                     try:
                         truths[number, event] = _TRUTHS[evaluate(test, attributes)]
+                    except MemoryError:  # which is no test's own failure
+                        raise
                     except Exception as error:
                         failures.setdefault(number, error)
         if failures:

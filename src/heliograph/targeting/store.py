@@ -82,12 +82,10 @@ class Targeting:
 
     def add(self, form: Predicate) -> int:
         """The number of an expression."""
-        self._assembler.slow.aside.clear()  # one of them may come anew
-        return self._expressions.number(normal(form, self._assembler.code))
+        return self._numbered(normal(form, self._assembler.code))
 
     def add_many(self, texts: Iterable[str | None]) -> list[int | PredicateError]:
         """The number of each SQL condition, or its error; null or blank accepts everything."""
-        self._assembler.slow.aside.clear()  # one of them may come anew
         known: dict[str | None, int | PredicateError] = {}
         numbers: list[int | PredicateError] = []
         for text in texts:
@@ -100,7 +98,14 @@ class Targeting:
         return numbers
 
     def _number(self, code: Code | PredicateError) -> int | PredicateError:
-        return code if isinstance(code, PredicateError) else self._expressions.number(code)
+        return code if isinstance(code, PredicateError) else self._numbered(code)
+
+    def _numbered(self, code: Code) -> int:
+        """The number of an expression. Tests of it that were put aside are asked again, and no others."""
+        if self._assembler.slow.aside:
+            words = np.frombuffer(code, np.int32).reshape(-1, 2)
+            self._assembler.slow.aside.difference_update(words[_asks_slowly(words), 1].tolist())
+        return self._expressions.number(code)
 
     def add_labels(self, labels: frozenset[str], match: str) -> int:
         """The number of a comparison with the event's labels: superset, subset or intersects, said of these."""
@@ -142,15 +147,13 @@ class Targeting:
         try:
             return self._assembler.slow.truth(trees)
         except TestsFailed as failed:
-            self._assembler.slow.aside |= failed.failures.keys()
+            self._assembler.slow.aside.update(failed.failures)
             raise TargetingFailed(self._asking(failed.failures)) from failed
 
     def _asking(self, failures: Mapping[int, Exception]) -> dict[int, Exception]:
         """The expressions that ask one of these tests."""
         code, starts = self._expressions.data().reshape(-1, 2), self._expressions.offsets()
-        places = np.flatnonzero(
-            (code[:, 0] & (layout.NEGATIVE - 1) == layout.SLOW) & np.isin(code[:, 1], list(failures))
-        )
+        places = np.flatnonzero(_asks_slowly(code) & np.isin(code[:, 1], list(failures)))
         numbers = np.searchsorted(starts, 2 * places, "right") - 1
         tests = code[places, 1]
         return {number: failures[test] for number, test in zip(numbers.tolist(), tests.tolist(), strict=True)}
@@ -160,3 +163,9 @@ class Targeting:
         """The memory of expressions and constants; names aside."""
         parts = self._assembler
         return sum(pool.nbytes for pool in (self._expressions, parts.numbers, parts.sets, parts.texts))
+
+
+def _asks_slowly(code: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Which instructions ask a test that Python decides; its number is their operand."""
+    slowly: npt.NDArray[np.bool_] = code[:, 0] & (layout.NEGATIVE - 1) == layout.SLOW
+    return slowly

@@ -25,7 +25,7 @@ import numpy as np
 
 from heliograph.errors import PublicationError
 from heliograph.kernels.evolution_layout import Int32s
-from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats
+from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, told
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.tables.items import as_table
@@ -99,7 +99,7 @@ class Watch:
     @property
     def rejected(self) -> Rejections:
         """What was wrong with the taxonomy: rows that spell no terms, and cycles by name."""
-        return self._taxonomy.rejected
+        return told(self._taxonomy.rejected)
 
     # --- interests ----------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Watch:
                 items, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
-            failed = self._strategy.aside.report()
+            failed = self._strategy.aside.report(each.id for each in taken)
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
             self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
         return receipt
