@@ -220,7 +220,7 @@ def test_a_single_one_that_cannot_be_inserted_raises(monkeypatch: pytest.MonkeyP
     assert not engine.publish(DOCUMENTS)
 
 
-def test_if_none_can_be_inserted_it_is_raised(make: Callable[[], Filter], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_none_can_be_inserted_each_is_refused(make: Callable[[], Filter], monkeypatch: pytest.MonkeyPatch) -> None:
     engine = make()
     insert = engine._matcher.insert
 
@@ -228,8 +228,11 @@ def test_if_none_can_be_inserted_it_is_raised(make: Callable[[], Filter], monkey
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(engine._matcher, "insert", broken, raising=False)
-    with pytest.raises(ZeroDivisionError):
-        engine.subscribe(list(GOOD.items()))
+    receipt = engine.subscribe(list(GOOD.items()))
+    assert (receipt.accepted, [(each.item, each.code) for each in receipt.rejected]) == (
+        0,
+        [(id, "HG-541") for id in GOOD],
+    )
     assert engine.stats().subscriptions == 0
     monkeypatch.setattr(engine._matcher, "insert", insert)
     engine.subscribe(list(GOOD.items()))

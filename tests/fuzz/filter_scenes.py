@@ -26,7 +26,7 @@ from heliograph.index import tiers
 from tests.filter import oxigraph
 from tests.filter.conditions import CLASSES, NAMES, PROPERTIES, TAME, WILD, Palette, token
 from tests.filter.schemes import SCHEMES
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, first_difference, indented, spell
+from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 
 Cells = tuple[str, str, str]
 Document = list[Cells]
@@ -386,10 +386,10 @@ def play(scene: Scene, way: Way) -> list[Told]:
 def _do(engine: Filter, way: Way, kind: str, what: Any) -> Told:
     if kind == "subscribe":
         rows = [row for row in what if way.only is None or row[0] in way.only]
-        return Told([], [each.code for each in engine.subscribe(rows).rejected])
+        return Told([], codes(engine.subscribe(rows).rejected))
     if kind == "unsubscribe":
         ids = [id for id in what if way.only is None or id in way.only]
-        return Told([], [each.code for each in engine.unsubscribe(ids).rejected])
+        return Told([], codes(engine.unsubscribe(ids).rejected))
     if kind == "bulk":
         return _bulk(engine, way, what)
     if way.singly:
@@ -401,7 +401,7 @@ def _do(engine: Filter, way: Way, kind: str, what: Any) -> Told:
 def _published(engine: Filter, documents: Any, bindings: int) -> Told:
     found = engine.publish(documents, bindings=bindings)
     lines = [(n.publication_id, n.subscription_id, n.evidence) for n in found]
-    return Told(lines, [each.code for each in found.rejected])
+    return Told(lines, codes(found.rejected))
 
 
 def _bulk(engine: Filter, way: Way, bulk: dict[str, Any]) -> Told:

@@ -27,7 +27,7 @@ from heliograph.baselines.route_walk import MATCHES
 from heliograph.route import Route
 from heliograph.route.strategies import SEEDS
 from heliograph.syntax.predicates import parse_predicate
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, first_difference, indented, spell
+from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 from tests.naive_exchange import Edge, Exchange, Node, refused_node
 from tests.route import test_duckdb as duckdb
 from tests.route.worlds import LABELS, NEED_ORDER, SHAPES, World
@@ -484,7 +484,7 @@ def play(scene: Scene, way: Way) -> list[tuple[Told, Any]]:
 def _do(engine: Route, way: Way, kind: str, what: Any, exact: list[Any]) -> Told:
     if kind in METHODS:
         receipt = getattr(engine, METHODS[kind])(what)
-        return Told([], [each.code for each in receipt.rejected] if kind in ("nodes", "edges") else [])
+        return Told([], codes(receipt.rejected) if kind in ("nodes", "edges") else [])
     if kind == "settle":
         engine._exchange.settle()
     if kind == "what_if":
@@ -509,7 +509,7 @@ def _publish(engine: Route, way: Way, kind: str, what: Row, exact: list[Any]) ->
     refused: list[str] = []
     for piece in pieces:
         found = engine.publish(piece, **options)
-        refused += [each.code for each in found.rejected]
+        refused += codes(found.rejected)
         exact += [found.complete, found.stats.truncated > 0]
         if options.get("rank"):
             ranked = [(n.publication_id, n.subscription_id, json.loads(n.evidence)["cost"]) for n in found]  # type: ignore[arg-type]
@@ -538,7 +538,7 @@ def _limited(engine: Route, events: list[Row], options: Row, exact: list[Any]) -
     shown: dict[Any, list[str]] = {}
     for n in cut:
         shown.setdefault(n.publication_id, []).append(n.subscription_id)
-    bad = {each.item for each in whole.rejected}
+    bad = {each.item for each in whole.refused}
     lines = []
     for event in events:
         id = event["event_id"]

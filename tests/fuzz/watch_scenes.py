@@ -24,7 +24,7 @@ from unittest import mock
 
 from heliograph import Watch
 from heliograph.watch import machine
-from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, first_difference, indented, spell
+from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 from tests.fuzz.watch_oracle import from_scratch
 from tests.watch import scenes as patterns
 from tests.watch.metrics import questions
@@ -404,13 +404,13 @@ def _spend(watch: Watch, nanoseconds: int) -> None:
 def _do(watch: Watch, method: str, what: Any) -> Told:
     if method == "publish":
         return attempt(lambda: _published(watch, what))
-    return attempt(lambda: Told([], [each.code for each in getattr(watch, method)(what).rejected]))
+    return attempt(lambda: Told([], codes(getattr(watch, method)(what).rejected)))
 
 
 def _published(watch: Watch, rows: Any) -> Told:
     found = watch.publish(rows)
     lines = [(n.publication_id, n.change, n.subscription_id, n.evidence, n.at) for n in found]
-    return Told(lines, [each.code for each in found.rejected], (found.complete, found.stats.truncated))
+    return Told(lines, codes(found.rejected), (found.complete, found.stats.truncated))
 
 
 def _joined(one: Told, other: Told) -> Told:

@@ -111,8 +111,6 @@ class Filter:
         done: list[Subscription] = []
         try:
             failed = self._insert(taken, done)
-            if len(failed) == len(taken) > 1:  # then it is hardly their fault
-                raise failed[0].cause
         except BaseException:  # nobody's own failure: none of them is subscribed
             self._subscriptions.forget(taken)
             self._matcher.remove(done)
