@@ -46,6 +46,31 @@ def test_a_glob_names_what_it_matches(data: Path) -> None:
     assert names("**/b.csv") == ["d/b.csv"]
 
 
+def test_many_stars_in_a_row_take_the_work_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path.joinpath(*"abcdef")
+    folder.mkdir(parents=True)
+    (folder / "x.csv").touch()
+    listed: list[str] = []
+    listing = os.scandir
+
+    def counted(path: str) -> object:
+        listed.append(path)
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+
+    def work(parts: str) -> tuple[list[str], int]:
+        listed.clear()
+        return [source.name for source in find_sources(f"{tmp_path}/{parts}")], len(listed)
+
+    found, once = work("**/*.csv")
+    assert len(found) == 1
+    assert once > 6
+    assert work("**/" * 8 + "*.csv") == (found, once)
+    assert work("**//**/a/**/**/*.csv")[0] == found
+    assert work("**/**")[0] == work("**")[0] == found
+
+
 def test_a_name_with_brackets_may_be_a_file(data: Path) -> None:
     (data / "d/x[1].csv").touch()
     assert names("d/x[1].csv") == ["d/x[1].csv"]

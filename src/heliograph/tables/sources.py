@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import re
 import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +24,7 @@ FEED_SUFFIXES = (".rss", ".atom", ".xml")
 QUERY_SUFFIXES = (".rq",)
 
 PIPE = "-"
+_SEVERAL = re.compile(r"(?<![^/])\*\*(?:/+\*\*)+(?![^/])")  # parts of a glob, `**` in a row
 
 
 class Source(NamedTuple):
@@ -116,9 +118,12 @@ def _glob(pattern: str, suffixes: Collection[str]) -> list[Source]:
 
 
 def _matching(pattern: str) -> list[str]:
-    """What a glob matches; Python looks for each part of it inside of the look for the part before."""
+    """What a glob matches; Python looks for each part of it inside of the look for the part before.
+
+    `**` in a row mean what one does, but Python would come to a folder in as many ways as they divide its path.
+    """
     try:
-        return list(glob.iglob(pattern, recursive=True))
+        return list(glob.iglob(_SEVERAL.sub("**", pattern), recursive=True))
     except RecursionError as error:
         fix = "give the folder itself, of which everything is read"
         raise UsageError("HG-023", f"a glob over too many folders in each other: {pattern[:60]}…", fix=fix) from error
