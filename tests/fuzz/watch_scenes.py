@@ -482,7 +482,14 @@ def _check_scratch(scene: Scene, way: Way, expected: list[Told]) -> Difference |
     if len(rows) > 3000 or loads:
         return None
     verdicts = {line[0]: line[1] for line in expected[-1].lines}
-    asked = {row["subscription_id"]: row for row in _subscribed(scene)}
+    asked: dict[str, dict[str, Any]] = {}
+    for kind, what in scene.acts:
+        if kind == "subscribe":
+            for row in what:
+                asked.setdefault(row["subscription_id"], row)  # a second one under the same id is refused
+        elif kind == "unsubscribe":
+            for id in what:
+                asked.pop(id, None)
     for id, matched in verdicts.items():
         right = from_scratch(scene.settings, rows, asked[id])
         if right is not None and right != matched:
