@@ -201,6 +201,8 @@ def test_what_is_beyond_a_limit_is_refused(name: str) -> None:
 WITHIN = {
     "a base": ("x.ttl", f"@base <{LONG[:1000]}> . <a> <a:p> <b> ."),
     "bases, one after the other": ("x.ttl", "@base <http://example.org/a/> . <b> <a:p> <c> .\n" * 2000),
+    "bases in a literal": ("x.ttl", '<a:s> <a:p> """' + "@base <some/folder/of/some/length/> .\n" * 100 + '""" .'),
+    "bases in comments": ("x.ttl", "# @base <some/folder/of/some/length/> .\n" * 100 + "<a:s> <a:p> <a:o> ."),
     "a long name": ("x.ttl", f"<{LONG * 10}> <a:p> <{LONG * 10}> ."),
     "a long text": ("x.rdf", rdf_xml(f'<x:a x:b="{"text " * 10_000}"/>')),
     "namespaces, one after the other": ("x.rdf", rdf_xml('<y:a xmlns:y="http://y/"/>' * 2000)),

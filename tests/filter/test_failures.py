@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.baselines import filter_entries
+from heliograph.baselines import filter_entries, solve
 from heliograph.baselines.gm_subscription import SubscriptionGraph
 from heliograph.baselines.solve import Plan
 from heliograph.errors import SubscriptionError
@@ -345,3 +345,23 @@ def test_a_failure_over_mergers_changes_no_notification(
     assert sum("nothing learned" in record.getMessage() for record in caplog.records) == 1
     assert engine.unsubscribe("at3").accepted == 1
     assert rows(engine.publish(DOCUMENTS)) == [row for row in expected if row[0] != "at3"]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "indexed", "naive"])
+def test_one_that_asks_for_too_much_is_put_aside(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition on many variables at once is tried with every combination: the search is given up, not the others."""
+    monkeypatch.setattr(solve, "MOST_TRIED", 3000)
+    names = [f"?w{number}" for number in range(9)]
+    greedy = f"ASK {{ {' . '.join(f'?v :p {name}' for name in names)} FILTER({' + '.join(names)} > 1000000) }}"
+    engine = Filter(algorithm=strategy)
+    engine.subscribe([("greedy", greedy), ("ok", "ASK { ?a :p ?b }"), ("never", "ASK { ?a :q ?b }")])
+    document = [("d", [("a", "p", str(number)) for number in range(10)])]
+    found = engine.publish(document)
+    assert [each.subscription_id for each in found] == ["ok"]
+    assert [(each.item, each.code) for each in found.rejected] == [("greedy", "HG-540")]
+    assert "HG-543" in found.rejected[0].message
+    again = engine.publish(document)
+    assert ([each.subscription_id for each in again], list(again.rejected)) == (["ok"], [])
+    small = Filter(algorithm=strategy)
+    small.subscribe([("greedy", greedy.replace("1000000", "1"))])
+    assert [each.subscription_id for each in small.publish(document)] == ["greedy"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from heliograph.baselines.graph import Graph, Readable, Triple
 from heliograph.baselines.steps import RangeStep, Solution, Step, ValuesStep, World, pattern_step
+from heliograph.errors import SubscriptionError
 from heliograph.semantics.expressions import Condition, Metrics
 from heliograph.syntax.query import Query
 from heliograph.taxonomy import Classes, Taxonomy
@@ -23,6 +24,7 @@ __all__ = ["Graph", "GroupKey", "Plan", "Solution", "Triple", "World", "matches"
 GroupKey = tuple[Term | None, ...]
 
 _NO_TAXONOMY = Taxonomy()
+MOST_TRIED = 300_000  # bindings that are tried to tell whether a query holds, at 10 to 30 µs; and 64 for each triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,25 @@ class _Search:
 
     bindable: frozenset[Variable]
     metrics: Metrics | None
+    most: int | None = None  # bindings to try
     stack: list[_Level] = field(default_factory=list)
 
     def run(self, steps: tuple[Step, ...], conditions: tuple[Condition, ...]) -> Iterator[Solution]:
         self.stack.append(_Level(iter([{}]), steps, conditions))
+        tried = 0
         while self.stack:
             level = self.stack[-1]
             bindings = next(level.ways, None)
             if bindings is None:
                 self.stack.pop()
                 continue
+            tried += 1
+            if tried == self.most:
+                raise SubscriptionError(
+                    "HG-543",
+                    f"it tried {tried:,} combinations of bindings over one graph without an answer",
+                    fix="join its parts by variables, or ask less of many variables at once",
+                )
             waiting = self._test(bindings, level.conditions, last=not level.steps)
             if waiting is None:
                 continue
@@ -105,20 +116,31 @@ class Plan:
         return cls(query, frozenset(query.variables), ranging, conditions, having)
 
     def solutions(
-        self, world: World, *, metrics: Metrics | None = None, vertices: Collection[Term] = ()
+        self,
+        world: World,
+        *,
+        metrics: Metrics | None = None,
+        vertices: Collection[Term] = (),
+        most: int | None = None,
     ) -> Iterator[Solution]:
-        """The distinct solutions, lazily. A variable that only a metric uses ranges over `vertices`."""
+        """The distinct solutions, lazily. A variable that only a metric uses ranges over `vertices`. A search that
+        tries `most` bindings is given up (`HG-543`)."""
         steps: list[Step] = [pattern_step(pattern, world) for pattern in self.query.patterns]
         steps += [ValuesStep(block) for block in self.query.values]
         steps += [RangeStep(variable, vertices) for variable in self.ranging]
-        found = _Search(self.variables, metrics).run(tuple(steps), self.conditions)
+        found = _Search(self.variables, metrics, most).run(tuple(steps), self.conditions)
         return _distinct(found) if self.query.values else found
 
     def counts(
-        self, world: World, *, metrics: Metrics | None = None, vertices: Collection[Term] = ()
+        self,
+        world: World,
+        *,
+        metrics: Metrics | None = None,
+        vertices: Collection[Term] = (),
+        most: int | None = None,
     ) -> dict[GroupKey, int]:
         """COUNT(*) for each binding of the GROUP BY variables; without GROUP BY one group, which may count 0."""
-        found = self.solutions(world, metrics=metrics, vertices=vertices)
+        found = self.solutions(world, metrics=metrics, vertices=vertices, most=most)
         counts = Counter(tuple(solution.get(name) for name in self.query.group_by) for solution in found)
         return dict(counts) if self.query.group_by else {(): counts[()]}
 
@@ -130,10 +152,14 @@ class Plan:
         return self.having.holds(bindings, metrics, count)
 
     def matches(self, world: World) -> bool:
-        """Whether the query is true of the graph: it has a solution, or some group satisfies HAVING."""
+        """Whether the query is true of the graph: it has a solution, or some group satisfies HAVING.
+
+        One that asks for too much is given up (`HG-543`), so that it cannot hold up all others.
+        """
+        most = MOST_TRIED + 64 * len(world.graph)
         if self.query.counted:
-            return any(self.holds_count(key, count) for key, count in self.counts(world).items())
-        return next(self.solutions(world), None) is not None
+            return any(self.holds_count(key, count) for key, count in self.counts(world, most=most).items())
+        return next(self.solutions(world, most=most), None) is not None
 
 
 def world(graph: Readable, taxonomy: Taxonomy | None = None) -> World:

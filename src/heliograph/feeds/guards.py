@@ -37,12 +37,13 @@ _JSON_STEPS = np.zeros(256, np.int64)
 _JSON_STEPS[list(b'[{"')] = 1
 _JSON_STEPS[list(b"]}")] = -1
 
-_TRIPLE_TOKENS = re.compile(
+_TEXT = (  # a comment, an IRI, a literal, or an escaped character outside of them
     rb'#[^\r\n]*+|<[^\x00-\x20<>"{}|^`\\]*+>'
     rb'|"""(?:[^"\\]++|\\.|"(?!""))*+"""|' + rb"'''(?:[^'\\]++|\\.|'(?!''))*+'''"
-    rb'|"(?:[^"\\\r\n]++|\\.)*+"|' + rb"'(?:[^'\\\r\n]++|\\.)*+'" + rb"|(<<\()|(\)>>)",
-    re.DOTALL,
+    rb'|"(?:[^"\\\r\n]++|\\.)*+"|' + rb"'(?:[^'\\\r\n]++|\\.)*+'" + rb"|\\."
 )
+_TEXTS = re.compile(_TEXT, re.DOTALL)
+_TRIPLE_TOKENS = re.compile(_TEXT + rb"|(<<\()|(\)>>)", re.DOTALL)
 
 
 def too_deep(what: str) -> DocumentError:
@@ -68,18 +69,25 @@ def check_triple_terms(data: Bytes) -> None:
 
 
 def check_turtle(data: Bytes) -> None:
-    """Refuses what is dangerous in Turtle and TriG: deep triple terms, and bases and prefixes of any length.
-
-    Texts that only look like declarations, in comments and literals, count too.
-    """
+    """Refuses what is dangerous in Turtle and TriG: deep triple terms, and bases and prefixes of any length."""
     check_triple_terms(data)
+    if (what := _long_declaration(data)) is None:
+        return
+    stated = _TEXTS.sub(lambda text: b"" if text[0][:1] in b"#\"'" else text[0], bytes(data))
+    if (what := _long_declaration(stated)) is not None:  # not only in a comment or a literal
+        raise too_long(what)
+
+
+def _long_declaration(data: Bytes) -> str | None:
+    """Which kind of declaration is too long, if one is; texts that only look like one count too."""
     length = 0
     for base in _BASE.finditer(data):
         length = len(base[1]) + (0 if _SCHEME.match(base[1]) else length)
         if length > MAX_BASE:
-            raise too_long("a base")
+            return "a base"
     if _LONG_IRI.search(data) and any(len(prefix[1]) > MAX_BASE for prefix in _PREFIX.finditer(data)):
-        raise too_long("a prefix")
+        return "a prefix"
+    return None
 
 
 def check_json(data: Bytes) -> None:
