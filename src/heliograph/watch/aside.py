@@ -2,6 +2,7 @@
 
 The law: whatever a single subscription does inside a call (its exact check, its evidence, its metric), nobody else is
 told more or less for it. What fails for all of them, as the graph itself, is no failure of a subscription, and raises.
+Lack of memory inside a subscription counts as its own failure: to raise it in the midst of updates would end the watch.
 """
 
 from __future__ import annotations
