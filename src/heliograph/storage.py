@@ -303,16 +303,31 @@ def _steady(target: Path, read: Callable[[Path], Found]) -> Found:
     """What is read of one save. Where a writer replaced it meanwhile, its files are of two, and it is read again."""
     for _ in range(_TRIES):
         folder = _whole(target)
-        before = _identity(folder)
-        try:
-            found = read(folder)
-        except StorageError:
-            if _whole(target) == folder and _identity(folder) == before:
-                raise
-        else:
-            if _identity(folder) == before:
-                return found
+        with _pinned(folder) as before:
+            try:
+                found = read(folder)
+            except StorageError:
+                if _whole(target) == folder and _identity(folder) == before:
+                    raise
+            else:
+                if _identity(folder) == before:
+                    return found
     return read(_whole(target))
+
+
+@contextmanager
+def _pinned(folder: Path) -> Iterator[tuple[int, int] | None]:
+    """What tells a folder from others; while it is open, no new folder can be given its number."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # there is none, or the system opens no folders
+        yield _identity(folder)
+        return
+    try:
+        opened = os.fstat(handle)
+        yield opened.st_dev, opened.st_ino
+    finally:
+        os.close(handle)
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
