@@ -326,3 +326,17 @@ def labelled(publisher: str, x: int | None) -> dict[str, Any]:
 
 def deliveries(engine: Route, events: list[dict[str, Any]], only: bool) -> set[tuple[str | None, str]]:
     return {(item.publication_id, item.subscription_id) for item in engine.publish(events, subscribers_only=only)}
+
+
+def test_a_change_that_is_refused_does_what_the_engine_would_do() -> None:
+    """A node that only edges name accepts everything; a refused row closes it, but never replaces a good one."""
+    for name in ("a", "c"):
+        engine = Route(NODES, [*EDGES, ("p", "c")])
+        found = engine.compare([{"kind": "node", "op": "+", "node_id": name, "targeting": "x ="}], EVENTS)
+        assert [each.code for each in found.rejected] == ["HG-451"]
+        before = {(n.publication_id, n.subscription_id) for n in engine.publish(EVENTS)}
+        engine.add_nodes([{"node_id": name, "targeting": "x ="}])
+        after = {(n.publication_id, n.subscription_id) for n in engine.publish(EVENTS)}
+        lost = {(row["event_id"], row["node_id"]) for row in found.table.to_pylist() if row["before"]}
+        assert lost == before - after
+        assert bool(lost) == (name == "c")

@@ -184,6 +184,7 @@ def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Pl
     if labels is None:
         labels = sorted(exchange.current.node(number).labels) if number >= 0 else []
     read = read_nodes([{**row, "labels": labels}], exchange.targeting, match)
+    exchange.put_nodes(read.broken)  # as the engine does: a new node whose row is refused accepts nothing
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
     exchange.put_nodes(read.rows)
