@@ -393,6 +393,8 @@ def ways(scene: Scene) -> list[Way]:
     bulky = any(kind == "bulk" and what["count"] > 5000 for kind, what in scene.acts)
     if bulky:
         other = r.choice(("auto", "general", "scc-skip"))
+        if len(rows) > 200:  # the paper's algorithms may take the square of the nodes for each event
+            other = "auto"
         return [Way("lanes", "lanes"), Way(other, other, saves=True)]
     return [
         Way("walk", "walk"),
