@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from heliograph.syntax.patterns import compile_patterns
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.sparql.query import Query
+from heliograph.sparql.tables import compile_patterns
+from heliograph.sparql.templates import compile_sparql
 
 COUNT = 100_000
 TRIPLES = 10

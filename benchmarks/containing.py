@@ -17,10 +17,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from benchmarks.filter_workloads import Size
-from heliograph.partition.forest import Forest
-from heliograph.syntax.pattern_cells import Reader
-from heliograph.syntax.patterns import PatternSet, read_patterns
-from heliograph.syntax.query import Query, TriplePattern
+from heliograph.partition.containment import Forest
+from heliograph.sparql.query import Query, TriplePattern
+from heliograph.sparql.tables import PatternSet, Reader, read_patterns
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.workloads.filter import generate_filter

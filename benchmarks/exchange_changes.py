@@ -14,8 +14,7 @@ from benchmarks.exchange_script import Script, Step
 from benchmarks.filter_workloads import WrongAnswer, check
 from benchmarks.route_workloads import Size, loaded
 from heliograph import Route
-from heliograph.workloads.route import generate_route
-from heliograph.workloads.route_exchange import sizes
+from heliograph.workloads.route import generate_route, sizes
 
 FULL = Size()
 SELECTIVITY = 0.25

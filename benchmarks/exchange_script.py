@@ -17,8 +17,7 @@ import numpy as np
 
 from benchmarks.exchange_model import Attributes, Model, accept, made
 from benchmarks.filter_workloads import Tables
-from heliograph.workloads.route_exchange import Sizes
-from heliograph.workloads.route_targeting import ATTRIBUTES, draw_targeting, spell_targeting
+from heliograph.workloads.route import ATTRIBUTES, Sizes, draw_targeting, spell_targeting
 
 TRIES = 50  # events that are drawn until one sees the change
 LONE = 0.1  # share of removed nodes that are networks; the others are advertisers

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph import Filter
-from heliograph.filter.encoding import encode
+from heliograph.filter.encode import encode
+from heliograph.io.publications import Publications
 from heliograph.model import Notifications
-from heliograph.publications import Publications
 from heliograph.terms import PLAIN, PREFIXES
 from heliograph.workloads.filter import generate_filter
 

@@ -17,7 +17,7 @@ from benchmarks.metric_streams import NOTHING, Size, Stream, choose, stream
 from benchmarks.watch_workloads import seconds
 from heliograph.watch.metrics.dense import Dense
 from heliograph.watch.metrics.density import NeighbourhoodDensity
-from heliograph.watch.metrics.measure import Measure
+from heliograph.watch.metrics.thresholds import Measure
 
 FULL = Size(100_000, 20_000, instances=1_000)
 HOPS = 2

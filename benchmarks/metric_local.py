@@ -19,13 +19,12 @@ from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_streams import NOTHING, Stream, stream
 from benchmarks.metric_streams import Size as GraphSize
 from benchmarks.watch_workloads import seconds
-from heliograph.kernels.metric_layout import CAME, WENT, Log, Said
-from heliograph.watch.metrics.cliques import Cliques
+from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
 from heliograph.watch.metrics.clustering import Clustering
 from heliograph.watch.metrics.degree import Degree
-from heliograph.workloads import watch_graph
-from heliograph.workloads.watch_graph import Flags, Ints, draw_edges
-from heliograph.workloads.watch_stream import draw_stream
+from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
+from heliograph.workloads import watch as watch_graph
+from heliograph.workloads.watch import Flags, Ints, draw_edges, draw_stream
 
 DEGREE, COEFFICIENT = [10.0], [0.1]  # the thresholds, at every vertex
 

@@ -26,7 +26,7 @@ from pyarrow import parquet
 from benchmarks.experiments.machine import ROOT
 from benchmarks.pinning import check_pinned, driver_s, pin_workers
 from heliograph import Filter, Route, Watch
-from heliograph.spark.reading import read
+from heliograph.spark.inputs import read
 from heliograph.workloads.filter import generate_filter
 from heliograph.workloads.route import generate_route
 from heliograph.workloads.watch import generate_watch
@@ -249,7 +249,7 @@ def measure_micro_batch(seed: int, size: Size = FULL) -> Sequence[float]:
 
 def _micro_batches(spark: SparkSession, case: Case, folder: Path) -> list[float]:
     from heliograph.spark import write
-    from heliograph.spark.metrics import progress_table
+    from heliograph.spark.frames import progress_table
 
     rows = parquet.read_table(case.input)
     (folder / "in").mkdir()

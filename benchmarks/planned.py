@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.filter_workloads import Case, Size, Tables, WrongAnswer, check, repeated
 from heliograph import Filter
-from heliograph.filter.encoding import encode
-from heliograph.partition.outline import Outline
+from heliograph.filter.encode import encode
+from heliograph.partition.plan import Outline
 from heliograph.terms import PREFIXES
 from heliograph.workloads.filter import generate_filter
 

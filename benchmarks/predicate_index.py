@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.predicate_workloads import Size, Workload, draw
-from heliograph.targeting.index import PredicateIndex
-from heliograph.targeting.index_matches import Matches
+from heliograph.predicate.index import Matches, PredicateIndex
 
 SMALL = Size(11_000, 6, 6, 1 / 16, 20_000)
 LARGE = Size(100_000, 20, 20, 1 / 16, 2_000)

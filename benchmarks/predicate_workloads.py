@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heliograph.workloads.route_targeting import ATTRIBUTES, Attribute
+from heliograph.workloads.route import ATTRIBUTES, Attribute
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -10,8 +10,8 @@ import random
 import time
 from collections.abc import Sequence
 
-from heliograph.syntax.predicate_form import Constant
-from heliograph.syntax.predicates import compile_predicates
+from heliograph.predicate.form import Constant
+from heliograph.predicate.parser import compile_predicates
 
 COUNT = 11_000
 SHAPES = 200

@@ -15,8 +15,8 @@ from statistics import median
 
 from pyoxigraph import RdfFormat, parse, serialize
 
-from heliograph.feeds import read_documents
-from heliograph.tables.sources import Source
+from heliograph.io.documents import read_documents
+from heliograph.io.reads import Source
 from heliograph.vocabulary import Vocabulary
 
 TRIPLES = 300_000

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from heliograph.workloads.route_targeting import ATTRIBUTES
+from heliograph.workloads.route import ATTRIBUTES
 
 Test = Callable[..., bool]
 Tables = Mapping[str, pa.Table]

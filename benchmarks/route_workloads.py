@@ -18,8 +18,7 @@ import pyarrow as pa
 from benchmarks.filter_workloads import Tables, WrongAnswer, check
 from benchmarks.route_walks import Walk, texts
 from heliograph import Route
-from heliograph.workloads.route import generate_route
-from heliograph.workloads.route_targeting import draw_targeting, spell_targeting
+from heliograph.workloads.route import draw_targeting, generate_route, spell_targeting
 
 AT_LEAST = 0.03  # seconds that are timed at once; a batch that takes less is published several times
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from benchmarks.filter_workloads import Case, Size, check
 from benchmarks.planned import load, planned, workload
-from heliograph.filter.sharded import ShardedMatcher
+from heliograph.filter.shards import ShardedMatcher
 
 FULL = Size()
 SAMPLES = 9

@@ -89,7 +89,7 @@ def _run(*arguments: str) -> dict[str, int]:
 def job(folder: Path, shards: int) -> dict[str, int]:
     """Compiles and matches."""
     from heliograph.spark import Plans, filter, session, write
-    from heliograph.spark.reading import read
+    from heliograph.spark.inputs import read
 
     conf = {"spark.executor.memory": "1g", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": 2}
     spark = session("local-cluster[2,1,1024]", conf)
@@ -110,7 +110,7 @@ def job(folder: Path, shards: int) -> dict[str, int]:
 
 def shard(folder: Path) -> dict[str, int]:
     """Opens one shard and matches."""
-    from heliograph.spark.assemblies import open_shard
+    from heliograph.spark.filter_job import open_shard
     from heliograph.spark.versions import Versions
 
     versions = Versions.at(folder / "plans")

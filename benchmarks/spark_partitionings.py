@@ -22,9 +22,8 @@ from pyarrow import parquet
 
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.planned import workload
-from heliograph.spark.assemblies import Assembly, open_front, open_shard
-from heliograph.spark.plans import Plans
-from heliograph.spark.reading import read
+from heliograph.spark.filter_job import Assembly, Plans, open_front, open_shard
+from heliograph.spark.inputs import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,9 +15,7 @@ import pyarrow as pa
 
 from benchmarks.filter_workloads import Tables, WrongAnswer, numbers
 from benchmarks.watch_workloads import Size, concrete, seconds
-from heliograph.baselines.watch_algorithm import pattern
-from heliograph.baselines.watch_packed import Flags, Found, Ints, PackedBruteForce, PackedInv
-from heliograph.baselines.watch_trie import Trie
+from heliograph.papers.watch import Flags, Found, Ints, PackedBruteForce, PackedInv, Trie, pattern
 
 _PAIR = re.compile(r":v(\d+) :links :v(\d+)")
 _LINKS = "links"

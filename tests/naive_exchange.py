@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heliograph.syntax.predicate_form import ACCEPT, Constant, Predicate
-from heliograph.syntax.predicate_truth import Attributes
+from heliograph.predicate.evaluate import Attributes
+from heliograph.predicate.form import ACCEPT, Constant, Predicate
 
 NODE_COST = 0.0
 EDGE_COST = 1.0

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from heliograph.errors import HeliographError, Place, PublicationError
+from heliograph.io.items import as_table
+from heliograph.io.reads import Read
 from heliograph.model import Rejected
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicates import compile_predicates
-from heliograph.tables.items import as_table
-from heliograph.tables.reads import Read
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.parser import compile_predicates
 from tests.naive_exchange import EDGE_COST, NO_LABELS, NODE_COST, Edge, Node, refused_node
 
 MAX_COST = 1e300  # a path of any length that fits in memory still has a finite cost

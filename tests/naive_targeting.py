@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from heliograph.kernels import targeting_layout as layout
-from heliograph.kernels.targeting_layout import Cells, Programs
-from heliograph.syntax.predicate_truth import lookup
-from heliograph.targeting.names import NameTable
+from heliograph.predicate import layout
+from heliograph.predicate.attributes import NameTable
+from heliograph.predicate.evaluate import lookup
+from heliograph.predicate.layout import Cells, Programs
 
 OPS = {
     getattr(layout, name): name

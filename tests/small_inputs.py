@@ -12,8 +12,8 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from heliograph.cli.batches import Pace
-from heliograph.cli.publications import read_publications
+from heliograph.cli.inputs import read_publications
+from heliograph.cli.run import Pace
 from heliograph.filter import Filter
 from heliograph.model import MOST_TOLD, told
 from heliograph.terms import PREFIXES

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from heliograph import locks, storage
+from heliograph import storage
+from heliograph import storage as locks
 from heliograph.errors import StorageError
+from heliograph.io.write import open_writer
 from heliograph.storage import read_folder, write_folder
-from heliograph.tables.writer import open_writer
 
 _SAVING = """
 import sys, time
@@ -36,7 +37,7 @@ storage.write_folder(sys.argv[1], "thing", 2, arrays={"x": np.arange(10)})
 _WRITING = """
 import sys, time
 from pathlib import Path
-from heliograph.tables.writer import open_writer
+from heliograph.io.write import open_writer
 with open_writer("taxonomy", sys.argv[1]):
     print("ready", flush=True)
     time.sleep(600)

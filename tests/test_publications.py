@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.publications import Publications, Triples, rebase
+from heliograph.io.publications import Publications, Triples, rebase
 from heliograph.terms import Term, iri, literal
 from heliograph.vocabulary import Vocabulary
 

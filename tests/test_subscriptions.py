@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, SubscriptionError, TableError, UsageError
+from heliograph.sparql.tables import PatternSet
+from heliograph.sparql.templates import parse_sparql
 from heliograph.subscriptions import Subscription, Subscriptions, by_origin
-from heliograph.syntax.patterns import PatternSet
-from heliograph.syntax.sparql import parse_sparql
 
 ASK = "ASK { :a :p :b }"
 

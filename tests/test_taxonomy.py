@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.graph import Graph
+from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, plain_name
 

@@ -98,7 +98,7 @@ def copy_distribution(name: str, folder: Path) -> None:
 def copy_own(folder: Path) -> None:
     """Heliograph as it is imported here, with the kernels that its cache holds."""
     import heliograph
-    from heliograph.kernels.cache import cache_dir
+    from heliograph.compiled.compile import cache_dir
 
     own = Path(heliograph.__file__).parent
     shutil.copytree(own, folder / "heliograph", ignore=shutil.ignore_patterns("__pycache__"))

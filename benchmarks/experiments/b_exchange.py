@@ -21,17 +21,14 @@ import pyarrow as pa
 from benchmarks.experiments.b_kernel import DRAIN, MATCH, ask
 from benchmarks.filter_workloads import Tables, WrongAnswer
 from benchmarks.route_walks import Walk, from_dicts, texts
-from heliograph.baselines.route_seed import ALGORITHMS, SeedExchange
-from heliograph.exchange.reading import read_edges, read_nodes
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.index.arrays import fixed
-from heliograph.kernels.seed_layout import COUNTERS, RETURNED, Lists, Task, make_sets
+from heliograph.compiled.growing import fixed
+from heliograph.papers.route import ALGORITHMS, COUNTERS, RETURNED, Lists, SeedExchange, Task, make_sets
+from heliograph.predicate.compile import Room
 from heliograph.route.events import read_events
-from heliograph.route.options import Options
-from heliograph.route.reaching import slow_truth
-from heliograph.route.strategies import Batch, strategy
-from heliograph.targeting.room import Room
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import read_edges, read_nodes
+from heliograph.route.strategy import Batch, Options, slow_truth, strategy
+from heliograph.route.version import Version
 from heliograph.workloads.route import generate_route
 
 OURS, WALK, INDEX, TESTS = "heliograph", "plain walk", "index alone", "tests alone"

@@ -23,17 +23,12 @@ import numpy as np
 import numpy.typing as npt
 from numba import int64
 
-from heliograph.kernels import seed_layout as at
-from heliograph.kernels.board_layout import LANES
-from heliograph.kernels.cache import kernel
-from heliograph.kernels.lanes import lay_out
-from heliograph.kernels.seed_index import is_valid, mark, next_entity
-from heliograph.kernels.seed_layout import Lists, Task
-from heliograph.kernels.seed_routing import _LISTS, _TASK
-from heliograph.kernels.seed_sets import add, empty, has, least_from
-from heliograph.kernels.targeting_layout import Int32s, Int64s
-from heliograph.kernels.targeting_types import INT64S, NEW_INT32S
-from heliograph.kernels.types import rows
+from heliograph.compiled.compile import kernel
+from heliograph.compiled.types import rows
+from heliograph.papers import route as at
+from heliograph.papers.route import _LISTS, _TASK, Lists, Task, add, empty, has, is_valid, least_from, mark, next_entity
+from heliograph.predicate.kernels import INT64S, NEW_INT32S, lay_out
+from heliograph.predicate.layout import LANES, Int32s, Int64s
 
 Counts = npt.NDArray[np.int64]  # a row of counters for each event, as `seed_layout` names them
 DRAIN, MATCH = -1, -2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.workloads.route_exchange import Links
+from heliograph.workloads.route import Links
 
 Ints = npt.NDArray[np.int64]
 _AT_ONCE = 4_000  # publishers whose reach is in memory together

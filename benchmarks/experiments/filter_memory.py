@@ -24,8 +24,7 @@ from benchmarks.experiments.experiment import Point, Run, X
 from benchmarks.experiments.filter_options import ALGORITHMS, Options, options
 from benchmarks.filter_workloads import check, loaded
 from benchmarks.resident import ROOT, resident
-from heliograph.baselines.filter_entries import Entry
-from heliograph.baselines.filter_gtopss import UnionGraph
+from heliograph.papers.filter import Entry, UnionGraph
 from heliograph.workloads.filter import generate_filter
 
 MATRIX = "G-ToPSS, matrix"  # [G] figure 9(c): the union graph without the subscriptions themselves

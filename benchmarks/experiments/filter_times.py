@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.experiments.experiment import Point, Run, X
 from benchmarks.experiments.filter_options import ALGORITHMS, Options, options
 from benchmarks.filter_workloads import Case, Tables, check, loaded, repeated
-from heliograph.filter.encoding import encode
+from heliograph.filter.encode import encode
 from heliograph.terms import PREFIXES
 from heliograph.workloads.filter import generate_filter
 

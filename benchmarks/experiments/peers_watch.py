@@ -14,8 +14,7 @@ import pyarrow as pa
 from benchmarks.filter_workloads import Tables
 from benchmarks.watch_opponents import Numbers, Told
 from benchmarks.watch_workloads import accepted, seconds, settled, subscribed
-from heliograph.baselines.watch_algorithm import pattern
-from heliograph.baselines.watch_inv import Inv
+from heliograph.papers.watch import Inv, pattern
 from heliograph.terms import PLAIN
 
 _LINKS = f"{PLAIN}links"

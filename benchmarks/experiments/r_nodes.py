@@ -17,14 +17,12 @@ import numpy as np
 
 from benchmarks.filter_workloads import Case, Tables, WrongAnswer, loaded
 from benchmarks.planned import Planned
-from heliograph.baselines.filter_rss import RssMatcher
-from heliograph.filter.failures import Failures
-from heliograph.filter.matcher import Matches
-from heliograph.filter.pairwise import PairwiseMatcher, PairwiseVersion
-from heliograph.filter.sharded import ShardedMatcher, ShardedVersion
-from heliograph.partition.placement import FRONT, MERGERS
-from heliograph.partition.plan import Plan
-from heliograph.publications import Publications
+from heliograph.filter.encode import Failures, Matches
+from heliograph.filter.shards import ShardedMatcher, ShardedVersion
+from heliograph.filter.strategy import PairwiseMatcher, PairwiseVersion
+from heliograph.io.publications import Publications
+from heliograph.papers.filter import RssMatcher
+from heliograph.partition.plan import FRONT, MERGERS, Plan
 from heliograph.subscriptions import Subscription
 
 NOTES = (

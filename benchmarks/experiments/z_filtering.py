@@ -16,13 +16,9 @@ from benchmarks.experiments.experiment import Outcome, Point, Run, Verdict, Word
 from benchmarks.filter_workloads import Tables, check
 from benchmarks.watch_opponents import Numbers, Told, brute_force_seconds, inv_seconds, trie_seconds
 from benchmarks.watch_workloads import load_kernels, seconds, settled, subscribed
-from heliograph.baselines.watch_algorithm import Algorithm, pattern
-from heliograph.baselines.watch_bf import BruteForce
-from heliograph.baselines.watch_inv import Inv
-from heliograph.baselines.watch_packed import PackedBruteForce, PackedInv
-from heliograph.baselines.watch_trie import Trie
 from heliograph.model import Notifications
-from heliograph.syntax.query import Query
+from heliograph.papers.watch import Algorithm, BruteForce, Inv, PackedBruteForce, PackedInv, Trie, pattern
+from heliograph.sparql.query import Query
 from heliograph.workloads.watch import generate_watch
 
 BF, INV, PACKED_BF, PACKED_INV, TRIES, OURS = "BF", "INV", "BF, packed", "INV, packed", "tries", "heliograph"

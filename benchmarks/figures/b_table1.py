@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.experiments.b_statistics import statistics_of
 from benchmarks.experiments.experiment import Axis, Experiment, Outcome, Point, Run, Scale, Verdict, Word
-from heliograph.workloads.route_exchange import exchange, sizes
+from heliograph.workloads.route import exchange, sizes
 
 OURS, PAPER = "generated", "paper"
 

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     )
     from heliograph.filter import Filter
     from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
+    from heliograph.predicate.index import PredicateIndex
     from heliograph.route import Route
-    from heliograph.targeting.index import PredicateIndex
     from heliograph.terms import Term
     from heliograph.watch import Updates, Watch
+
 
 __all__ = [
     "DocumentError",
@@ -65,7 +66,7 @@ _HOMES = {
     "heliograph.filter": ("Filter",),
     "heliograph.watch": ("Updates", "Watch"),
     "heliograph.route": ("Route",),
-    "heliograph.targeting.index": ("PredicateIndex",),
+    "heliograph.predicate.index": ("PredicateIndex",),
     "heliograph.terms": ("Term",),
     "heliograph.model": (
         "Explanation",

@@ -1,7 +1,5 @@
-"""What travels out of every engine: notifications, what was rejected, and the measurements of a call.
-
-The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing until
-someone asks: the table is made once, when it is first wanted, and the objects a page at a time as they are looked at.
+"""What travels out of every engine: notifications, rejected items and measurements; and the protocol that all three
+engines speak.
 """
 
 from __future__ import annotations
@@ -13,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,14 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import HeliographError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What travels out of every engine: notifications, what was rejected, and the measurements of a call.
+#
+# The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing
+# until someone asks: the table is made once, when it is first wanted, and the objects a page at a time as they are
+# looked at.
+# ----------------------------------------------------------------------------------------------------------------------
 
 pc: Any = pyarrow.compute
 
@@ -471,3 +478,32 @@ class Receipt:
 
 def _row(item: Any) -> dict[str, Any]:
     return {entry.name: getattr(item, entry.name) for entry in fields(item)}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The one protocol that all three engines speak.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Engine(Protocol):
+    """A matcher of publications against standing interests.
+
+    Items are a single item, an iterable of items or an Arrow table. A single bad item given to `subscribe` or
+    `unsubscribe` raises; in a batch it is reported in the receipt and the rest is taken. `publish` never raises
+    for a bad item. Engines are thread-safe: publishes run concurrently, each against one version.
+    """
+
+    def subscribe(self, items: Any) -> Receipt: ...
+
+    def unsubscribe(self, ids: Any) -> Receipt: ...
+
+    def publish(self, items: Any) -> Notifications: ...
+
+    def explain(self, subscription: str, publication: Any) -> Explanation: ...
+
+    def stats(self) -> Stats: ...
+
+    def save(self, path: str | Path) -> None: ...
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self: ...

@@ -1,25 +1,21 @@
-"""Saved folders: flat arrays, Arrow tables and a manifest, written whole or not at all and opened by mapping.
-
-The laws: at every moment a path holds either the older save or the newer one, never a mixture; a folder that is no
-save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`; what a killed
-writer left is removed by the next save or load of that path, and what a living one writes is not (see `locks`).
-
-A save is `heliograph.json` (kind, version, plain metadata, the size and checksum of each file, and a digest of all
-this), one `.npy` per array and one `.arrow` (IPC file) per table. Checksums are compared when a save is opened, so that
-a damaged one is refused. Only files above `CHECKED_ON_LOAD` are left to `check_save` (`heliograph doctor --check`),
-because a save is mapped in order not to be read whole. A CRC-32 runs at some 4 GB/s, SHA-256 at less than half of that.
+"""Saved folders: flat arrays, Arrow tables and a manifest with checksums, written whole or not at all and opened by
+mapping.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
+import socket
+import time
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -27,8 +23,145 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from heliograph import locks
 from heliograph.errors import Place, StorageError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Locks on drafts: how work in progress is told from what a killed process left behind.
+#
+# The laws: whoever writes a draft, or moves or removes it, holds its lock; a lock ends with its process, however that
+# ends; only what nobody holds is removed. Locks of another machine may not be seen here, so the name of a draft tells
+# on which machine it was made: a draft of another machine, or one on storage without locks, counts as left behind
+# only when nothing in it has changed for a day.
+# ----------------------------------------------------------------------------------------------------------------------
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+ABANDONED_S = 86_400  # without a change for so long, what cannot be locked counts as left behind
+PATIENCE_S = 10.0  # how long a writer waits for another one; a child process may keep a lock that nobody uses
+_STEP_S = 0.01
+_BUSY = {errno.EAGAIN, errno.EACCES}
+_HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
+_MARK = re.compile(r"(?:([0-9a-f]{8})-)?[0-9a-f]{8}")
+
+
+def mark() -> str:
+    """What makes the name of a draft unique, and tells the machine it was made on."""
+    return f"{_HOST}-{secrets.token_hex(4)}"
+
+
+class Lock:
+    """A lock on a file or a folder, until `release` or until the process ends."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # for children too, which closing would not do
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.release()
+
+
+def begin(make: Callable[[], Path]) -> tuple[Path, Lock]:
+    """Makes a draft and locks it. It is made again if it was taken for a left one before it was locked."""
+    while True:
+        path = make()
+        lock, held = _lock(path, PATIENCE_S)
+        if held is not False or path.exists():
+            return path, lock
+
+
+@contextmanager
+def locked(path: Path, patience_s: float = 0.0) -> Iterator[bool | None]:
+    """True if this holds it; False if somebody else does, or nothing is there; None where there are no locks."""
+    lock, held = _lock(path, patience_s)
+    try:
+        yield held
+    finally:
+        lock.release()
+
+
+def _lock(path: Path, patience_s: float) -> tuple[Lock, bool | None]:
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            lock, held = _try(path)
+        except OSError as error:
+            return Lock(), False if isinstance(error, FileNotFoundError) else None
+        if held is not False or time.monotonic() >= end:
+            return lock, held
+        time.sleep(_STEP_S)
+
+
+def _try(path: Path) -> tuple[Lock, bool | None]:
+    if fcntl is None:
+        return Lock(), None
+    descriptor = os.open(path, os.O_RDONLY)
+    lock = Lock(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.release()
+        return Lock(), False if error.errno in _BUSY else None
+    if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+        return lock, True
+    lock.release()  # what stands there now is another one
+    return Lock(), False
+
+
+def sweep(folder: Path, before: str, after: str = "", *, ours: Callable[[Path], bool] = lambda _: True) -> None:
+    """Removes the drafts in a folder, named `before` + a mark + `after`, that nobody writes. It never fails."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            found = _MARK.fullmatch(name[len(before) : len(name) - len(after)])
+            if found and name.startswith(before) and name.endswith(after):
+                remove_left(folder / name, here=found[1] in {None, _HOST}, ours=ours)
+
+
+def remove_left(path: Path, *, here: bool = True, ours: Callable[[Path], bool] = lambda _: True) -> None:
+    """Removes a draft of ours if nobody writes it. It never fails."""
+    with suppress(OSError), locked(path) as held:
+        if (
+            held is not False
+            and not path.is_symlink()
+            and ours(path)
+            and ((held and here) or _age_s(path) > ABANDONED_S)
+        ):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _age_s(path: Path) -> float:
+    """Since anything in it changed."""
+    inside = [Path(root, name) for root, folders, files in os.walk(path) for name in (*folders, *files)]
+    return time.time() - max(each.lstat().st_mtime for each in (path, *inside))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Saved folders: flat arrays, Arrow tables and a manifest, written whole or not at all and opened by mapping.
+#
+# The laws: at every moment a path holds either the older save or the newer one, never a mixture; a folder that is no
+# save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`; what a
+# killed writer left is removed by the next save or load of that path, and what a living one writes is not (see
+# `locks`).
+#
+# A save is `heliograph.json` (kind, version, plain metadata, the size and checksum of each file, and a digest of all
+# this), one `.npy` per array and one `.arrow` (IPC file) per table. Checksums are compared when a save is opened, so
+# that a damaged one is refused. Only files above `CHECKED_ON_LOAD` are left to `check_save` (`heliograph doctor
+# --check`), because a save is mapped in order not to be read whole. A CRC-32 runs at some 4 GB/s, SHA-256 at less
+# than half of that.
+# ----------------------------------------------------------------------------------------------------------------------
 
 MANIFEST = "heliograph.json"
 CHECKED_ON_LOAD = 1 << 30  # bytes; a file above is mapped without a look at its checksum, which takes some 0.3 s/GiB
@@ -76,7 +209,7 @@ def write_folder(
     _refuse_foreign(target)
     _clean_up(target)
     with _writing(target):
-        draft, lock = locks.begin(lambda: _new_draft(target))
+        draft, lock = begin(lambda: _new_draft(target))
         try:
             _write_files(draft, arrays, tables)
             _write_manifest(draft, {"kind": kind, "version": version, "meta": dict(meta)})
@@ -163,17 +296,17 @@ def _beside(target: Path, role: str) -> Path:
 
 
 def _new_draft(target: Path) -> Path:
-    draft = _beside(target, f"draft-{locks.mark()}")
+    draft = _beside(target, f"draft-{mark()}")
     draft.mkdir(parents=True)
     return draft
 
 
 def _clean_up(target: Path) -> None:
     """Removes what killed writers left beside this path, and nothing that somebody writes or that is not ours."""
-    locks.sweep(target.parent, f".{target.name}.draft-", ours=_is_remains)
+    sweep(target.parent, f".{target.name}.draft-", ours=_is_remains)
     aside = _beside(target, "previous")
     if aside.exists() and is_save(target):
-        locks.remove_left(aside, ours=lambda path: _is_remains(path) and is_save(target))
+        remove_left(aside, ours=lambda path: _is_remains(path) and is_save(target))
 
 
 def _is_remains(path: Path) -> bool:
@@ -267,7 +400,7 @@ def _swap(draft: Path, target: Path) -> None:
     """
     aside = _beside(target, "previous")
     for _ in range(_TRIES):
-        with locks.locked(target, locks.PATIENCE_S):
+        with locked(target, PATIENCE_S):
             moved = target.exists()
             if moved:
                 _remove(aside)
@@ -288,7 +421,7 @@ def _swap(draft: Path, target: Path) -> None:
 def _remove(aside: Path) -> None:
     """Removes what stands aside as soon as nobody else moves it."""
     if aside.exists():
-        with locks.locked(aside, locks.PATIENCE_S):
+        with locked(aside, PATIENCE_S):
             shutil.rmtree(aside, ignore_errors=True)
 
 

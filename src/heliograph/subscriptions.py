@@ -16,16 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
-from heliograph.kernels.filter_layout import MOST_NUMBERS
+from heliograph.filter.layout import MOST_NUMBERS
+from heliograph.io.items import as_table, is_single
+from heliograph.io.reads import collector_paused
+from heliograph.io.schemas import TABLES
 from heliograph.model import Receipt, Rejected, Rejections
-from heliograph.syntax.bulk import collector_paused
-from heliograph.syntax.pattern_cells import Reader
-from heliograph.syntax.pattern_tables import Selection, tables_of
-from heliograph.syntax.patterns import PatternSet, read_patterns
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import compile_sparql, parse_sparql
-from heliograph.tables.items import as_table, is_single
-from heliograph.tables.schemas import TABLES
+from heliograph.sparql.query import Query
+from heliograph.sparql.tables import PatternSet, Reader, Selection, read_patterns, tables_of
+from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import PREFIXES
 
 Compile = Callable[[str], Query]

@@ -8,12 +8,9 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from heliograph.baselines.filter_entries import IndexVersion
-from heliograph.baselines.graph import Graph, Triple
-from heliograph.baselines.solve import world
-from heliograph.filter.matcher import PairMatcher, Pairwise, Publication
-from heliograph.subscriptions import Subscription
-from heliograph.syntax.query import (
+from heliograph.filter.encode import PairMatcher, Pairwise, Publication
+from heliograph.papers.filter import IndexVersion
+from heliograph.sparql.query import (
     And,
     Arithmetic,
     Call,
@@ -31,7 +28,9 @@ from heliograph.syntax.query import (
     TriplePattern,
     Values,
 )
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.solve import Graph, Triple, world
+from heliograph.sparql.templates import parse_sparql
+from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF, RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, plain_name
 from heliograph.values import XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER

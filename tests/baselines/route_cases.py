@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heliograph.baselines.route_seed import SeedExchange
-from heliograph.kernels import exchange_layout as layout
-from heliograph.kernels import seed_layout
-from heliograph.kernels.exchange_layout import Graph
-from heliograph.kernels.quick_layout import Job
-from heliograph.kernels.targeting_layout import Int32s
-from heliograph.targeting.encoding import encode
-from heliograph.targeting.room import NOTHING_SLOW, Room
-from heliograph.targeting.store import Compiled, Targeting
+from heliograph.papers import route as seed_layout
+from heliograph.papers.route import SeedExchange
+from heliograph.predicate.attributes import encode
+from heliograph.predicate.compile import NOTHING_SLOW, Compiled, Room, Targeting
+from heliograph.predicate.layout import Int32s, Job
+from heliograph.route import layout
+from heliograph.route.layout import Graph
 from tests import naive_route
 from tests.naive_route import Case, Link
 

@@ -8,8 +8,7 @@ import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.binding_tables import BindingTable, joinable, natural_join, project, star_table
-from heliograph.baselines.gm_subscription import Edge, Vertex
+from heliograph.papers.filter import BindingTable, Edge, Vertex, joinable, natural_join, project, star_table
 from heliograph.terms import Term, plain_name
 
 A, B, E = map(plain_name, "ABE")

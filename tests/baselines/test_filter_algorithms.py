@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.filter_algorithms import ALGORITHMS
-from heliograph.baselines.filter_naive import NaiveMatcher
-from heliograph.baselines.graph import Triple
-from heliograph.filter.encoding import decode, encode
-from heliograph.filter.matcher import PairMatcher, Pairwise, Publication
+from heliograph.filter.encode import PairMatcher, Pairwise, Publication, decode, encode
+from heliograph.filter.strategy import NaiveMatcher
+from heliograph.papers.filter import GToPSSMatcher, OpsMatcher, RssMatcher
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Triple
 from heliograph.subscriptions import Subscription, Subscriptions
-from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import literal, plain_name
 from heliograph.values import XSD_INTEGER
@@ -37,6 +36,8 @@ from tests.baselines.matchers import (
     triples,
 )
 from tests.semantics import oxigraph
+
+ALGORITHMS = {"naive": NaiveMatcher, "ops": OpsMatcher, "gtopss": GToPSSMatcher, "rss": RssMatcher}
 
 INDEXED = sorted(ALGORITHMS.keys() - {"naive"})
 every = pytest.mark.parametrize("name", INDEXED)

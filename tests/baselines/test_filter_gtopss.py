@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from heliograph.baselines.filter_entries import Entry
-from heliograph.baselines.filter_gtopss import GToPSSMatcher, Matching, UnionGraph
-from heliograph.baselines.gm_subscription import Edge
-from heliograph.baselines.graph import Triple
-from heliograph.filter.matcher import Publication
+from heliograph.filter.encode import Publication
+from heliograph.papers.filter import Edge, Entry, GToPSSMatcher, Matching, UnionGraph
+from heliograph.sparql.solve import Triple
 from heliograph.terms import Term, literal, parse_cell, plain_name
 from heliograph.values import XSD_INTEGER
 from tests.baselines.matchers import candidates, edges, found, indexed, publication, subscriptions

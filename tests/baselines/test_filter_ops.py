@@ -5,10 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.filter_entries import Entry
-from heliograph.baselines.filter_ops import Descent, Network, OpsMatcher, Step, take_apart
-from heliograph.baselines.gm_subscription import Edge, SubscriptionGraph
-from heliograph.syntax.query import Query
+from heliograph.papers.filter import Descent, Edge, Entry, Network, OpsMatcher, Step, SubscriptionGraph, take_apart
+from heliograph.sparql.query import Query
 from heliograph.terms import plain_name
 from tests.baselines.matchers import candidates, edges, found, indexed, publication, seed_queries, subscriptions
 

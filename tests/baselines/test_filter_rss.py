@@ -5,10 +5,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.filter_rss import Matching, RssMatcher
-from heliograph.baselines.gm_constraint_table import ConstraintTable
-from heliograph.baselines.gm_constraints import ClassConstraint, Constraint, Relation, ValueConstraint, holds
-from heliograph.baselines.graph import Graph
+from heliograph.papers.filter import (
+    ClassConstraint,
+    Constraint,
+    ConstraintTable,
+    Relation,
+    RssMatcher,
+    ValueConstraint,
+    holds,
+)
+from heliograph.papers.filter import FilterRssMatching as Matching
+from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import Term, literal, plain_name
 from heliograph.values import XSD_INTEGER

@@ -7,9 +7,22 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.gm_constraints import Choice, ClassConstraint, Constraint, Relation, ValueConstraint, holds
-from heliograph.baselines.gm_intervals import HIGHEST, LOWEST, Bound, Interval, IntervalTree, intervals, point
-from heliograph.baselines.graph import Graph
+from heliograph.papers.filter import (
+    HIGHEST,
+    LOWEST,
+    Bound,
+    Choice,
+    ClassConstraint,
+    Constraint,
+    Interval,
+    IntervalTree,
+    Relation,
+    ValueConstraint,
+    holds,
+    intervals,
+    point,
+)
+from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import Term, literal, plain_name
 from heliograph.values import XSD_INTEGER

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.baselines.gm_constraints import Choice, ClassConstraint, Relation, ValueConstraint
-from heliograph.baselines.gm_subscription import Edge, SubscriptionGraph
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.papers.filter import Choice, ClassConstraint, Edge, Relation, SubscriptionGraph, ValueConstraint
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, literal, plain_name
 from heliograph.values import XSD_INTEGER
 

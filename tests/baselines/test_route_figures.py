@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heliograph.kernels import seed_layout as layout
+from heliograph.papers import route as layout
 from tests import naive_route
 from tests.baselines.route_cases import EVERY, Arc, Exchange, check_like_twin
 from tests.naive_route import Case, Link, Run, Step

@@ -15,23 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines import route_seed
-from heliograph.baselines.route_index import build_index
-from heliograph.baselines.route_numbering import ORDERS
-from heliograph.baselines.route_seed import ALGORITHMS, Routed, SeedExchange
-from heliograph.baselines.route_walk import MATCHES
 from heliograph.errors import UsageError
-from heliograph.exchange.numbering import number_nodes
-from heliograph.exchange.rows import Edge, Node
-from heliograph.exchange.store import Exchange as Store
-from heliograph.exchange.version import Version
-from heliograph.kernels import seed_layout as layout
-from heliograph.kernels.targeting_layout import Int32s
-from heliograph.syntax.predicate_form import Predicate, to_sql
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.targeting.encoding import encode
-from heliograph.targeting.room import NOTHING_SLOW, Room
-from heliograph.targeting.store import Targeting
+from heliograph.papers import route as layout
+from heliograph.papers import route as route_seed
+from heliograph.papers.route import ALGORITHMS, ORDERS, Routed, SeedExchange, build_index
+from heliograph.predicate.attributes import encode
+from heliograph.predicate.compile import NOTHING_SLOW, Room, Targeting
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import Predicate, to_sql
+from heliograph.predicate.layout import Int32s
+from heliograph.route.exchange import Exchange as Store
+from heliograph.route.read import Edge, Node
+from heliograph.route.strategy import MATCHES
+from heliograph.route.version import Version, number_nodes
 from heliograph.workloads.route import generate_route
 from tests.baselines.route_cases import EVERY, Arc, Exchange, check_like_twin, numbered_events
 from tests.exchange.worlds import World, changes

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.route_walk import Acceptance, Arrival, cheapest, fewest_hops, ground_of, links_of
-from heliograph.exchange.rows import Edge, Event, Node, refused_node
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.syntax.predicate_truth import Attributes
+from heliograph.predicate.evaluate import Attributes
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import Edge, Event, Node, refused_node
+from heliograph.route.strategy import Acceptance, Arrival, cheapest, fewest_hops, ground_of, links_of
+from heliograph.route.version import Version
 from tests.route.exchanges import Case, cost, exchanges, valid_graph, values
 
 

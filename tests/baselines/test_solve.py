@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Graph, Plan, Triple, matches, solutions, world
-from heliograph.syntax.query import (
+from heliograph.sparql.query import (
     Call,
     ClassPattern,
     ClassRelation,
@@ -21,6 +20,7 @@ from heliograph.syntax.query import (
     TriplePattern,
     Values,
 )
+from heliograph.sparql.solve import Graph, Plan, Triple, matches, solutions, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF, RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, plain_name
 from heliograph.values import XSD_DECIMAL, XSD_INTEGER

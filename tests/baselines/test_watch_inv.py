@@ -9,13 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.watch_algorithm import ADD, REMOVE, pattern
-from heliograph.baselines.watch_bf import BruteForce
-from heliograph.baselines.watch_inv import Inv, PrintedInv
-from heliograph.baselines.watch_packed import Found, PackedBruteForce, PackedInv, packed
-from heliograph.baselines.watch_trie import Trie
 from heliograph.errors import SubscriptionError
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.papers.watch import (
+    ADD,
+    REMOVE,
+    BruteForce,
+    Found,
+    Inv,
+    PackedBruteForce,
+    PackedInv,
+    PrintedInv,
+    Trie,
+    packed,
+    pattern,
+)
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import plain_name
 from heliograph.workloads.watch import generate_watch
 from tests.baselines.watch_worlds import check_stream, concrete, networkx_answer, oxigraph_answer, streams, triples

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.watch_metrics import DENSE_FACTOR, Argument, Triple, Weighted, naive_evidence, naive_value
-from heliograph.syntax.query import Metric
+from heliograph.sparql.query import Metric
 from heliograph.terms import RDF_TYPE, Term, literal, plain_name, sort_key
 from heliograph.values import XSD_INTEGER
+from heliograph.watch.metrics.naive import DENSE_FACTOR, Argument, Triple, Weighted, naive_evidence, naive_value
 
 VERTICES = [plain_name(name) for name in "abcdefgh"]
 KNOWS, LIKES = plain_name("knows"), plain_name("likes")

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from heliograph.baselines.watch_algorithm import ADD, REMOVE, edges_of, pattern
-from heliograph.baselines.watch_bf import BruteForce
-from heliograph.baselines.watch_paths import covering_paths
-from heliograph.baselines.watch_trie import Trie
 from heliograph.errors import SubscriptionError
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.papers.watch import ADD, REMOVE, BruteForce, Trie, covering_paths, edges_of, pattern
+from heliograph.sparql.query import Query
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable
 from tests.baselines.watch_worlds import check_stream, patterns, streams
 

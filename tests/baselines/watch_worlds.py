@@ -10,8 +10,8 @@ import networkx as nx
 import pyoxigraph as ox
 from hypothesis import strategies as st
 
-from heliograph.baselines.watch_algorithm import ADD, REMOVE, Algorithm, Changes, Edge, Values, edges_of, pattern
-from heliograph.syntax.query import Query
+from heliograph.papers.watch import ADD, REMOVE, Algorithm, Changes, Edge, Values, edges_of, pattern
+from heliograph.sparql.query import Query
 from heliograph.terms import Term, Variable, iri, plain_name
 
 VERTICES = [plain_name(name) for name in "abcd"]

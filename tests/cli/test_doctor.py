@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli import machine
-from heliograph.cli.machine import Check, State
-from heliograph.kernels import cache
+from heliograph.cli import doctor as machine
+from heliograph.cli.doctor import Check, State
+from heliograph.compiled import compile as cache
 from heliograph.route import Route
 from heliograph.spark.environment import find_java
 from tests.cli.conftest import Run
@@ -137,7 +137,7 @@ def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_pandas_is_found_though_the_command_line_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heliograph.cli.hiding import _NoPandas
+    from heliograph.cli.main import _NoPandas
 
     monkeypatch.setattr(sys, "meta_path", [_NoPandas, *sys.meta_path])
     assert machine._importable("pandas")

@@ -12,11 +12,9 @@ import typer
 from typer.main import get_command
 
 from heliograph import __version__
-from heliograph.cli import guard
+from heliograph.cli import main as guard
 from heliograph.cli.generate import Workloads
-from heliograph.cli.group import Lazy, load
-from heliograph.cli.guard import Exit, exit_code, guarded, print_error
-from heliograph.cli.main import COMMANDS, app, main
+from heliograph.cli.main import COMMANDS, Exit, Lazy, app, exit_code, guarded, load, main, print_error
 from heliograph.cli.options import read_prefixes
 from heliograph.errors import HeliographError, Place, SetupError, TableError, UsageError
 from tests.cli.conftest import Run

@@ -16,17 +16,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from heliograph.cli import progress
-from heliograph.cli.batches import MOST, Batch, Pace
-from heliograph.cli.interests import read_text
-from heliograph.cli.interrupt import Interrupts
+from heliograph.cli import run as progress
+from heliograph.cli.inputs import read_text
 from heliograph.cli.options import Output, takes
-from heliograph.cli.progress import Bar
-from heliograph.cli.run import Run
+from heliograph.cli.run import MOST, Bar, Batch, Interrupts, Pace, Run
 from heliograph.errors import TableError
+from heliograph.io.reads import Source
+from heliograph.io.write import StreamWriter
 from heliograph.model import Notification, Notifications, Slow
-from heliograph.tables.sources import Source
-from heliograph.tables.writer import StreamWriter
 
 
 def press() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.tables.reader import read_all
-from heliograph.tables.sources import find_sources
+from heliograph.io.read import read_all
+from heliograph.io.reads import find_sources
 from tests.cli.conftest import Run, write
 from tests.cli.files import (
     CONSTRAINTS,

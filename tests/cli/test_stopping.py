@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from heliograph.cli.stopping import Stopping
+from heliograph.cli.spark import Stopping
 
 
 class Job:

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from heliograph.engine import Engine
 from heliograph.errors import HeliographError, StorageError, SubscriptionError
-from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, STATS_KEYS, Notifications
+from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, STATS_KEYS, Engine, Notifications
 from heliograph.storage import write_folder
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.engine import Engine
-from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.filter.strategy import ALGORITHMS
+from heliograph.model import Engine
 from tests.contract.engine import ExplainsItsOwn, RefusesDuplicates, Saves, Scene
 
 

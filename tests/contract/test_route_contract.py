@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from heliograph import Route
-from heliograph.engine import Engine
-from heliograph.route.strategies import ALGORITHMS
+from heliograph.model import Engine
+from heliograph.route.strategy import ALGORITHMS
 from tests.contract.branches import PUBLISHER, Branches
 from tests.contract.engine import Explains, Replaces, Saves, Scene
 

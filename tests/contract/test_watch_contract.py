@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from heliograph import Watch
-from heliograph.engine import Engine
-from heliograph.watch.strategies import ALGORITHMS
+from heliograph.model import Engine
+from heliograph.watch.engine import ALGORITHMS
 from tests.contract.engine import RefusesDuplicates, Saves, Scene
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels.evolution_layout import (
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import (
     CLASSES,
     EDGE,
     EDGES,

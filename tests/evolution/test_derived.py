@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.graph import Graph, Triple
-from heliograph.baselines.solve import world
-from heliograph.baselines.steps import pattern_step
 from heliograph.errors import TermError
-from heliograph.evolution.derived import NO_ROWS, Changes, Derived, Relation, Rows
-from heliograph.kernels.evolution_layout import VIRTUALS
-from heliograph.syntax.query import ClassPattern, ClassRelation, Pattern, TriplePattern
+from heliograph.sparql.query import ClassPattern, ClassRelation, Pattern, TriplePattern
+from heliograph.sparql.solve import Graph, Triple, pattern_step, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import (
     RDF,
@@ -32,6 +28,8 @@ from heliograph.terms import (
     plain_name,
 )
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.derived import NO_ROWS, Changes, Derived, Relation, Rows
+from heliograph.watch.layout import VIRTUALS
 
 X, Y = Variable("x"), Variable("y")
 FORMS: dict[Relation, Pattern] = {

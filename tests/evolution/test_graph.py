@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.evolution import room
-from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels.cache import declared
-from heliograph.kernels.evolution_layout import IDLE, LINK, NO_TIME, POOL, RUNS, VIRTUALS
+from heliograph.compiled.compile import declared
+from heliograph.watch import graph as room
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import IDLE, LINK, NO_TIME, POOL, RUNS, VIRTUALS
 from tests.evolution.model import PROPERTIES, VERTICES, Edge, Model, check_pool, edges_of
 
 ENDS = st.integers(0, VERTICES - 1)

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.graph import Graph
-from heliograph.baselines.solve import solutions
-from heliograph.evolution.graph import FlatGraph
-from heliograph.evolution.triples import Triples
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.solve import Graph, solutions
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Term, iri
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.graph import FlatGraph, Triples
 
 Triple = tuple[Term, Term, Term]
 NAMES = [iri(f"urn:{name}") for name in "abcpq"]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.exchange import columns, numbering
-from heliograph.exchange.reading import read_edges, read_nodes
-from heliograph.exchange.rows import Edge
-from heliograph.exchange.store import Exchange
+from heliograph.route import version as columns
+from heliograph.route import version as numbering
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import Edge, read_edges, read_nodes
 from tests.exchange.worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
@@ -89,8 +89,8 @@ def test_growing_copies_seldom() -> None:
 def test_small_exchanges_need_no_kernels() -> None:
     code = """
 import sys
-from heliograph.exchange.reading import read_edges, read_nodes
-from heliograph.exchange.store import Exchange
+from heliograph.route.read import read_edges, read_nodes
+from heliograph.route.exchange import Exchange
 exchange = Exchange()
 exchange.put_nodes(read_nodes([(str(n), "x = 1") for n in range(3000)], exchange.targeting).rows)
 exchange.put_edges(read_edges([(str(n), str(n + 1)) for n in range(3000)], exchange.targeting).rows)

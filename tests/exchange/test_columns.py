@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.exchange import columns
-from heliograph.exchange.columns import Column, Ids
+from heliograph.route import version as columns
+from heliograph.route.version import Column, Ids
 
 parts = st.lists(st.lists(st.none() | st.text(max_size=3), max_size=90), max_size=4)
 
@@ -66,7 +66,7 @@ def test_ids_of_nothing() -> None:
 
 
 def test_kernels_pay_sooner_once_numba_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.exchange.columns.sys.modules", {})
+    monkeypatch.setattr("heliograph.route.version.sys.modules", {})
     assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, False, True]
-    monkeypatch.setattr("heliograph.exchange.columns.sys.modules", {"numba": None})
+    monkeypatch.setattr("heliograph.route.version.sys.modules", {"numba": None})
     assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, True, True]

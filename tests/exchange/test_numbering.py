@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from heliograph.exchange import numbering
-from heliograph.exchange.numbering import Numbering, components, number_nodes
-from heliograph.exchange.rows import Edge
-from heliograph.exchange.store import Exchange
+from heliograph.route import version as numbering
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import Edge
+from heliograph.route.version import Numbering, number_nodes
+from heliograph.route.version import strong_components as components
 
 Pairs = list[tuple[int, int]]
 graphs = st.integers(1, 14).flatmap(

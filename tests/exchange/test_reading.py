@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.exchange.reading import Edges, Nodes, read_edges, read_nodes
-from heliograph.exchange.rows import NO_LABELS
-from heliograph.targeting.store import Targeting
+from heliograph.predicate.compile import Targeting
+from heliograph.route.read import NO_LABELS, Edges, Nodes, read_edges, read_nodes
 from tests import naive_rows
 
 ids = st.sampled_from([None, "", "a", "b", "c", "d"])

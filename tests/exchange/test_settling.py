@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.exchange import settling
-from heliograph.exchange.rebuilding import Rebuilt, rebuild
-from heliograph.exchange.rows import Edge, Node
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.kernels.exchange_layout import TARGET
+from heliograph.route import exchange as settling
+from heliograph.route.exchange import Exchange, Rebuilt, rebuild
+from heliograph.route.layout import TARGET
+from heliograph.route.read import Edge, Node
+from heliograph.route.version import Version
 from tests.exchange.worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
@@ -64,7 +63,7 @@ def test_changes_meanwhile_are_made_again(before: list[Any], after: list[Any], m
 
 
 def test_dead_expressions_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.exchange.rebuilding._SPARE", 4)
+    monkeypatch.setattr("heliograph.route.exchange._SPARE", 4)
     for match in (None, "subset"):
         world = World(match)
         for number in range(20):

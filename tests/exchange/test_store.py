@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import PredicateError
-from heliograph.exchange.rows import Edge, EdgeRows, Node, NodeRows, refused_node
-from heliograph.exchange.saving import pack_exchange, unpack_exchange
-from heliograph.exchange.store import Exchange
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import Edge, EdgeRows, Node, NodeRows, refused_node
+from heliograph.route.save import pack_exchange, unpack_exchange
 from tests.exchange.worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
@@ -223,7 +223,7 @@ def test_edges_by_number_and_by_name() -> None:
 
 
 def test_objects_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.exchange.ledger._REMEMBERED", 3)
+    monkeypatch.setattr("heliograph.route.version._REMEMBERED", 3)
     exchange = Exchange()
     exchange.put_nodes([Node(str(number)) for number in range(10)])
     assert [exchange.current.node(number).id for number in range(10)] == [str(number) for number in range(10)]

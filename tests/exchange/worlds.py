@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from heliograph.exchange import rows
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.kernels.exchange_layout import EDGE_EXPRESSION, EXPRESSION, REFUSED
-from heliograph.kernels.targeting_layout import ALWAYS, NEVER
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.predicate.layout import ALWAYS, NEVER
+from heliograph.predicate.parser import parse_predicate
+from heliograph.route import read as rows
+from heliograph.route.exchange import Exchange
+from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, REFUSED
+from heliograph.route.version import Version
 from tests import naive_exchange as naive
 
 NAMES = tuple("abcdef")

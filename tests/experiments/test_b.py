@@ -16,7 +16,7 @@ from benchmarks.experiments.experiment import Experiment, Outcome, Point, Run, W
 from benchmarks.figures import b_12, b_13, b_14, b_15, b_16, b_table1, b_table2, b_table3
 from benchmarks.filter_workloads import WrongAnswer
 
-from heliograph.workloads.route_exchange import Links, exchange, sizes
+from heliograph.workloads.route import Links, exchange, sizes
 
 TINY: dict[str, Any] = {"scale": 0.01, "events": 40, "repeats": 1, "divisors": [4, 1], "times": [1, 2], "divisor": 4}
 ALL = {*PAPER, WALK, OURS}

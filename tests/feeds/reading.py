@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from heliograph.feeds import read_documents
+from heliograph.io.documents import read_documents
+from heliograph.io.reads import Source
 from heliograph.model import Rejected
-from heliograph.tables.sources import Source
 from heliograph.terms import PREFIXES, Position, Term, parse_cell
 from heliograph.vocabulary import Vocabulary
 

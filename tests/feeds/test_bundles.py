@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.feeds import bundles
-from heliograph.feeds.assembly import Documents, Reading, publish
-from heliograph.feeds.bundles import read_sources
-from heliograph.feeds.documents import read_source
-from heliograph.feeds.interning import Interner
-from heliograph.tables.sources import Source
+from heliograph.io import documents as bundles
+from heliograph.io.documents import read_source, read_sources
+from heliograph.io.rdf import Documents, Interner, Reading, publish
+from heliograph.io.reads import Source
 from heliograph.vocabulary import Vocabulary
 
 A, P = "<http://example.org/a>", "<http://example.org/p>"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.feeds.dates import as_datetime
+from heliograph.io.feeds import as_datetime
 from heliograph.terms import literal, value_of
 from heliograph.values import XSD_DATETIME
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import DocumentError
-from heliograph.feeds import contexts, guards
-from heliograph.feeds.guards import MAX_DEPTH, check_json, check_triple_terms, xml_depth
+from heliograph.io import rdf as contexts
+from heliograph.io import xml as guards
+from heliograph.io.xml import MAX_DEPTH, check_json, check_triple_terms, xml_depth
 from tests.feeds.reading import read, read_files, triples
 
 DEEP = 100_000

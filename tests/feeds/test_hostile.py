@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from heliograph.feeds import channel as channel_module
-from heliograph.feeds import feed as feed_module
-from heliograph.feeds import fragments, rss1
+from heliograph.io import feeds as channel_module
+from heliograph.io import feeds as feed_module
+from heliograph.io import feeds as fragments
+from heliograph.io import feeds as rss1
 from tests.feeds.reading import Outcome, read
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>C</title><link>http://c/</link>\n'
@@ -199,8 +200,8 @@ def test_a_title_of_a_hundred_megabytes_costs_no_memory() -> None:
     code = """
 import resource, tempfile
 from pathlib import Path
-from heliograph.feeds import read_documents
-from heliograph.tables.sources import Source
+from heliograph.io.documents import read_documents
+from heliograph.io.reads import Source
 from heliograph.vocabulary import Vocabulary
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "feed.xml")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.feeds import read_documents
+from heliograph.io.documents import read_documents
+from heliograph.io.reads import Source
 from heliograph.model import Rejected
-from heliograph.tables.sources import Source
 from heliograph.vocabulary import Vocabulary
 
 ITEMS = 6

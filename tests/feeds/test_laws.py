@@ -12,9 +12,8 @@ from benchmarks import reading as workloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.feeds import items as items_module
-from heliograph.feeds.items import Items, Span
-from heliograph.feeds.mending import mend
+from heliograph.io import feeds as items_module
+from heliograph.io.feeds import Items, Span, mend
 from tests.feeds.reading import read, read_files
 from tests.feeds.test_rdf import DOCUMENTS
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse, serialize
 
-from heliograph.feeds.lines import _TRIPLE, QUADS, TRIPLES, Width, is_plain, split
+from heliograph.io.rdf import _TRIPLE, QUADS, TRIPLES, Width, is_plain, split
 
 iris = st.sampled_from(["http://a/b", "urn:x:y", "http://example.org/p?q=1#f", "tag:a,2026:b", "a:b"]).map(NamedNode)
 blanks = st.from_regex(r"[a-z][a-z0-9.]{0,6}[a-z]", fullmatch=True).map(BlankNode)

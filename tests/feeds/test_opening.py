@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.feeds import opening, read_documents
-from heliograph.tables.sources import Source
+from heliograph.io import xml as opening
+from heliograph.io.documents import read_documents
+from heliograph.io.reads import Source
 from heliograph.terms import TermKind
 from heliograph.vocabulary import Vocabulary
 from tests.feeds.reading import read, triples

@@ -21,9 +21,9 @@ from pyoxigraph import (
     serialize,
 )
 
-from heliograph.feeds import read_documents, read_triples
-from heliograph.feeds import syntaxes as syntaxes_module
-from heliograph.tables.sources import Source
+from heliograph.io import rdf as syntaxes_module
+from heliograph.io.documents import read_documents, read_triples
+from heliograph.io.reads import Source
 from heliograph.terms import Term, TermKind, blank, iri, literal
 from heliograph.vocabulary import Vocabulary
 from tests.feeds.reading import Graph, read, read_files, triples

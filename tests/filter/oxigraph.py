@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import pyoxigraph as ox
 
-from heliograph.syntax.query import ClassPattern, Expression, Node, Pattern, Query, TriplePattern
+from heliograph.sparql.query import ClassPattern, Expression, Node, Pattern, Query, TriplePattern
 from heliograph.terms import RDF, RDFS_MEMBER, Position, Term, Variable, parse_cell, spell
 from tests.semantics import oxigraph
 

@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.terms import Position, parse_cell
 from tests.filter.conditions import (
     CLASSES,

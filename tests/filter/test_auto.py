@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from heliograph import Filter
-from heliograph.filter import auto
-from heliograph.filter.auto import AutoMatcher, AutoVersion
-from heliograph.filter.pairwise import PairwiseVersion
-from heliograph.kernels.cache import announce
+from heliograph.compiled.compile import announce
+from heliograph.filter import strategy as auto
+from heliograph.filter.strategy import AutoMatcher, AutoVersion, PairwiseVersion
 
 DOCUMENT = ("d", [("a", "p", "5"), ("a", "q", "b")])
 
@@ -50,7 +49,7 @@ def test_a_small_job_looks_at_pairs() -> None:
 
 
 def test_many_pairs_change_to_the_index_at_the_beginning_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.filter.auto.is_warm", lambda: True)
+    monkeypatch.setattr("heliograph.filter.strategy.is_warm", lambda: True)
     engine = Filter()
     engine.subscribe(matching(0, 20))
     assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]
@@ -90,14 +89,14 @@ def test_a_version_of_pairs_is_answered_by_the_index_once_there_is_one() -> None
 def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("heliograph.filter.auto.is_warm", lambda: False)
-    monkeypatch.setattr("heliograph.kernels.cache.is_warm", lambda name: False)
+    monkeypatch.setattr("heliograph.filter.strategy.is_warm", lambda: False)
+    monkeypatch.setattr("heliograph.compiled.compile.is_warm", lambda name: False)
     announce.cache_clear()
     engine = Filter()
     engine.subscribe(matching(0, 20))
     assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]
     assert is_plain(engine)
-    monkeypatch.setattr("heliograph.filter.auto.COLD", 1)
+    monkeypatch.setattr("heliograph.filter.strategy.COLD", 1)
     assert ids(engine) == expected(0, 20)
     assert not is_plain(engine)
     assert "doctor --warm" in caplog.text

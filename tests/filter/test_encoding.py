@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.filter.encoding import Batch, encode
+from heliograph.filter.encode import Batch, encode
 from heliograph.terms import PREFIXES, Term, iri
 from heliograph.vocabulary import Vocabulary
 

@@ -11,12 +11,10 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
-from heliograph.filter.encoding import encode
-from heliograph.filter.failures import Failures
-from heliograph.filter.matcher import Version
+from heliograph.filter.encode import Failures, Version, encode
+from heliograph.io.items import as_table
+from heliograph.io.publications import Publications
 from heliograph.model import Notifications
-from heliograph.publications import Publications
-from heliograph.tables.items import as_table
 from heliograph.terms import PREFIXES
 
 ANY = "ASK { ?s ?p ?o }"
@@ -77,7 +75,7 @@ def test_every_way_to_give_a_publication(items: Any) -> None:
 
 
 def test_interned_publications_are_taken_as_they_are() -> None:
-    from heliograph.filter.encoding import encode
+    from heliograph.filter.encode import encode
     from heliograph.terms import PREFIXES
     from heliograph.vocabulary import Vocabulary
 

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph import Filter
-from heliograph.filter import indexed
-from heliograph.filter.algorithms import ALGORITHMS
-from heliograph.filter.encoding import encode
-from heliograph.index.closure import closure_of
+from heliograph.filter import strategy as indexed
+from heliograph.filter.encode import encode
+from heliograph.filter.interests import closure_of
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notification, Notifications
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary

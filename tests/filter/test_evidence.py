@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.filter import evidence
+from heliograph.filter import report as evidence
 
 EDGES = [("b", "p", "10"), ("a", "p", "9"), ("a", "p", "2"), ("_:n", "p", '"text"')]
 

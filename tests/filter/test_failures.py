@@ -10,19 +10,22 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.baselines import filter_entries, solve
-from heliograph.baselines.gm_subscription import SubscriptionGraph
-from heliograph.baselines.solve import Plan
 from heliograph.errors import SubscriptionError
-from heliograph.filter import evidence, reporting
-from heliograph.filter.algorithms import ALGORITHMS
-from heliograph.index import bulk, compiling
+from heliograph.filter import interests as bulk
+from heliograph.filter import interests as compiling
+from heliograph.filter import report as evidence
+from heliograph.filter import report as reporting
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications, Rejected
-from heliograph.partition import placement
+from heliograph.papers import filter as filter_entries
+from heliograph.papers.filter import SubscriptionGraph
+from heliograph.partition import plan as placement
 from heliograph.partition.merging import Merging
-from heliograph.partition.placement import Placement
-from heliograph.semantics.expressions import Condition
-from heliograph.syntax.query import Query
+from heliograph.partition.plan import Placement
+from heliograph.sparql import solve
+from heliograph.sparql.evaluate import Condition
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Plan
 from tests.filter.schemes import SCHEMES
 
 BAD = 'SELECT * { ?x :p ?y . ?y :q ?z FILTER(CONTAINS(STR(?z), "boom")) }'

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
-from heliograph.index import tiers
+from heliograph.filter import tiers
+from heliograph.filter.strategy import ALGORITHMS
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import Interest, Workload, subscribe, workloads
 

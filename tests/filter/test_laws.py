@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Filter
-from heliograph.baselines.solve import Triple
 from heliograph.model import Notifications
-from heliograph.syntax.query import Query
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Triple
 from heliograph.terms import Position, Term, TermKind, blank, sort_key, spell
 from tests.baselines.test_solve import abstracted, queries, rows, triples
 from tests.semantics import oxigraph

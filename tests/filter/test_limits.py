@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, model
 from heliograph.errors import PublicationError, SubscriptionError, UsageError
-from heliograph.filter.indexed import _ordered
-from heliograph.filter.judging import Rows
-from heliograph.index import segment as segments
-from heliograph.index.interests import Interest, gather
-from heliograph.index.search import _room
-from heliograph.kernels import filter_layout, lexicon_layout
-from heliograph.kernels.filter_layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, Edges
+from heliograph.filter import layout as filter_layout
+from heliograph.filter import segment as segments
+from heliograph.filter.interests import Interest, gather
+from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, Edges
+from heliograph.filter.search import _room
+from heliograph.filter.strategy import Rows, _ordered
 from heliograph.model import Columns
 from heliograph.terms import Position
-from heliograph.vocabulary import Vocabulary, bulk
+from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary import columns as bulk
+from heliograph.vocabulary import columns as lexicon_layout
 from tests.filter import oxigraph
 from tests.filter.strategies import Workload, workloads
 
@@ -281,14 +282,14 @@ def test_a_publications_own_array_says_where_its_parts_are() -> None:
 
 
 def test_room_for_solutions_ends_where_their_starts_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.index.search.MOST_ROWS", 100)
+    monkeypatch.setattr("heliograph.filter.search.MOST_ROWS", 100)
     assert [len(_room(size, 3).solutions) for size in (2, 99, 100, 101)] == [3, 99, 100, 100]
 
 
 def test_a_search_goes_on_where_room_for_solutions_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little room there is, each solution is judged once."""
-    monkeypatch.setattr("heliograph.index.search.MOST_ROWS", 200)
-    monkeypatch.setattr("heliograph.index.search.VERIFIED", 1)
+    monkeypatch.setattr("heliograph.filter.search.MOST_ROWS", 200)
+    monkeypatch.setattr("heliograph.filter.search.VERIFIED", 1)
     documents = 500
     objects = ["yes" if number % 7 == 0 else "no" for number in range(documents)]
     engine = Filter(algorithm="indexed")
@@ -327,7 +328,7 @@ def test_a_vocabulary_refuses_more_terms_than_ids(columns: bool, monkeypatch: py
 
 
 def test_a_sketch_stops_counting_at_its_limit() -> None:
-    from heliograph.kernels.lookup import sketch_edges
+    from heliograph.filter.kernels import sketch_edges
 
     most = (1 << 32) - 1
     one = np.zeros(1, np.int32)
@@ -341,14 +342,14 @@ def test_a_sketch_stops_counting_at_its_limit() -> None:
 
 def test_what_counts_events_of_a_batch_has_64_bits() -> None:
     """Candidates, solutions and walks of one batch have no bound, so their marks must hold any number."""
-    from heliograph.kernels.matching import _trial
+    from heliograph.filter.kernels import _trial
 
     trial = _trial.py_func(3, 0)  # type: ignore[attr-defined]
     assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
 
 
 def _fixed(edges: Edges) -> Edges:
-    from heliograph.index.arrays import fixed
+    from heliograph.compiled.growing import fixed
 
     return fixed(edges)
 

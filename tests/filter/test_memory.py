@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.filter import auto, engine
+from heliograph.filter import engine
+from heliograph.filter import strategy as auto
 
 LEAST = 40  # terms of subscriptions that went, where a test makes it few
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -93,7 +94,7 @@ def test_subscriptions_that_come_and_go(
 
 def test_publications_of_an_older_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever interned publications before goes on with them."""
-    from heliograph.filter.encoding import encode
+    from heliograph.filter.encode import encode
     from heliograph.terms import PREFIXES
 
     monkeypatch.setattr(engine, "LEAST", LEAST)

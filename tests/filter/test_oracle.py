@@ -8,7 +8,7 @@ import pyoxigraph as ox
 from hypothesis import given
 
 from heliograph.model import Notification, Notifications
-from heliograph.syntax.query import Query
+from heliograph.sparql.query import Query
 from tests.filter import oxigraph
 from tests.filter.conditions import TAME
 from tests.filter.strategies import Workload, examples, workloads

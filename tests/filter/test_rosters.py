@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.filter.rosters import Listed, Segmented
-from heliograph.index.interests import Interest
-from heliograph.index.segment import Segment
+from heliograph.filter.encode import Listed, Segmented
+from heliograph.filter.interests import Interest
+from heliograph.filter.segment import Segment
 from heliograph.subscriptions import Subscription, Subscriptions
 from tests.index.worlds import columns_of, sketch
 

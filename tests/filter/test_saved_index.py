@@ -13,8 +13,9 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import StorageError
-from heliograph.filter import auto, saving
-from heliograph.index.tiers import Tiers
+from heliograph.filter import save as saving
+from heliograph.filter import strategy as auto
+from heliograph.filter.tiers import Tiers
 from heliograph.storage import read_folder, write_folder
 from heliograph.subscriptions import Subscription
 from tests.filter.pool import TAXONOMY, Pool
@@ -92,7 +93,7 @@ def test_nothing_is_built_and_nothing_compiled(saved: Path, monkeypatch: pytest.
         raise AssertionError("this takes time")
 
     expected = indexed("naive").stats().subscriptions
-    monkeypatch.setattr("heliograph.index.segment.Segment.build", refuse)
+    monkeypatch.setattr("heliograph.filter.segment.Segment.build", refuse)
     monkeypatch.setattr("heliograph.subscriptions.compile_sparql", refuse)
     monkeypatch.setattr("heliograph.subscriptions.parse_sparql", refuse)
     loaded = Filter.load(saved)
@@ -156,7 +157,7 @@ def test_a_newer_save_is_refused(saved: Path, tmp_path: Path) -> None:
 
 def test_a_save_while_a_merge_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The merge ends while the save waits for it."""
-    monkeypatch.setattr("heliograph.index.tiers.LARGE", 64)
+    monkeypatch.setattr("heliograph.filter.tiers.LARGE", 64)
     begun, release = threading.Event(), threading.Event()
     merge = Tiers._run
 

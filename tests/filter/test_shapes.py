@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.workloads.filter import generate_filter
 from tests.filter.strategies import RIVALS, Cells, Interest, subscribe
 from tests.filter.test_equivalence import assert_alike

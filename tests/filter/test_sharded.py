@@ -15,10 +15,10 @@ from hypothesis.stateful import initialize
 
 from heliograph import Filter
 from heliograph.errors import UsageError
-from heliograph.filter import sharded
-from heliograph.filter.failures import Failures
-from heliograph.index import tiers
-from heliograph.partition.outline import Outline
+from heliograph.filter import shards as sharded
+from heliograph.filter import tiers
+from heliograph.filter.encode import Failures
+from heliograph.partition.plan import Outline
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.schemes import SCHEMES
 from tests.filter.strategies import Workload, subscribe, workloads
@@ -211,7 +211,7 @@ def test_each_publish_sees_one_version(name: str, changes: int, monkeypatch: pyt
 def test_a_version_outlives_its_subscriptions(name: str) -> None:
     engine = filled(SCHEMES[name])
     version, expected = engine._matcher.version(), list(engine.publish(DOCUMENTS))
-    from heliograph.filter.encoding import encode
+    from heliograph.filter.encode import encode
     from heliograph.terms import PREFIXES
 
     batch = encode(DOCUMENTS, engine.vocabulary, PREFIXES).publications

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.filter.strategy import ALGORITHMS
 
 CHEAP = ("cheap", "ASK { :a :p :b }")
 DEAR = ("dear", "ASK { ?x :p ?y . ?y :p ?z . ?z :p ?w . ?w :q ?x }")

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications
 from tests.filter.conditions import WILD
 from tests.filter.strategies import Cells, Interest, Workload, documents, examples, subscribe, workloads

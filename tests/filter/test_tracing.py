@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from heliograph import Filter
-from heliograph.index.interests import COMPLEX, INEXACT
-from heliograph.kernels.filter_layout import FLAGS
+from heliograph.filter.interests import COMPLEX, INEXACT
+from heliograph.filter.layout import FLAGS
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import subscribe
 
@@ -149,7 +149,7 @@ def test_without_an_index_there_is_nothing_to_tell(algorithm: str) -> None:
 
 
 def test_auto_tells_once_it_has_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.filter.auto.FEW", 1)
+    monkeypatch.setattr("heliograph.filter.strategy.FEW", 1)
     engine = Filter(algorithm="auto")
     engine.subscribe([("s", "ASK { ?p :year ?y }"), ("t", "ASK { ?p :venue ?y }")])
     assert engine.explain("s", PAPER).index[0].startswith("looked up by ? year ?")

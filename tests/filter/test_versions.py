@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.algorithms import ALGORITHMS
-from heliograph.index import tiers
+from heliograph.filter import tiers
+from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications
 
 # Each member of a family matches both documents; what differs is how an index holds it.

@@ -21,8 +21,8 @@ from typing import Any
 from unittest import mock
 
 from heliograph import Filter
-from heliograph.filter import auto
-from heliograph.index import tiers
+from heliograph.filter import strategy as auto
+from heliograph.filter import tiers
 from tests.filter import oxigraph
 from tests.filter.conditions import CLASSES, NAMES, PROPERTIES, TAME, WILD, Palette, token
 from tests.filter.schemes import SCHEMES
@@ -467,8 +467,8 @@ def script(scene: Scene, first: Way, way: Way) -> str:
     """A program that plays the scene in both ways and prints what each tells."""
     parts = [
         "from heliograph import Filter",
-        "from heliograph.filter import auto",
-        "from heliograph.index import tiers",
+        "from heliograph.filter import strategy as auto",
+        "from heliograph.filter import tiers",
         "",
     ]
     for name, each in (("expected", first), ("found", way)):

@@ -23,10 +23,9 @@ from typing import Any
 import networkx as nx
 
 from heliograph import HeliographError
-from heliograph.baselines.route_walk import MATCHES
+from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
-from heliograph.route.strategies import SEEDS
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.route.strategy import MATCHES, SEEDS
 from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 from tests.naive_exchange import Edge, Exchange, Node, refused_node
 from tests.route import test_duckdb as duckdb

@@ -23,7 +23,7 @@ from typing import Any
 from unittest import mock
 
 from heliograph import Watch
-from heliograph.watch import machine
+from heliograph.watch import runner as machine
 from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 from tests.fuzz.watch_oracle import from_scratch
 from tests.watch import scenes as patterns
@@ -509,7 +509,7 @@ def script(scene: Scene, first: Way, way: Way) -> str:
         "from datetime import UTC, datetime, timedelta",
         "",
         "from heliograph import Watch",
-        "from heliograph.watch import machine",
+        "from heliograph.watch import runner as machine",
     ]
     parts += ["", _FLOODED if any(kind == "flood" for kind, _ in scene.acts) else ""]
     for name, each in (("expected", first), ("found", way)):

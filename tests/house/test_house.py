@@ -16,16 +16,14 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Lower layers first; a module imports only from its own layer or from layers before it.
 LAYERS = (
-    {"_version", "errors", "values", "terms", "locks"},
-    {"model", "engine", "storage", "kernels"},
-    {"cells", "vocabulary", "publications"},
-    {"tables", "taxonomy"},
-    {"syntax", "feeds"},
-    {"semantics", "subscriptions", "targeting"},
-    {"exchange", "evolution"},
-    {"baselines", "index"},
-    {"network", "partition"},
-    {"filter", "watch", "route"},
+    {"_version", "errors", "values", "terms"},
+    {"model", "storage", "compiled"},
+    {"vocabulary"},
+    {"io", "taxonomy"},
+    {"sparql", "predicate"},
+    {"subscriptions"},
+    {"filter", "partition", "watch", "route"},
+    {"papers"},
     {"workloads", "lint", "demo", "spark"},
     {"cli", "__main__"},
 )

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from heliograph.index.conditions import Conditions
-from heliograph.index.domains import Domain, Place, places_of
-from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
-from heliograph.index.words import text_keys
+from heliograph.filter.interests import Conditions
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, Place, places_of, text_keys
 from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
 

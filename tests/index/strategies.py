@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from heliograph.syntax.query import And, Arithmetic, Call, Compare, Expression, In, Not, Or
+from heliograph.sparql.query import And, Arithmetic, Call, Compare, Expression, In, Not, Or
 from heliograph.terms import Term, Variable, blank, iri, literal
 from heliograph.values import XSD, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.index.arrays import fixed, power_of_two, ragged, rows_of
-from heliograph.index.interests import offsets_of
-from heliograph.kernels.filter_layout import Edges, Left
+from heliograph.compiled.growing import fixed, power_of_two, ragged, rows_of
+from heliograph.filter.interests import offsets_of
+from heliograph.filter.layout import Edges, Left
 
 
 def test_fixed_arrays_cannot_be_written_to() -> None:

@@ -6,11 +6,9 @@ from math import inf
 
 import pytest
 
-from heliograph.baselines.graph import Graph
-from heliograph.index.atoms import spell_atom, suits
-from heliograph.index.domains import Domain, place_of
-from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
-from heliograph.index.words import needle_key
+from heliograph.filter.interests import spell_atom, suits
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, needle_key, place_of
+from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary

@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index import bulk
-from heliograph.index.bulk import interests_of
-from heliograph.index.compiling import interest_of
-from heliograph.index.interests import Atom, Interest, Interests
+from heliograph.filter import interests as bulk
+from heliograph.filter.interests import Interest, Interests, interest_of, interests_of
+from heliograph.sparql.regions import Atom
+from heliograph.sparql.tables import PatternSet, Reader, read_patterns
 from heliograph.subscriptions import Subscriptions
-from heliograph.syntax.pattern_cells import Reader
-from heliograph.syntax.patterns import PatternSet, read_patterns
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import plain_name
 from heliograph.vocabulary import Vocabulary
@@ -169,7 +167,7 @@ def test_numbers_and_ranges_make_no_terms() -> None:
 
 def test_equal_constraints_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Mock(side_effect=interest_of)
-    monkeypatch.setattr("heliograph.index.bulk_limits.interest_of", compiler)
+    monkeypatch.setattr("heliograph.filter.interests.interest_of", compiler)
     made = pattern_set(BOUND, [(id, "?x", "contains", "RSS") for id in IDS])
     interests_of(made, range(len(made)), range(len(made)), Vocabulary(), TAXONOMY)
     assert compiler.call_count == 1

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.closure import closure_of
-from heliograph.index.domains import Domain
-from heliograph.index.interests import Atom, Interest
-from heliograph.index.search import search
+from heliograph.filter.interests import Interest, closure_of
+from heliograph.filter.search import search
+from heliograph.sparql.regions import Atom, Domain
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import iri
 from heliograph.vocabulary import Vocabulary

@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.graph import Graph, Triple
-from heliograph.baselines.solve import Plan, world
-from heliograph.index.compiling import MOST, edge_variables, interest_of
-from heliograph.index.domains import Domain
-from heliograph.index.interests import COMPLEX, INEXACT, Atom, Interest
-from heliograph.syntax.query import (
+from heliograph.filter.interests import COMPLEX, INEXACT, MOST, Interest, edge_variables, interest_of
+from heliograph.sparql.query import (
     ClassPattern,
     ClassRelation,
     Compare,
@@ -27,7 +23,9 @@ from heliograph.syntax.query import (
     TriplePattern,
     Values,
 )
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.sparql.regions import Atom, Domain
+from heliograph.sparql.solve import Graph, Plan, Triple, world
+from heliograph.sparql.templates import compile_sparql
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, plain_name
 from heliograph.values import XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.index import lines
-from heliograph.index.conditions import Conditions, conditions_of
-from heliograph.index.domains import Domain
-from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
-from heliograph.semantics.comparison import effective_boolean
-from heliograph.semantics.expressions import Bindings, Condition
-from heliograph.syntax.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or, walk
+from heliograph.filter.interests import Conditions, conditions_of
+from heliograph.sparql import regions as lines
+from heliograph.sparql.evaluate import Bindings, Condition, effective_boolean
+from heliograph.sparql.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or, walk
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain
 from heliograph.terms import RDF_LANG_STRING, Term, iri, literal
 from heliograph.values import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
 from heliograph.vocabulary import Vocabulary

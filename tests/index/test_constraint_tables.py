@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.constraint_tables import FEW, choose, selectivity
-from heliograph.index.domains import Domain
-from heliograph.index.interests import Atom, Interest
-from heliograph.index.search import search
-from heliograph.kernels.filter_layout import FIRST_ENTRY, SCANNED, TABLES
+from heliograph.filter.interests import Interest
+from heliograph.filter.layout import FIRST_ENTRY, SCANNED, TABLES
+from heliograph.filter.search import search
+from heliograph.filter.segment import FEW, choose, selectivity
+from heliograph.sparql.regions import Atom, Domain
 from tests.index.worlds import TERMS, World, answers_of, batch_of, columns_of, families, segment_of
 
 _INFINITE = float("inf")

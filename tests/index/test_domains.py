@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.domains import Domain, Place, place_of, places_of
-from heliograph.semantics.comparison import compare
+from heliograph.sparql.evaluate import compare
+from heliograph.sparql.regions import Domain, Place, place_of, places_of
 from heliograph.terms import RDF_LANG_STRING, Term, blank, iri, literal
 from heliograph.values import XSD, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from heliograph.vocabulary import Vocabulary

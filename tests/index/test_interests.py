@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.index.interests import gather, offsets_of
+from heliograph.filter.interests import gather, offsets_of
 from tests.index.test_bulk import single
 from tests.index.worlds import World, worlds
 

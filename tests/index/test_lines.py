@@ -5,15 +5,19 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.domains import Domain, Place
-from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom
-from heliograph.index.lines import (
+from heliograph.sparql.regions import (
     DOUBLE,
     EMPTY,
     EXACT,
+    HIGH_OPEN,
     INEXACT,
+    LOW_OPEN,
+    ROUNDED,
     WHOLE,
+    Atom,
+    Domain,
     Line,
+    Place,
     above,
     atoms,
     below,

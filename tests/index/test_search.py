@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Filter
-from heliograph.index import constraint_tables
-from heliograph.index import search as module
-from heliograph.index.domains import Domain
-from heliograph.index.interests import COMPLEX, INEXACT, Atom, Interest
-from heliograph.index.search import search
-from heliograph.index.words import text_keys
+from heliograph.filter import search as module
+from heliograph.filter import segment as constraint_tables
+from heliograph.filter.interests import COMPLEX, INEXACT, Interest
+from heliograph.filter.search import search
+from heliograph.sparql.regions import Atom, Domain, text_keys
 from heliograph.terms import literal
 from heliograph.values import XSD_FLOAT
 from tests import naive

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.interests import INEXACT, Interest
-from heliograph.index.search import search
-from heliograph.index.segment import ALIVE, Segment
+from heliograph.filter.interests import INEXACT, Interest
+from heliograph.filter.search import search
+from heliograph.filter.segment import ALIVE, Segment
 from tests.index.worlds import (
     TAXONOMY,
     World,

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.interests import COMPLEX, Interest, gather
-from heliograph.index.structures import access_keys, group, order_steps
-from heliograph.kernels.filter_layout import Edges
+from heliograph.filter.interests import COMPLEX, Interest, gather
+from heliograph.filter.layout import Edges
+from heliograph.filter.segment import access_keys, group, order_steps
 from tests import naive
 from tests.index.worlds import batch_of, draw_graph, draw_pattern, draw_world, in_order, seeds, sketch
 
@@ -102,7 +102,7 @@ def test_steps_are_the_edges_in_the_cheapest_order(seed: int) -> None:
 @settings(max_examples=100)
 @given(seeds)
 def test_structures_are_looked_up_by_the_edge_that_publications_hold_least(seed: int) -> None:
-    from heliograph.kernels.lookup import sketch_edges
+    from heliograph.filter.kernels import sketch_edges
 
     random = Random(seed)
     given = [draw_graph(random) for _ in range(3)]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.indexed import IndexedMatcher
-from heliograph.index import tiers as module
-from heliograph.index.interests import Interest
-from heliograph.index.search import search
-from heliograph.index.segment import Segment
-from heliograph.index.tiers import Tiers, Version
+from heliograph.filter import tiers as module
+from heliograph.filter.interests import Interest
+from heliograph.filter.search import search
+from heliograph.filter.segment import Segment
+from heliograph.filter.strategy import IndexedMatcher
+from heliograph.filter.tiers import Tiers, Version
 from tests.index.worlds import (
     Answers,
     Graph,

@@ -10,14 +10,13 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.index.arrays import fixed, rows_of
-from heliograph.index.closure import LIMIT, closure_of
-from heliograph.index.domains import Domain, places_of
-from heliograph.index.interests import COMPLEX, INEXACT, Atom, Interest, Interests, gather, offsets_of
-from heliograph.index.search import Batch, Hits, search
-from heliograph.index.segment import Segment
-from heliograph.kernels.filter_layout import ROUNDED_CODE, Edges, Values
-from heliograph.publications import Publications, Triples
+from heliograph.compiled.growing import fixed, rows_of
+from heliograph.filter.interests import COMPLEX, INEXACT, LIMIT, Interest, Interests, closure_of, gather, offsets_of
+from heliograph.filter.layout import ROUNDED_CODE, Edges, Values
+from heliograph.filter.search import Batch, Hits, search
+from heliograph.filter.segment import Segment
+from heliograph.io.publications import Publications, Triples
+from heliograph.sparql.regions import Atom, Domain, places_of
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, iri, literal
 from heliograph.values import XSD_FLOAT, XSD_INTEGER

@@ -6,24 +6,30 @@ from typing import Any
 
 from numba import njit
 
-from heliograph.kernels.evolution import drop, has_room, put
-from heliograph.kernels.evolution_access import (
+from heliograph.watch.graph_kernels import (
+    drop,
     edge_at,
     find_edge,
     find_run,
     first_run,
+    has_room,
     holds_edge,
     is_present,
     neighbour,
+    next_due,
     next_run,
     prefetch_edge,
     prefetch_ends,
     prefetch_row,
     prefetch_runs,
+    put,
+    renew,
     run_length,
+    settle_new,
+    tick,
+    window_has_room,
 )
-from heliograph.kernels.evolution_layout import Graph, Stamp, Window
-from heliograph.kernels.evolution_window import next_due, renew, settle_new, tick, window_has_room
+from heliograph.watch.layout import Graph, Stamp, Window
 
 
 @njit

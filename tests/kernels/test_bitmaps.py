@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from heliograph.kernels import bitmaps
-from heliograph.kernels.routing_layout import words_for
+from heliograph.compiled import bitmap_heap as bitmaps
+from heliograph.route.layout import words_for
 
 
 def for_python(part: Any) -> Any:

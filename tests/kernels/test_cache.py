@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import heliograph
-from heliograph import locks
-from heliograph.kernels import cache
+from heliograph import storage as locks
+from heliograph.compiled import compile as cache
 
 # Tests may run as root, who can write everywhere. A read-only package is one where no file can be made.
 _READ_ONLY = """
@@ -29,8 +29,8 @@ tempfile.TemporaryFile = refuse
 """
 _USE = """
 import pyarrow as pa
-from heliograph.vocabulary import flat, hashtable
-from heliograph.kernels import cache
+from heliograph.vocabulary import vocabulary as flat, columns as hashtable
+from heliograph.compiled import compile as cache
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 flat.pays = hashtable.pays = lambda count: True
@@ -45,7 +45,7 @@ assert not any(stats.cache_misses for stats in used), used
 """
 _WARM = """
 import json
-from heliograph.kernels import cache
+from heliograph.compiled import compile as cache
 before = cache.status()
 report = cache.warm()
 after = cache.status()
@@ -58,9 +58,12 @@ def package(tmp_path: Path) -> Path:
     """A copy of the package in a place of its own, with few of its kernels: all of them take minutes to compile."""
     copy = tmp_path / "site" / "heliograph"
     shutil.copytree(Path(heliograph.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for module in (copy / "kernels").glob("*.py"):
-        if module.stem not in ("__init__", "cache", "hashing", "layout", "lexicon_layout", "linking", "words"):
-            module.unlink()
+    compiling = copy / "compiled" / "compile.py"
+    text = compiling.read_text()
+    few = text.replace(
+        text[text.index("KERNELS = {") : text.index("MODULES = ")], 'KERNELS = {"filter": ("vocabulary.kernels",)}\n'
+    )
+    compiling.write_text(few)
     return copy
 
 
@@ -94,7 +97,7 @@ def test_a_read_only_install_without_a_home_compiles_once(package: Path, tmp_pat
 
 def test_a_warmed_install_that_became_read_only_compiles_nothing(package: Path, tmp_path: Path) -> None:
     path, compiled, *_ = _run(package, tmp_path, read_only=False)
-    assert Path(path).parent == package / "kernels" / "__pycache__"
+    assert Path(path).parent == package / "compiled" / "__pycache__"
     elsewhere, none, loaded, *_ = _run(package, tmp_path, read_only=True, use=_USE)
     assert Path(elsewhere).is_relative_to(tmp_path / "tmp")
     assert (none, loaded) == (0, compiled)
@@ -108,7 +111,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     """The package's own folder cannot be written, and nothing has been chosen yet."""
     nowhere = tmp_path / "file"
     nowhere.touch()
-    monkeypatch.setattr(cache, "_HERE", nowhere)
+    monkeypatch.setattr(cache, "_CACHE", nowhere / "cache")
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))  # type: ignore[attr-defined]
     (tmp_path / "tmp").mkdir()
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
@@ -127,9 +130,9 @@ def test_numbas_own_setting_comes_first(fresh: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_then_the_package(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fresh.setattr(cache, "_HERE", tmp_path / "package")
+    fresh.setattr(cache, "_CACHE", tmp_path / "package")
     fresh.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "no"))
-    assert _choice() == tmp_path / "package" / "__pycache__" / "kernels"
+    assert _choice() == tmp_path / "package" / "kernels"
 
 
 @pytest.mark.parametrize(("name", "below"), [("HOME", ".cache/heliograph"), ("XDG_CACHE_HOME", "heliograph")])
@@ -197,27 +200,30 @@ def test_a_copy_that_a_killed_process_left_is_removed(fresh: pytest.MonkeyPatch,
 def test_a_changed_source_changes_the_folders_of_those_that_import_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cache, "_HERE", tmp_path)
+    monkeypatch.setattr(cache, "_PACKAGE", tmp_path)
     monkeypatch.setattr(cache, "_read", cache._read.__wrapped__)
-    (tmp_path / "one.py").write_text("x = 1")
-    (tmp_path / "two.py").write_text("from heliograph.kernels.one import x")
-    (tmp_path / "three.py").write_text("from heliograph.kernels import (\n    one,\n    two as second,\n)")
-    (tmp_path / "four.py").write_text("y = 1")
-    before = {name: cache._digest(name) for name in ("one", "two", "three", "four")}
-    (tmp_path / "one.py").write_text("x = 2")
-    assert {name for name in before if cache._digest(name) != before[name]} == {"one", "two", "three"}
+    monkeypatch.setattr(cache, "MODULES", ("a.one", "a.two", "a.three", "b.four"))
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "one.py").write_text("x = 1")
+    (tmp_path / "a" / "two.py").write_text("from heliograph.a.one import x")
+    (tmp_path / "a" / "three.py").write_text("from heliograph.a import (\n    one,\n    two as second,\n)")
+    (tmp_path / "b" / "four.py").write_text("y = 1")
+    before = {name: cache._digest(name) for name in cache.MODULES}
+    (tmp_path / "a" / "one.py").write_text("x = 2")
+    assert {name for name in before if cache._digest(name) != before[name]} == {"a.one", "a.two", "a.three"}
 
 
 def test_every_import_of_a_kernel_module_counts() -> None:
     """The pattern that finds imports, against Python's own parser."""
-    for source in Path(cache.__file__).parent.glob("*.py"):
+    for module in cache.MODULES:
         found = set()
-        for node in ast.walk(ast.parse(source.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module == "heliograph.kernels":
-                found |= {each.name for each in node.names}
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("heliograph.kernels."):
-                found.add(str(node.module).rpartition(".")[2])
-        assert found <= cache._sources(source.stem)
+        for node in ast.walk(ast.parse(cache._read(module)[0])):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("heliograph."):
+                home = str(node.module).removeprefix("heliograph.")
+                found |= {home} | {f"{home}.{each.name}" for each in node.names}
+        assert {name for name in found if cache._may_be_compiled(name)} <= cache._sources(module)
+        assert len(cache._sources(module)) > 1
 
 
 def test_other_users_of_numba_keep_their_cache_folder() -> None:

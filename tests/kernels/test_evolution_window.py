@@ -9,14 +9,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.evolution.graph import FlatGraph
-from heliograph.evolution.lookup import matching
-from heliograph.kernels.evolution_layout import LINK, NO_TIME, Stamp
 from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.evolving import EvolvingGraph
-from heliograph.watch.updates import Update
-from heliograph.watch.window import Edge, Extent
+from heliograph.watch.graph import FlatGraph, matching
+from heliograph.watch.layout import LINK, NO_TIME, Stamp
+from heliograph.watch.state import EvolvingGraph
+from heliograph.watch.updates import Edge, Extent, Update
 from tests.kernels.evolution_steps import accept, add
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps

@@ -9,15 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.arrays import fixed, power_of_two
-from heliograph.index.interests import Interest, gather
-from heliograph.index.segment import ALIVE
-from heliograph.index.structures import access_keys, group
-from heliograph.kernels.classes import fill_pairs
-from heliograph.kernels.filter_layout import Keys, Left
-from heliograph.kernels.lookup import look_up, sketch_edges
-from heliograph.kernels.structures import count_edges
-from heliograph.kernels.tables import reach_of
+from heliograph.compiled.growing import fixed, power_of_two
+from heliograph.filter.interests import Interest, gather
+from heliograph.filter.kernels import count_edges, fill_pairs, look_up, reach_of, sketch_edges
+from heliograph.filter.layout import Keys, Left
+from heliograph.filter.segment import ALIVE, access_keys, group
 from tests import naive
 from tests.index.worlds import Graph, batch_of, draw_graph, draw_pattern, seeds, sketch
 

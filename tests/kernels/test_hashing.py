@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import cache, hashing
-from heliograph.kernels.layout import Table, Texts
-from heliograph.vocabulary import hashtable
-from heliograph.vocabulary.hashtable import PRIME, find_text, find_texts, hash_text, make_table
+from heliograph.compiled import compile as cache
+from heliograph.vocabulary import columns as hashtable
+from heliograph.vocabulary import kernels as hashing
+from heliograph.vocabulary.columns import PRIME, Table, Texts, find_text, find_texts, hash_text, make_table
 from tests import naive
 
 Entry = tuple[int, bytes]
@@ -96,7 +96,7 @@ def test_warming_covers_every_signature_in_use() -> None:
     texts = _texts([(number, b"x") for number in range(10)])
     find_texts(texts, texts, _made(texts, 5, by_kernel=True))
     declared = cache.declared()
-    assert set(declared) >= {f"heliograph.kernels.hashing.{name}" for name in ("fill", "find", "hashes")}
+    assert set(declared) >= {f"heliograph.vocabulary.kernels.{name}" for name in ("fill", "find", "hashes")}
     for entry in declared.values():
         assert entry.signatures
         assert set(entry.dispatcher.signatures) <= set(entry.signatures)
@@ -107,7 +107,7 @@ def test_small_work_does_not_import_numba() -> None:
 import sys, tempfile, pyarrow as pa
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
-from heliograph.kernels import cache
+from heliograph.compiled import compile as cache
 vocabulary = Vocabulary()
 vocabulary.intern_cells(pa.array(["a", "5", "b"]), Position.OBJECT)
 with tempfile.TemporaryDirectory() as folder:

@@ -9,10 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import routing_layout as at
-from heliograph.kernels.exchange_layout import TARGET
-from heliograph.kernels.hopping import advance
-from heliograph.kernels.routing_layout import Trail
+from heliograph.route import layout as at
+from heliograph.route.kernels import advance
+from heliograph.route.layout import TARGET, Trail
 from tests.kernels.walks import Ready, make_ready, publishers, set_out
 from tests.route.worlds import World, worlds
 

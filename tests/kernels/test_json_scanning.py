@@ -13,10 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.targeting_layout import LIST, NUMBER, ODD, STRING
-from heliograph.targeting.cell_rows import cell_rows
-from heliograph.targeting.encoding import json_column, scan_column
-from heliograph.targeting.names import NameTable
+from heliograph.predicate.attributes import NameTable, cell_rows, json_column, scan_column
+from heliograph.predicate.layout import LIST, NUMBER, ODD, STRING
 from tests.targeting.cell_cases import NUMBERS, broken_texts, check_encoded, event_texts, make_names
 
 NAMES = make_names()
@@ -158,7 +156,7 @@ def test_bytes_that_are_no_utf8() -> None:
 
 
 def _check_bytes(rows: list[bytes]) -> None:
-    from heliograph.targeting.encoding import encode
+    from heliograph.predicate.attributes import encode
 
     texts = pa.array(rows, pa.binary()).view(pa.string())
     encoded = encode(NAMES, texts, compiled=True)

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import TermError
-from heliograph.kernels import lexicon as kernels
-from heliograph.kernels import lexicon_layout as layout
-from heliograph.kernels.lexicon_layout import Others, Strings
 from heliograph.terms import Position, TermKind, parse_cell, spell
-from heliograph.vocabulary.hashtable import PRIME, hash_text
-from heliograph.vocabulary.lexicon import Lexicon, empty, entries, find_text, find_texts, fixed, strings, strings_of
+from heliograph.vocabulary import columns as layout
+from heliograph.vocabulary import kernels
+from heliograph.vocabulary.columns import PRIME, Others, Strings, empty, entries, fixed, hash_text, strings, strings_of
+from heliograph.vocabulary.columns import LexiconLexicon as Lexicon
+from heliograph.vocabulary.columns import lexicon_find_text as find_text
+from heliograph.vocabulary.columns import lexicon_find_texts as find_texts
 from tests import naive
 from tests import term_strategies as hostile
 

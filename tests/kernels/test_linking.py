@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 from numba.core.compiler import Compiler
 
-from heliograph.kernels.cache import kernel
-from heliograph.kernels.linking import KernelCompiler, PartCompiler, links
+from heliograph.compiled.compile import kernel
+from heliograph.compiled.linking import KernelCompiler, PartCompiler, links
 
 _PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
 

@@ -13,13 +13,15 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.index.domains import Domain
-from heliograph.index.interests import HIGH_OPEN, LOW_OPEN, ROUNDED
-from heliograph.kernels import network_quick, network_run, network_tests, network_work
-from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT
-from heliograph.kernels.network_layout import C_GROUP, G_KIND, ROWS
-from heliograph.watch import encoding, machine
-from heliograph.watch.machine import Machine
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Domain
+from heliograph.watch import network_kernels as network_quick
+from heliograph.watch import network_kernels as network_run
+from heliograph.watch import network_kernels as network_tests
+from heliograph.watch import network_kernels as network_work
+from heliograph.watch import runner as machine
+from heliograph.watch import updates as encoding
+from heliograph.watch.layout import C_GROUP, G_KIND, OBJECT, PREDICATE, ROWS, SUBJECT
+from heliograph.watch.runner import Machine
 from tests.network.evaluator import Evaluator
 from tests.watch.scenes import SMALL, body, update
 
@@ -164,9 +166,9 @@ def test_kernels_stop_for_want_of_everything_and_go_on() -> None:
 
 def test_constants_that_kernels_repeat() -> None:
     """Kernels import nothing from above; what they say again must be what is said there."""
-    ops = (encoding.ADD, encoding.REMOVE, encoding.SET, encoding.REMOVE_VERTEX)
+    ops = (encoding.ENCODING_ADD, encoding.ENCODING_REMOVE, encoding.ENCODING_SET, encoding.REMOVE_VERTEX)
     assert ops == (network_run._ADDING, network_run._REMOVING, network_run._SETTING, network_run._CLEARING)
-    assert ops[:2] == (network_quick._ADDING, network_quick._REMOVING)
+    assert ops[:2] == (network_quick._NETWORK_QUICK_ADDING, network_quick._NETWORK_QUICK_REMOVING)
     assert network_tests._FLOAT == Domain.FLOAT
     assert (network_tests._LOW_OPEN, network_tests._HIGH_OPEN, network_tests._ROUNDED) == (LOW_OPEN, HIGH_OPEN, ROUNDED)
     assert machine._IDLE == network_work.IDLE

@@ -16,8 +16,8 @@ from numba import int32
 from numba.np.numpy_support import as_dtype
 
 from heliograph import Watch
-from heliograph.kernels import network_world
-from heliograph.kernels.network_layout import PARTS_OF_WORLD
+from heliograph.watch import network_kernels as network_world
+from heliograph.watch.layout import PARTS_OF_WORLD
 
 
 class Taken(NamedTuple):

@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import board_layout as at
-from heliograph.kernels import quick_layout as of
-from heliograph.kernels import truth
-from heliograph.kernels.board_layout import LANES
-from heliograph.kernels.lanes import gather
-from heliograph.kernels.quick import ask
-from heliograph.kernels.quick_layout import Job
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.room import Room
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import kernels as truth
+from heliograph.predicate import layout as at
+from heliograph.predicate import layout as of
+from heliograph.predicate.compile import Room, Targeting
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.kernels import gather
+from heliograph.predicate.kernels import quick_ask as ask
+from heliograph.predicate.layout import LANES, Job
+from heliograph.predicate.parser import parse_predicate
 from tests.naive_targeting import encode
 from tests.syntax import predicate_strategies as plain
 from tests.targeting import forms as every

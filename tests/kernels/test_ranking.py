@@ -9,10 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import routing_layout as at
-from heliograph.kernels.exchange_layout import TARGET
-from heliograph.kernels.ranking import rank
-from heliograph.kernels.routing_layout import Ranks, make_ranks
+from heliograph.route import layout as at
+from heliograph.route.kernels import rank
+from heliograph.route.layout import TARGET, Ranks, make_ranks
 from tests.kernels.walks import Ready, make_ready, publishers, set_out
 from tests.route.worlds import World, worlds
 

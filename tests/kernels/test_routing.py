@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.index.arrays import fixed
-from heliograph.kernels.routing import EVALUATED, HELD, route
-from heliograph.kernels.routing_layout import Batch, Walk, make_walk
+from heliograph.compiled.growing import fixed
+from heliograph.route.kernels import EVALUATED, HELD, route
+from heliograph.route.layout import Batch, Walk, make_walk
 from tests.kernels.walks import Ready, make_ready
 from tests.route.worlds import SHAPES, World, build, worlds
 

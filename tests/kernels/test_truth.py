@@ -11,22 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.board_layout import LANES, Board, Events, make_board
-from heliograph.kernels.lanes import gather
-from heliograph.kernels.targeting_layout import ALWAYS, NEVER, Cells
-from heliograph.kernels.truth import ask
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting import encoding
-from heliograph.targeting.store import Targeting
-from heliograph.workloads.route_targeting import (
-    accepted,
-    draw_events,
-    draw_targeting,
-    spell_event,
-    spell_targeting,
-)
+from heliograph.predicate import attributes as encoding
+from heliograph.predicate.compile import Targeting
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.kernels import ask, gather
+from heliograph.predicate.layout import ALWAYS, LANES, NEVER, Board, Cells, Events, make_board
+from heliograph.predicate.parser import parse_predicate
+from heliograph.workloads.route import accepted, draw_events, draw_targeting, spell_event, spell_targeting
 from tests.naive_targeting import Interpreter, encode
 from tests.targeting.forms import WIDE, events, forms
 

@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heliograph.exchange.version import Version
-from heliograph.index.arrays import fixed
-from heliograph.kernels import routing_layout as at
-from heliograph.kernels.lanes import gather
-from heliograph.kernels.quick_layout import Job
-from heliograph.kernels.routing_layout import Trail, make_trail
-from heliograph.kernels.targeting_layout import Int32s
+from heliograph.compiled.growing import fixed
+from heliograph.predicate.compile import Room
+from heliograph.predicate.kernels import gather
+from heliograph.predicate.layout import Int32s, Job
+from heliograph.route import layout as at
 from heliograph.route.events import read_events
-from heliograph.targeting.room import Room
+from heliograph.route.layout import Trail, make_trail
+from heliograph.route.version import Version
 from tests.route.worlds import World
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from heliograph.index.compiling import interest_of
-from heliograph.lint.expense import expenses, is_way_in
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.filter.interests import interest_of
+from heliograph.lint.cost import expenses, is_way_in
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 from tests.filter.conditions import WILD

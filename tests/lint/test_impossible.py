@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Graph, matches
-from heliograph.lint.impossible import why_never
-from heliograph.semantics.expressions import Condition, holds
-from heliograph.syntax.query import And, Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.lint.queries import why_never
+from heliograph.sparql.evaluate import Condition, holds
+from heliograph.sparql.query import And, Query
+from heliograph.sparql.solve import Graph, matches
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from tests.filter.conditions import WILD, comparisons, conditions, textual
 from tests.filter.strategies import Workload, workloads

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.baselines.solve import Graph, matches
-from heliograph.lint.kinds import Kinds
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.lint.queries import Kinds
+from heliograph.sparql.solve import Graph, matches
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, plain_name
 from tests.lint.test_names import sample

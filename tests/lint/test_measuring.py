@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.lint import lint_subscriptions, measuring
-from heliograph.lint.measuring import WAYS
+from heliograph.lint import cost as measuring
+from heliograph.lint import lint_subscriptions
+from heliograph.lint.cost import WAYS
 
 Cells = tuple[str, str, str]
 

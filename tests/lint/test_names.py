@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.filter.encoding import encode
-from heliograph.lint.names import Names
-from heliograph.lint.sample import LOOKED_AT, Sample
-from heliograph.lint.spellings import Spellings, distance
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.filter.encode import encode
+from heliograph.lint.names import LOOKED_AT, Sample, Spellings, distance
+from heliograph.lint.queries import Names
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, RDFS_MEMBER, Position, Term, iri, parse_cell, plain_name
 from heliograph.vocabulary import Vocabulary

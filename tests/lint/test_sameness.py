@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.lint.sameness import alike, key_of
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.lint.lint import alike, key_of
+from heliograph.sparql.query import Query
+from heliograph.sparql.templates import parse_sparql
 from tests.filter.conditions import WILD
 from tests.filter.strategies import Workload, abstracted, documents, workloads
 

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph import Filter
 from heliograph.lint import lint_subscriptions
-from heliograph.lint.variables import nearest
+from heliograph.lint.queries import nearest
 from heliograph.terms import Variable
 
 

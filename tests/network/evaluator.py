@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from heliograph.kernels.evolution_layout import IN
-from heliograph.kernels.network_layout import (
+from heliograph.compiled.growing import pair_key, pair_slot
+from heliograph.watch.layout import (
     AMONG_NODE,
     ANY_NODE,
     C_CONSTANT,
@@ -29,6 +29,7 @@ from heliograph.kernels.network_layout import (
     G_KIND,
     G_PARTS,
     G_SLOTS,
+    IN,
     IS_NODE,
     K_BITS,
     K_NEXT,
@@ -49,8 +50,7 @@ from heliograph.kernels.network_layout import (
     ROWS,
     SAME,
 )
-from heliograph.network import NO_BIT, Network
-from heliograph.network.tables import pair_key, pair_slot
+from heliograph.watch.network import NO_BIT, Network
 
 Triple = tuple[int, int, int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heliograph.kernels.network_layout import (
+from heliograph.watch.layout import (
     AMONG_NODE,
     C_CONSTANT,
     C_FIRST,
@@ -59,7 +59,7 @@ from heliograph.kernels.network_layout import (
     USER_GROUP,
     USER_NODE,
 )
-from heliograph.network import Network
+from heliograph.watch.network import Network
 from tests.network.evaluator import find_pair
 
 Site = tuple[int, int, int]  # kind, ref, place

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Plan, world
-from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
-from heliograph.syntax.query import Query
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Plan, world
 from heliograph.terms import Term
+from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
 from tests.network.worlds import World, queries, triples
 
 Triples = set[tuple[Term, Term, Term]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.kernels.network_layout import Q_COUNT, Q_ROWS, Q_TRUTH
-from heliograph.network import NO_BIT
-from heliograph.syntax.query import Compare, Form, Query, TriplePattern
+from heliograph.sparql.query import Compare, Form, Query, TriplePattern
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
+from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
+from heliograph.watch.network import NO_BIT
 from tests.network.laws import check_network
 from tests.network.worlds import World
 

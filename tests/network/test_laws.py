@@ -5,17 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.evolution_layout import LINK
-from heliograph.kernels.network_layout import (
-    AMONG_NODE,
-    M_NODE,
-    M_REF,
-    Q_COUNT,
-    Q_ROWS,
-    Q_TRUTH,
-)
-from heliograph.syntax.query import Query
+from heliograph.sparql.query import Query
 from heliograph.terms import Term
+from heliograph.watch.layout import AMONG_NODE, LINK, M_NODE, M_REF, Q_COUNT, Q_ROWS, Q_TRUTH
 from tests.network.laws import Reached, check_network
 from tests.network.worlds import World, queries, triples
 

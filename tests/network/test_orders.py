@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.network.orders import Slots, Step, orders_of
+from heliograph.watch.network_compile import Slots, Step, orders_of
 
 Edge = tuple[int, int, int]
 x, y, z = ~0, ~1, ~2

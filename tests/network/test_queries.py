@@ -6,19 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.evolution_layout import LINK
-from heliograph.kernels.network_layout import (
-    ENTER_LOW,
-    Q_COUNT,
-    Q_KIND,
-    Q_MISSING,
-    Q_TRUTH,
-    Q_WATCH,
-    STAY_HIGH,
-)
-from heliograph.network import Limits
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import Query
+from heliograph.sparql.templates import parse_sparql
+from heliograph.watch.layout import ENTER_LOW, LINK, Q_COUNT, Q_KIND, Q_MISSING, Q_TRUTH, Q_WATCH, STAY_HIGH
+from heliograph.watch.network import Limits
 from tests.network.worlds import NAMES, PROPERTIES, World
 
 Triple = tuple[int, int, int]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heliograph.evolution.derived import Derived, Relation
-from heliograph.kernels.network_layout import Q_COUNT, Q_MISSING, Q_ROWS, Q_TRUTH
-from heliograph.network import Compiled, needs_rows
-from heliograph.network.questions import HERE, Question, question_of
-from heliograph.network.store import Network
-from heliograph.syntax.query import ClassPattern, Compare
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import ClassPattern, Compare
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, Variable, iri, plain_name
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.derived import Derived, Relation
+from heliograph.watch.layout import Q_COUNT, Q_MISSING, Q_ROWS, Q_TRUTH
+from heliograph.watch.network import Network, needs_rows
+from heliograph.watch.network_compile import HERE, Compiled, Question, question_of
 from tests.network.worlds import Waiting, World
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.network_layout import IS_NODE, MOST_LEVELS, SELF_NODE
-from heliograph.network.shapes import Branch, Driver, Rules, Shape, components_of, peel, shape_of
+from heliograph.watch.layout import IS_NODE, MOST_LEVELS, SELF_NODE
+from heliograph.watch.network_compile import Branch, Driver, Rules, Shape, components_of, peel, shape_of
 
 Edge = tuple[int, int, int]
 Kept = tuple[int | None, int, int | None]  # None is an end that has no name in the shape

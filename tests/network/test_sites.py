@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.network_layout import H_FIRST, H_LAST, S_LEVEL, S_NEXT, S_PREVIOUS, SITE_CORE, SITE_MESSAGE
-from heliograph.network.sites import ANYWHERE, JOIN_LEVEL, Sites
+from heliograph.watch.layout import H_FIRST, H_LAST, S_LEVEL, S_NEXT, S_PREVIOUS, SITE_CORE, SITE_MESSAGE
+from heliograph.watch.network import ANYWHERE, JOIN_LEVEL, Sites
 
 Operation = tuple[int, int, int]  # vertex, key and level, or (-9, which, 0) to remove one
 

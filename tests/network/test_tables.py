@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.network.tables import Pairs, Rows
+from heliograph.compiled.growing import Pairs, Rows
 from tests.network.evaluator import find_pair
 
 

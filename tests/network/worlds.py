@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Graph, Plan, world
-from heliograph.index.domains import place_of
-from heliograph.kernels.evolution_layout import EDGE_COLUMNS, LINK, PRESENT
-from heliograph.kernels.evolution_layout import Graph as Arrays
-from heliograph.kernels.network_layout import L_ITEM, L_NEXT, Q_FACTORS, Q_KIND, Q_TRUTH
-from heliograph.network import Network
-from heliograph.syntax.query import Compare, Expression, Form, Query, TriplePattern
+from heliograph.sparql.query import Compare, Expression, Form, Query, TriplePattern
+from heliograph.sparql.regions import place_of
+from heliograph.sparql.solve import Graph, Plan, world
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import EDGE_COLUMNS, L_ITEM, L_NEXT, LINK, PRESENT, Q_FACTORS, Q_KIND, Q_TRUTH
+from heliograph.watch.layout import Graph as Arrays
+from heliograph.watch.network import Network
 from tests.network.evaluator import Evaluator, Triple
 
 NAMES = [iri(f"urn:x:{name}") for name in "abcd"]

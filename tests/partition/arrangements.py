@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.partition.arrangement import Change
-from heliograph.syntax.query import Query, TriplePattern
+from heliograph.partition.plan import Change
+from heliograph.sparql.query import Query, TriplePattern
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 
 

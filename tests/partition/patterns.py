@@ -11,9 +11,8 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Graph, Plan, Triple, world
-from heliograph.partition.flat import laid, raised
-from heliograph.syntax.query import (
+from heliograph.partition.forms import laid, raised
+from heliograph.sparql.query import (
     And,
     Call,
     ClassPattern,
@@ -29,6 +28,7 @@ from heliograph.syntax.query import (
     TriplePattern,
     Values,
 )
+from heliograph.sparql.solve import Graph, Plan, Triple, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import (
     RDF,

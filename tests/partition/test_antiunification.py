@@ -10,15 +10,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.antiunification import Edge, antiunify
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import EVERYTHING, NOTHING, Form, form_of, query_of
-from heliograph.partition.hulls import hull_of, merged
-from heliograph.partition.meeting import Candidate, Names
-from heliograph.partition.regions import holds, just
-from heliograph.partition.truths import truth_of
-from heliograph.syntax.query import ClassPattern, ClassRelation, Query, TriplePattern
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.forms import Form, form_of, query_of
+from heliograph.partition.merging import Candidate, Edge, Names, antiunify, hull_of, merged
+from heliograph.partition.regions import EVERYTHING, NOTHING, holds, just, truth_of
+from heliograph.sparql.query import ClassPattern, ClassRelation, Query, TriplePattern
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, Variable, literal, plain_name
 from heliograph.values import XSD_INTEGER

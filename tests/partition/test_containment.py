@@ -8,8 +8,8 @@ import pytest
 
 from heliograph.partition.containment import contains, witness
 from heliograph.partition.forms import Form, form_of, numbered
-from heliograph.syntax.query import Query, TriplePattern
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import Query, TriplePattern
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Variable, plain_name
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.partition.containment import contains
 from heliograph.partition.forms import form_of, query_of
-from heliograph.syntax.query import Query
+from heliograph.sparql.query import Query
 from heliograph.taxonomy import Taxonomy
 from tests.partition.patterns import matches, publications, queries, specialised, taxonomies, witness
 

@@ -7,12 +7,11 @@ from random import Random
 
 import pytest
 
-from heliograph.partition.arrangement import Arrangement, Change
-from heliograph.partition.candidates import Candidates
-from heliograph.partition.forest import Forest
+from heliograph.partition.containment import Candidates, Forest
 from heliograph.partition.forms import form_of
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.plan import Arrangement, Change
+from heliograph.sparql.query import Query
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import plain_name
 

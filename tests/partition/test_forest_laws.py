@@ -6,11 +6,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from heliograph.partition.arrangement import Change
-from heliograph.partition.containment import contains
-from heliograph.partition.forest import Forest
+from heliograph.partition.containment import Forest, contains
 from heliograph.partition.forms import form_of
-from heliograph.syntax.query import ClassPattern, Query
+from heliograph.partition.plan import Change
+from heliograph.sparql.query import ClassPattern, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDFS_SUBCLASS_OF
 from tests.partition.patterns import queries, specialised, taxonomies

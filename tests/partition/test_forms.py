@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.partition.flat import laid, raised
-from heliograph.partition.forms import EVERYTHING, Form, form_of, numbered, query_of
-from heliograph.partition.regions import holds
-from heliograph.syntax.query import Compare, Expression, Not, Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.forms import Form, form_of, laid, numbered, query_of, raised
+from heliograph.partition.regions import EVERYTHING, holds
+from heliograph.sparql.query import Compare, Expression, Not, Query
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, literal
 from heliograph.values import XSD_INTEGER
 from tests.index.strategies import all_filters

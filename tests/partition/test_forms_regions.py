@@ -6,13 +6,27 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.cuts import Cut, Line, Number, line_join, line_meet, line_within
-from heliograph.partition.regions import EVERYTHING, NOTHING, Region, holds, join, just, meet, within
-from heliograph.partition.spelling import hull, region_of, says, spelled
-from heliograph.partition.truths import comparison, truth_of
-from heliograph.semantics.comparison import effective_boolean
-from heliograph.semantics.expressions import evaluate
-from heliograph.syntax.query import And, Compare, Expression, In, Not, Or, walk
+from heliograph.partition.forms import hull, region_of, says, spelled
+from heliograph.partition.regions import (
+    EVERYTHING,
+    NOTHING,
+    Cut,
+    Line,
+    Number,
+    Region,
+    comparison,
+    holds,
+    join,
+    just,
+    line_join,
+    line_meet,
+    line_within,
+    meet,
+    truth_of,
+    within,
+)
+from heliograph.sparql.evaluate import effective_boolean, evaluate
+from heliograph.sparql.query import And, Compare, Expression, In, Not, Or, walk
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from tests.index.strategies import POOL, SYMBOLS, X, all_filters, number_filters, plain_filters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.partition.grouping import Arranged, arrange, arrange_roots, group_of, share_of
-from heliograph.partition.scheme import Scheme
+from heliograph.partition.merging import Arranged, arrange, arrange_roots, group_of, share_of
+from heliograph.partition.plan import Scheme
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from heliograph.partition.arrangement import Change
-from heliograph.partition.hashing import EVERYTHING, Hashing, preferred
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.plan import EVERYTHING, Change, Hashing, preferred
+from heliograph.sparql.templates import parse_sparql
 
 QUERY = parse_sparql("ASK { ?x :p ?y }", verb="filter")
 

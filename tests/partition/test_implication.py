@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from heliograph.partition.containment import image_suits, residue_follows
 from heliograph.partition.forms import Form, form_of, numbered
-from heliograph.partition.implication import image_suits, residue_follows
-from heliograph.syntax.query import Node
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import Node
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Term, literal, plain_name
 from heliograph.values import XSD_DECIMAL, XSD_INTEGER
 

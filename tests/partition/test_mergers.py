@@ -8,14 +8,26 @@ from typing import Any
 
 import pytest
 
-from heliograph.partition.antiunification import antiunify
 from heliograph.partition.containment import contains
 from heliograph.partition.forms import Form, form_of
-from heliograph.partition.judging import Frequencies, Judge, Level, Merged
-from heliograph.partition.meeting import Candidate, Names, alike, distinct_first, same_edges
-from heliograph.partition.mergers import Access, Knowledge, Proposal, propose
-from heliograph.partition.summaries import Graph, Sample, Summary
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.merging import (
+    Access,
+    Candidate,
+    Frequencies,
+    Judge,
+    Knowledge,
+    Level,
+    Merged,
+    Names,
+    Proposal,
+    alike,
+    antiunify,
+    distinct_first,
+    propose,
+    same_edges,
+)
+from heliograph.partition.statistics import Graph, Sample, Summary
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell
 

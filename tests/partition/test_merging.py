@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import UsageError
-from heliograph.filter.encoding import encode
-from heliograph.partition.arrangement import Arrangement, Change
+from heliograph.filter.encode import encode
 from heliograph.partition.containment import contains
 from heliograph.partition.forms import form_of
 from heliograph.partition.merging import Merging, MergingOptions, Observed
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.partition.plan import Arrangement, Change
+from heliograph.sparql.query import Query
+from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary

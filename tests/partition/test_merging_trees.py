@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from heliograph.partition.arrangement import Change
-from heliograph.partition.trees import Trees
+from heliograph.partition.merging import Trees
+from heliograph.partition.plan import Change
 
 
 def roots_of(trees: Trees, upto: int) -> dict[int, int]:

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.arrangement import Arrangement
-from heliograph.partition.hashing import EVERYTHING, Hashing
-from heliograph.partition.placement import FRONT, MERGERS, NOWHERE, Moves, Placement
-from heliograph.partition.routes import Route
+from heliograph.partition.plan import EVERYTHING, FRONT, MERGERS, NOWHERE, Arrangement, Hashing, Moves, Placement, Route
+from heliograph.sparql.templates import parse_sparql
 from heliograph.subscriptions import Subscription
-from heliograph.syntax.sparql import parse_sparql
 from tests.partition.arrangements import ByProperty
 
 TEXTS = [

@@ -12,14 +12,11 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import StorageError, UsageError
-from heliograph.filter.encoding import encode
-from heliograph.filter.failures import Failures
-from heliograph.filter.sharded import ShardedMatcher
-from heliograph.index import tiers
-from heliograph.partition.placement import FRONT, MERGERS
-from heliograph.partition.plan import Plan
-from heliograph.partition.scheme import Scheme
-from heliograph.publications import Publications
+from heliograph.filter import tiers
+from heliograph.filter.encode import Failures, encode
+from heliograph.filter.shards import ShardedMatcher
+from heliograph.io.publications import Publications
+from heliograph.partition.plan import FRONT, MERGERS, Plan, Scheme
 from heliograph.storage import read_folder, write_folder
 from heliograph.terms import PREFIXES
 from tests.filter.pool import TAXONOMY, Pool

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.partition.summaries import Graph, Sample, Summaries, graphs_of, similarity
-from heliograph.publications import Publications, Triples
+from heliograph.io.publications import Publications, Triples
+from heliograph.partition.statistics import Graph, Sample, Summaries, graphs_of, similarity
 from heliograph.terms import Term, blank, plain_name
 from heliograph.vocabulary import Vocabulary
 

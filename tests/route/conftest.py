@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.route.strategies import Auto
+from heliograph.route.strategy import Auto
 
 
 @pytest.fixture(scope="module", params=["walk", "lanes"])

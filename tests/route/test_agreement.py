@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import UsageError
-from heliograph.route import Route, reaching
-from heliograph.route.strategies import ALGORITHMS, SEEDS
+from heliograph.route import Route
+from heliograph.route import strategy as reaching
+from heliograph.route.strategy import ALGORITHMS, SEEDS
 from tests.route.worlds import (
     SHAPES,
     WAYS,

@@ -18,9 +18,7 @@ from benchmarks.route_walks import from_arguments, from_dicts, in_python
 from benchmarks.route_workloads import Case, Size, checked, loaded, make, singles, spelled_out
 from benchmarks.tables import TABLES
 
-from heliograph.workloads.route import generate_route
-from heliograph.workloads.route_exchange import sizes
-from heliograph.workloads.route_targeting import ATTRIBUTES
+from heliograph.workloads.route import ATTRIBUTES, generate_route, sizes
 
 SMALL = Size(scale=0.01, copies=2, events=40, streamed=5, changes=28, warm=0.01)
 

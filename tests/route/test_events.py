@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import PublicationError
+from heliograph.predicate.attributes import NameTable, cell_rows, encode_python
 from heliograph.route.events import read_events
-from heliograph.targeting.cell_rows import cell_rows, encode_python
-from heliograph.targeting.names import NameTable
 
 Rows = list[tuple[str | None, str | None, str | None]]
 _IDS = st.sampled_from(["e1", "e2", "e3", "", None])
@@ -148,7 +147,7 @@ def test_columns_in_chunks() -> None:
 
 def test_an_accepted_event_that_fails_later_is_no_event_without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's decoder goes as deep as the stack is free: what it took once it may refuse from a deeper call."""
-    from heliograph.targeting import attributes
+    from heliograph.predicate import attributes
 
     events = read_events(_table([("a", "p", '{"a":{"a":1}}'), ("b", "p", "{")]), False)
     assert len(events) == 1

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from heliograph import PredicateIndex, Route
-from heliograph.route.sharing import Share, share_of
-from heliograph.route.strategies import ALGORITHMS
-from heliograph.syntax import predicate_truth
-from heliograph.syntax.predicate_like import matcher as matcher_of
-from heliograph.targeting import index_search
+from heliograph.predicate import evaluate as predicate_truth
+from heliograph.predicate import index as index_search
+from heliograph.predicate.evaluate import matcher as matcher_of
+from heliograph.route.shares import Share, share_of
+from heliograph.route.strategy import ALGORITHMS
 
 BAD = "t ILIKE 'boom%' OR x = 1"
 GOOD = "t ILIKE 'b%' AND x > 0"

@@ -11,16 +11,15 @@ import pytest
 
 from heliograph import PredicateIndex, Route
 from heliograph.errors import PredicateError, SubscriptionError
-from heliograph.exchange import growing, settling
-from heliograph.exchange.rows import Edge, Node
-from heliograph.exchange.store import Exchange
-from heliograph.kernels import targeting_layout as layout
-from heliograph.kernels.exchange_layout import NEVER_DIED
-from heliograph.syntax.predicate_blame import blame
-from heliograph.syntax.predicate_truth import Attributes
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.normal_form import MOST_ATTRIBUTES, instruction
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import layout
+from heliograph.predicate.compile import MOST_ATTRIBUTES, Targeting, instruction
+from heliograph.predicate.evaluate import Attributes, blame
+from heliograph.predicate.parser import parse_predicate
+from heliograph.route import exchange as settling
+from heliograph.route import version as growing
+from heliograph.route.exchange import Exchange
+from heliograph.route.layout import NEVER_DIED
+from heliograph.route.read import Edge, Node
 
 EDGES = [("p", node) for node in "abcd"]
 

@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.exchange.rows import Edge, Node
-from heliograph.exchange.store import Exchange
+from heliograph.predicate.evaluate import Attributes, accepts, never_holds
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
-from heliograph.route.lint import lint_route
-from heliograph.route.never import doubtful_expressions, never_accepts
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicate_never import never_holds
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.route.exchange import Exchange
+from heliograph.route.lint import doubtful_expressions, lint_route, never_accepts
+from heliograph.route.read import Edge, Node
 from tests.route.exchanges import TARGETING, Case, event, exchanges, reached
 from tests.syntax.predicate_strategies import events, predicates
 

@@ -11,7 +11,7 @@ import pytest
 
 from heliograph import Route
 from heliograph.errors import HeliographError
-from heliograph.route.strategies import ALGORITHMS
+from heliograph.route.strategy import ALGORITHMS
 
 SIZES = [0, 1, 2, 63, 64, 65, 127, 128, 129]
 OPTIONS: list[dict[str, Any]] = [

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.exchange.version import Version
 from heliograph.route import Route
 from heliograph.route.events import read_events
-from heliograph.route.strategies import Batch
+from heliograph.route.strategy import Batch
+from heliograph.route.version import Version
 from tests.route.worlds import (
     SHAPES,
     WAYS,

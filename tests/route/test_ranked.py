@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import routing_layout
 from heliograph.model import Notification
-from heliograph.route import Route, alone
+from heliograph.route import Route
+from heliograph.route import layout as routing_layout
+from heliograph.route import strategy as alone
 from tests.route.worlds import World, answer, event, worlds
 
 WAYS = ("walk", "lanes")

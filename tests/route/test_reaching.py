@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.exchange.version import Version
-from heliograph.kernels.board_layout import LANES
-from heliograph.kernels.routing_layout import Walk
-from heliograph.route import Route, reaching
-from heliograph.route.reaching import Evaluator, Reached, in_order, joined
+from heliograph.predicate.layout import LANES
+from heliograph.route import Route
+from heliograph.route import strategy as reaching
+from heliograph.route.layout import Walk
+from heliograph.route.strategy import Evaluator, Reached, in_order, joined
+from heliograph.route.version import Version
 from tests.route.worlds import event
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=6)

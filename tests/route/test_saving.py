@@ -10,14 +10,13 @@ import pyarrow as pa
 import pytest
 
 from heliograph.errors import StorageError
-from heliograph.exchange import columns
-from heliograph.exchange.rows import Edge, Node
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.tables import EDGES, NODES
+from heliograph.predicate.compile import Targeting
 from heliograph.route import Route
-from heliograph.route.saving import load_exchange, save_exchange
+from heliograph.route import version as columns
+from heliograph.route.exchange import EDGES, NODES, Exchange
+from heliograph.route.read import Edge, Node
+from heliograph.route.save import load_exchange, save_exchange
 from heliograph.storage import Saved, read_folder, write_folder
-from heliograph.targeting.store import Targeting
 from tests.exchange.worlds import World, seen_in
 from tests.route.exchanges import reached
 

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from heliograph.exchange.saving import pack_exchange, unpack_exchange
+from heliograph.io.items import as_table
 from heliograph.model import Notifications
 from heliograph.route import Route
-from heliograph.route.sharing import Share, share_of
-from heliograph.tables.items import as_table
+from heliograph.route.save import pack_exchange, unpack_exchange
+from heliograph.route.shares import Share, share_of
 from heliograph.workloads.route import generate_route
 
 CHOICES: list[dict[str, Any]] = [{}, {"paths": True}, {"rank": "cost"}, {"subscribers_only": True}, {"hops": 2}]

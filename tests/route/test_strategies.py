@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.route import Route, strategies
+from heliograph.route import Route
+from heliograph.route import strategy as strategies
 from heliograph.route.events import read_events
-from heliograph.route.options import Options
-from heliograph.route.strategies import COLD_NS, FEW, WARM_NS, Auto, Batch
+from heliograph.route.strategy import COLD_NS, FEW, WARM_NS, Auto, Batch, Options
 from tests.route.worlds import World, answer, told, worlds
 
 

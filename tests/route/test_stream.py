@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines import route_walk
 from heliograph.errors import PublicationError, TableError
-from heliograph.kernels import hopping
-from heliograph.kernels.routing_layout import EVALUATED
+from heliograph.predicate import evaluate as predicate_truth
+from heliograph.predicate.evaluate import Attributes
+from heliograph.predicate.form import Predicate
 from heliograph.route import Route
-from heliograph.syntax import predicate_truth
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicate_truth import Attributes
+from heliograph.route import kernels as hopping
+from heliograph.route import strategy as route_walk
+from heliograph.route.layout import EVALUATED
 from tests.route.worlds import WAYS, World, answer, event, worlds
 
 BOTH = ("walk", "lanes")

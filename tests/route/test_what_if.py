@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError
+from heliograph.io.schemas import TABLES
 from heliograph.route import Route
-from heliograph.tables.schemas import TABLES
 from tests.route.exchanges import COSTS, NAMES, Case, event, exchanges, reached, targetings
 
 NODES = [("a", "x = 1"), ("b",)]

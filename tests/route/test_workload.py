@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from heliograph.errors import UsageError
 from heliograph.route import Route
-from heliograph.workloads.route import generate_route
-from heliograph.workloads.route_exchange import exchange, sizes
-from heliograph.workloads.route_targeting import accepted, draw_events, draw_targeting
+from heliograph.workloads.route import accepted, draw_events, draw_targeting, exchange, generate_route, sizes
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,12 @@ from typing import Any
 import networkx as nx
 from hypothesis import strategies as st
 
-from heliograph.baselines.route_walk import MATCHES
 from heliograph.model import Notifications
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import to_sql
+from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
-from heliograph.route.strategies import SEEDS, Strategy, strategy
-from heliograph.syntax.predicate_form import to_sql
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.route.strategy import MATCHES, SEEDS, Strategy, strategy
 from tests.targeting import forms
 
 Tree = dict[str, Any]

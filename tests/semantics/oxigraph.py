@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import pyoxigraph as ox
 
-from heliograph.syntax.query import (
+from heliograph.sparql.query import (
     And,
     Arithmetic,
     Call,

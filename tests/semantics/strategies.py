@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from heliograph.syntax.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or
+from heliograph.sparql.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or
 from heliograph.terms import Term, Variable, iri, literal
 from heliograph.values import XSD, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 

@@ -7,7 +7,7 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import SparqlError
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Position, parse_cell
 from tests.semantics import oxigraph
 from tests.semantics.cases import Case, read_cases

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from heliograph.semantics.arithmetic import calculate, negate
-from heliograph.semantics.comparison import compare, effective_boolean, equal
-from heliograph.semantics.expressions import Bindings, Condition, evaluate, holds
-from heliograph.syntax.query import And, Arithmetic, Call, Compare, Count, Expression, In, Metric, Negate, Not, Or
+from heliograph.sparql.evaluate import (
+    Bindings,
+    Condition,
+    calculate,
+    compare,
+    effective_boolean,
+    equal,
+    evaluate,
+    holds,
+    negate,
+)
+from heliograph.sparql.query import And, Arithmetic, Call, Compare, Count, Expression, In, Metric, Negate, Not, Or
 from heliograph.terms import Term, Variable, blank, iri, literal
 from heliograph.values import XSD_BOOLEAN, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from tests.semantics.strategies import terms

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.semantics.expressions import evaluate
-from heliograph.syntax.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or
+from heliograph.sparql.evaluate import evaluate
+from heliograph.sparql.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or
 from heliograph.terms import Term, blank, iri, literal
 from heliograph.values import XSD
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from heliograph.semantics.expressions import Bindings, evaluate, holds
-from heliograph.syntax.query import Call, Expression, Or
+from heliograph.sparql.evaluate import Bindings, evaluate, holds
+from heliograph.sparql.query import Call, Expression, Or
 from heliograph.terms import Term, literal
 from tests.semantics import oxigraph
 from tests.semantics.strategies import bindings, conditions, number_expressions

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.semantics.expressions import evaluate
-from heliograph.syntax.query import Arithmetic, Call, Compare, Expression, In, Negate
+from heliograph.sparql.evaluate import evaluate
+from heliograph.sparql.query import Arithmetic, Call, Compare, Expression, In, Negate
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from tests.semantics import oxigraph

@@ -26,12 +26,12 @@ import pyarrow as pa
 
 from heliograph import Filter, Route
 from heliograph.errors import SubscriptionError
+from heliograph.io.items import is_single
+from heliograph.io.schemas import table_schema
 from heliograph.model import NOTIFICATIONS_SCHEMA, Explanation, Notifications, Receipt, Rejected, Stats
 from heliograph.spark.frames import COUNTS
 from heliograph.spark.versions import Versions
 from heliograph.storage import is_save
-from heliograph.tables.items import is_single
-from heliograph.tables.schemas import table_schema
 from tests.contract.branches import PUBLISHER, branches
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class BatchEngine(SparkEngine):
     """Each publish is a batch."""
 
     def _run(self, rows: Rows) -> Notifications:
-        from heliograph.spark.metrics import batch_counts
+        from heliograph.spark.frames import batch_counts
 
         found = self.verb.run(self.spark.createDataFrame(self.verb.to_arrow(rows)))
         table = found.toArrow()

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from heliograph.spark.envelope import Delivery, Facts, delivered, pressed
 from heliograph.spark.frames import reported
-from heliograph.spark.letters import Delivery, Facts, delivered, pressed
-from heliograph.spark.state import ENGINE, UPDATES, packed_engine, replayed
-from heliograph.spark.watchers import Watchers
+from heliograph.spark.watch_job import ENGINE, UPDATES, Watchers, packed_engine, replayed
 from heliograph.watch import Watch
 from tests.spark.compare import unnumbered
 

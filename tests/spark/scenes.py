@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from heliograph.engine import Engine
-from heliograph.model import Notifications
+from heliograph.model import Engine, Notifications
 from tests.contract.engine import EngineContract, Scene
 from tests.contract.test_filter_contract import FilterScene
 from tests.contract.test_route_contract import RouteScene

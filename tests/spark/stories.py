@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph import Watch
-from heliograph.spark.watchers import Watchers
-from heliograph.tables.items import as_table
+from heliograph.io.items import as_table
+from heliograph.spark.watch_job import Watchers
 from tests.spark.compare import expected, unnumbered
 from tests.spark.in_process import Rows, Shards
 from tests.watch import scenes

@@ -67,7 +67,7 @@ class StreamEngine(SparkEngine):
 
     def _counts(self) -> dict[int, dict[str, Any]]:
         """The measurements by micro-batch, up to the last that was committed: Spark tells them a moment later."""
-        from heliograph.spark.metrics import progress_table
+        from heliograph.spark.frames import progress_table
 
         last = max(int(path.name.removeprefix("batch=")) for path in Path(self._out("n")).glob("batch=*"))
         for _ in range(PATIENCE * 100):

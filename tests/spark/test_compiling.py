@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.parts import Ground, save_shard
-from heliograph.spark import assemblies, changes, plans
-from heliograph.spark.plans import Plans
+from heliograph.filter.shards import Ground, save_shard
+from heliograph.spark import filter_job as assemblies
+from heliograph.spark import filter_job as changes
+from heliograph.spark import filter_job as plans
+from heliograph.spark.filter_job import Plans
 from heliograph.workloads.filter import generate_filter
 from tests.filter.schemes import SCHEMES
 from tests.semantics.cases import read_cases
@@ -143,8 +145,8 @@ def pairs(found: DataFrame) -> Counter[tuple[Any, ...]]:
 
 
 def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from heliograph.partition.scheme import Scheme
-    from heliograph.spark.lots import Told
+    from heliograph.partition.plan import Scheme
+    from heliograph.spark.envelope import Told
     from heliograph.taxonomy import Taxonomy
 
     ground = Ground.of(Taxonomy(), {})
@@ -172,9 +174,10 @@ def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: py
 
 def test_a_subscription_with_a_row_that_could_not_be_read_is_left_out() -> None:
     from heliograph.model import Rejected
-    from heliograph.partition.scheme import Scheme
-    from heliograph.spark import compiling, lots
-    from heliograph.spark.reading import refused_rows
+    from heliograph.partition.plan import Scheme
+    from heliograph.spark import compile_job as compiling
+    from heliograph.spark import envelope as lots
+    from heliograph.spark.inputs import refused_rows
     from heliograph.taxonomy import Taxonomy
 
     (refused,) = refused_rows("patterns", [Rejected("f.csv", "s1", "HG-204", "no term")])

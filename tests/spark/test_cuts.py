@@ -17,14 +17,12 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, Route
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notifications
-from heliograph.spark.events import deal as deal_events
-from heliograph.spark.exchanges import Exchanges
-from heliograph.spark.filtering import Task, look_up, match_all, match_shards
+from heliograph.spark.filter_job import Plans, Task, look_up, match_all, match_shards
 from heliograph.spark.frames import MEASURED_SCHEMA
-from heliograph.spark.plans import Plans
-from heliograph.spark.publications import deal
-from heliograph.spark.routing import Task as RouteTask
-from heliograph.spark.routing import route_all
+from heliograph.spark.inputs import deal
+from heliograph.spark.inputs import events_deal as deal_events
+from heliograph.spark.route_job import Exchanges, route_all
+from heliograph.spark.route_job import Task as RouteTask
 from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import COLUMNS, Rows, expected

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import storage
-from heliograph.spark.watchers import Watchers
+from heliograph.spark.watch_job import Watchers
 from heliograph.workloads.watch import generate_watch
 from tests.spark.in_process import Shards
 from tests.spark.stories import Story

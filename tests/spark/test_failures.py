@@ -7,11 +7,10 @@ import socket
 
 import pytest
 
-from heliograph.cli.cluster import translated
-from heliograph.cli.hiding import hushed
+from heliograph.cli.main import hushed
+from heliograph.cli.spark import translated
 from heliograph.errors import SetupError
-from heliograph.spark.failures import reason_of
-from heliograph.spark.masters import check_master
+from heliograph.spark.environment import check_master, reason_of
 
 CALLED = "An error occurred while calling o1135.save.\n"
 ABORTED = f"{CALLED}: org.apache.spark.SparkException: Job aborted.\n\tat org.apache.spark.Writer.run(Writer.scala:1)\n"

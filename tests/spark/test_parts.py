@@ -13,20 +13,16 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Watch
-from heliograph.baselines.solve import Plan
-from heliograph.cli.delivering import check_going_on, is_folder
 from heliograph.cli.options import Cluster, Output
+from heliograph.cli.spark import check_going_on, is_folder
 from heliograph.errors import SetupError, StorageError, UsageError
 from heliograph.spark import environment, filter, route, watch, write
+from heliograph.spark.envelope import Parcel, done, packed, spark_hash, spreading_keys, unpacked
+from heliograph.spark.environment import settings
 from heliograph.spark.frames import reported
-from heliograph.spark.hashing import spark_hash, spreading_keys
-from heliograph.spark.parcels import Parcel, done, packed, unpacked
-from heliograph.spark.scratch import own_folder, storage_folder
-from heliograph.spark.sessions import settings
-from heliograph.spark.versions import Pointer, Versions
-from heliograph.spark.watchers import Watchers
-from heliograph.spark.watching import Task, run_files
-from heliograph.spark.workers import MOST, opened
+from heliograph.spark.versions import MOST, Pointer, Versions, opened, own_folder, storage_folder
+from heliograph.spark.watch_job import Task, Watchers, run_files
+from heliograph.sparql.solve import Plan
 from heliograph.storage import write_folder
 from tests.spark.test_watch import QUERIES
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 import pytest
 
-from heliograph.spark.polling import Poller
+from heliograph.spark.feed_source import Poller
 from tests.cli.files import RSS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph import Route
 from heliograph.errors import UsageError
-from heliograph.spark.exchanges import Exchanges
+from heliograph.spark.route_job import Exchanges
 from tests.cli.files import EDGES, NODES
 from tests.spark.compare import expected, frame, table, told
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Filter, Route, Watch
-from heliograph.spark.frames import parted
-from heliograph.spark.spelling import spell
+from heliograph.spark.frames import parted, spell
 from tests.cli.files import EDGES, NODES
 from tests.spark.compare import expected, told
 

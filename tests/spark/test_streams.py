@@ -104,8 +104,8 @@ def test_a_stream_of_updates_needs_seqs(spark: SparkSession, tmp_path: Path) -> 
 
 def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: SparkSession, tmp_path: Path) -> None:
     from heliograph.spark import Plans, filter
-    from heliograph.spark.metrics import progress_table
-    from heliograph.spark.reading import follow_folder, suffixes_of
+    from heliograph.spark.frames import progress_table
+    from heliograph.spark.inputs import follow_folder, suffixes_of
 
     plans, folder = Plans(tmp_path / "plans", shards=2, partition="containment"), tmp_path / "in"
     queries = [("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("Ann's", "ASK { :Ann :knows ?y }")]

@@ -12,14 +12,12 @@ from pyarrow import parquet
 
 from heliograph import Filter
 from heliograph.errors import StorageError
+from heliograph.io.read import read_encoded, read_table
+from heliograph.io.reads import Source
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notification, Notifications, Rejected, Stats
-from heliograph.spark import storing
+from heliograph.spark import output as storing
 from heliograph.spark.frames import measured
-from heliograph.spark.staging import STAGING, Staging
-from heliograph.spark.storing import Places, store
-from heliograph.tables.encoded import read_encoded
-from heliograph.tables.reader import read_table
-from heliograph.tables.sources import Source
+from heliograph.spark.output import STAGING, Places, Staging, store
 from tests.spark.compare import Rows, expected, frame, table
 from tests.spark.test_streams import notified, put, run
 
@@ -209,7 +207,7 @@ def embedded(rows: Sequence[tuple[str, ...]]) -> tuple[Rows, Rows]:
 def test_the_table_that_workers_write_is_the_embedded_engines(spark: SparkSession, tmp_path: Path) -> None:
     """As is the one that Spark writes, of a DataFrame that was changed or in another format."""
     from heliograph.spark import filter, write
-    from heliograph.spark.metrics import batch_counts
+    from heliograph.spark.frames import batch_counts
 
     wanted, unwanted = embedded(ROWS)
     result = filter(frame(spark, "publications", ROWS), QUERIES)
@@ -225,8 +223,8 @@ def test_the_table_that_workers_write_is_the_embedded_engines(spark: SparkSessio
 
 def test_a_stream_is_written_by_its_workers(spark: SparkSession, tmp_path: Path) -> None:
     from heliograph.spark import filter
-    from heliograph.spark.metrics import progress_table
-    from heliograph.spark.reading import read
+    from heliograph.spark.frames import progress_table
+    from heliograph.spark.inputs import read
 
     for number, rows in enumerate((ROWS[:1], ROWS[1:])):
         put(tmp_path / "in", f"{number}.parquet", table("publications", rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from heliograph.syntax.predicate_form import (
+from heliograph.predicate.form import (
     And,
     Between,
     Comparison,

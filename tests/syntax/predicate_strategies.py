@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from heliograph.syntax.predicate_form import (
+from heliograph.predicate.form import (
     Between,
     Comparison,
     Constant,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heliograph.syntax.query import (
+from heliograph.sparql.query import (
     And,
     Arithmetic,
     Call,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter, HeliographError, SparqlError, Watch
-from heliograph.syntax.limits import (
+from heliograph.sparql.query import (
     MAX_BASES,
     MAX_CONDITIONS,
     MAX_CONSTRAINTS,
@@ -16,10 +16,10 @@ from heliograph.syntax.limits import (
     MAX_PATTERNS,
     MAX_RANGING,
     MAX_VARIABLES,
+    Query,
 )
-from heliograph.syntax.query import Query
-from heliograph.syntax.regex import MAX_PROGRAM, compile_regex, regex_problem
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.sparql.templates import compile_sparql
+from heliograph.sparql.tokens import MAX_PROGRAM, compile_regex, regex_problem
 
 
 def _blocks(rows: int, of: int) -> str:

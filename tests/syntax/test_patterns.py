@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, InterestError
-from heliograph.syntax.pattern_cells import Reader
-from heliograph.syntax.patterns import compile_patterns, read_patterns
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import Query
+from heliograph.sparql.tables import Reader, compile_patterns, read_patterns
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import PREFIXES
 from tests.syntax.show import show
 
@@ -227,8 +226,8 @@ def test_names_that_are_no_utf8_are_one_name() -> None:
 
 
 def test_a_reader_forgets_cells_and_rows_that_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("pattern_cells", "constraints"):
-        monkeypatch.setattr(f"heliograph.syntax.{module}._REMEMBERED", 3)
+    for name in ("heliograph.sparql.tables._PATTERN_CELLS_REMEMBERED", "heliograph.sparql.tables._REMEMBERED"):
+        monkeypatch.setattr(name, 3)
     edges: list[Row] = [[f"s{number}", "?x", "p", f"n{number}"] for number in range(10)]
     limits: list[Row] = [[f"s{number}", "?x", "contains", f"n{number}"] for number in range(10)]
     read = read_patterns(table(PATTERNS, edges), table(CONSTRAINTS, limits), Reader())

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.errors import PredicateError
-from heliograph.syntax.predicate_form import (
+from heliograph.predicate.form import (
     ACCEPT,
     And,
     Between,
@@ -27,7 +27,7 @@ from heliograph.syntax.predicate_form import (
     attributes,
     to_sql,
 )
-from heliograph.syntax.predicates import MAX_DEPTH, MAX_NAMES, compile_predicates, parse_predicate
+from heliograph.predicate.parser import MAX_DEPTH, MAX_NAMES, compile_predicates, parse_predicate
 from tests.syntax.predicate_strategies import predicates
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.syntax.predicate_form import spell_value
-from heliograph.syntax.predicate_truth import Attributes, evaluate
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.predicate.evaluate import Attributes, evaluate
+from heliograph.predicate.form import spell_value
+from heliograph.predicate.parser import parse_predicate
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "BIGINT": st.integers(-4, 4) | st.integers(-(2**40), 2**40),

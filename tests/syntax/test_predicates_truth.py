@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from heliograph.syntax.predicate_blame import blame
-from heliograph.syntax.predicate_form import And, Predicate
-from heliograph.syntax.predicate_like import matcher
-from heliograph.syntax.predicate_never import never_fails, never_holds
-from heliograph.syntax.predicate_truth import Attributes, accepts, evaluate
-from heliograph.syntax.predicates import parse_predicate
+from heliograph.predicate.evaluate import Attributes, accepts, blame, evaluate, matcher, never_fails, never_holds
+from heliograph.predicate.form import And, Predicate
+from heliograph.predicate.parser import parse_predicate
 from tests.syntax.predicate_naive import truth
 from tests.syntax.predicate_strategies import events, predicates
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.syntax.query import Query
-from heliograph.syntax.query_text import from_text, to_text
-from heliograph.syntax.sparql import compile_sparql
+from heliograph.sparql.query import Query, from_text, to_text
+from heliograph.sparql.templates import compile_sparql
 from heliograph.terms import PREFIXES
 from tests.semantics.cases import read_cases
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from heliograph.errors import SparqlError
-from heliograph.syntax.sparql import compile_sparql, parse_sparql
+from heliograph.sparql.templates import compile_sparql, parse_sparql
 from tests.syntax.show import show
 
 FIXTURES = Path(__file__).parent / "fixtures"

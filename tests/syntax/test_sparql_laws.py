@@ -11,10 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Place, SparqlError
-from heliograph.syntax.query import And, Query
-from heliograph.syntax.shapes import Shapes
-from heliograph.syntax.sparql import compile_sparql, parse_sparql
-from heliograph.syntax.tokens import LEXER, LIFT, LIFTED
+from heliograph.sparql.query import And, Query
+from heliograph.sparql.templates import Shapes, compile_sparql, parse_sparql
+from heliograph.sparql.tokens import LEXER, LIFT, LIFTED
 from heliograph.terms import PREFIXES
 from tests.syntax.queries import lifted, queries
 
@@ -201,7 +200,7 @@ def test_prologues_do_not_leak_into_each_other() -> None:
 
 
 def test_there_is_an_end_to_what_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.syntax.shapes.MOST_TEMPLATES", 2)
+    monkeypatch.setattr("heliograph.sparql.templates.MOST_TEMPLATES", 2)
     texts = [f"ASK {{ ?x :p :o{' ;' * (number // 4)} }}" for number in range(40)]
     shapes = Shapes("filter", PREFIXES)
     assert [shapes.compile(text) for text in texts] == [parse_sparql(text) for text in texts]

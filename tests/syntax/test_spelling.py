@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.syntax.query import ClassPattern, ClassRelation, Not, TriplePattern
-from heliograph.syntax.sparql import parse_sparql
-from heliograph.syntax.spelling import spell_expression, spell_pattern
+from heliograph.sparql.query import ClassPattern, ClassRelation, Not, TriplePattern, spell_expression, spell_pattern
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import RDF_TYPE, Variable, parse_cell, plain_name
 
 

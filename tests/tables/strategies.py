@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from heliograph.tables.cells import json_text
-from heliograph.tables.schemas import Column, Kind, TableSchema
+from heliograph.io.coerce import json_text
+from heliograph.io.schemas import Column, Kind, TableSchema
 
 _NASTY = st.sampled_from(
     [

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.tables.cells import CELLS, BadCell, JsonFloat
-from heliograph.tables.columns import Bad, Coerced, coerce_array, coerce_values, target_type
-from heliograph.tables.schemas import Kind
+from heliograph.io.coerce import CELLS, Bad, BadCell, Coerced, JsonFloat, coerce_array, coerce_values, target_type
+from heliograph.io.schemas import Kind
 from heliograph.terms import Variable, blank, iri, literal, parse_cell, plain_name
 from tests.tables.strategies import TEXT
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.tables import csvs
-from heliograph.tables.reader import Whole, read_all
-from heliograph.tables.records import read_records, whole_records
-from heliograph.tables.sources import find_sources
+from heliograph.io import csv as csvs
+from heliograph.io.csv import read_records, whole_records
+from heliograph.io.read import Whole, read_all
+from heliograph.io.reads import find_sources
 from tests.tables.strategies import TEXT
 
 HEADER = "child,parent\n"
@@ -141,7 +141,7 @@ def test_utf16_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_field_may_be_larger_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.tables.blocks.PIECE", 100)
+    monkeypatch.setattr("heliograph.io.reads.PIECE", 100)
     text = "line, one\n" * 500
     whole = read(tmp_path, f'{HEADER}a,"{text}"\n' + "b,c\n" * 200 + "d\n" + "e,f\n")
     assert pairs(whole)[0] == ("a", text)
@@ -152,7 +152,7 @@ def test_a_field_may_be_larger_than_a_block(tmp_path: Path, monkeypatch: pytest.
 
 def test_broken_quotes_stay_linear(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of these lines opens a quote that the next one closes and opens again, up to the end."""
-    monkeypatch.setattr("heliograph.tables.records._LOOK_AHEAD", 1000)
+    monkeypatch.setattr("heliograph.io.csv._LOOK_AHEAD", 1000)
     lines = [b'y",a"b,"\n'] * 3000
     taken = 0
 

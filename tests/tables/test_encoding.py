@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.tables.encoding import ndjson_bytes
-from heliograph.tables.schemas import TableSchema, table_schema
+from heliograph.io.schemas import TableSchema, table_schema
+from heliograph.io.write import ndjson_bytes
 
 NOTIFICATIONS = table_schema("notifications")
 TEXT = st.sampled_from(["", "s1", "s2", 'say "hi"', "back\\slash", "line\nend", "\x7f", "\u00e9", "\U0001f600", None])

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.tables.items import as_table
-from heliograph.tables.reader import read_all
-from heliograph.tables.schemas import TABLES
-from heliograph.tables.sources import Source
-from heliograph.tables.writer import open_writer
+from heliograph.io.items import as_table
+from heliograph.io.read import read_all
+from heliograph.io.reads import Source
+from heliograph.io.schemas import TABLES
+from heliograph.io.write import open_writer
 from tests.tables.strategies import tables
 
 SUFFIXES = (".parquet", ".csv", ".ndjson")
@@ -35,7 +35,7 @@ GARBAGE = st.lists(_PIECES | st.binary(max_size=6), max_size=14).map(b"".join)
 @pytest.fixture(autouse=True)
 def _arrow_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks go through Arrow's reader too."""
-    monkeypatch.setattr("heliograph.tables.ndjson._SMALL", 0)
+    monkeypatch.setattr("heliograph.io.ndjson._SMALL", 0)
 
 
 def check(path: Path, name: str) -> None:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.io.read import complete_publications, group_rows
+from heliograph.io.reads import Read, numbered
 from heliograph.model import Rejected, Rejections
-from heliograph.tables.grouping import complete_publications, group_rows
-from heliograph.tables.reads import Read, numbered
 
 IDS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
 

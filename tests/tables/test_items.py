@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from heliograph.errors import TableError, UsageError
-from heliograph.tables.items import as_table, is_single
-from heliograph.tables.reader import read_all
-from heliograph.tables.schemas import TABLES
-from heliograph.tables.sources import find_sources
-from heliograph.tables.writer import open_writer
+from heliograph.io.items import as_table, is_single
+from heliograph.io.read import read_all
+from heliograph.io.reads import find_sources
+from heliograph.io.schemas import TABLES
+from heliograph.io.write import open_writer
 from heliograph.terms import Variable, iri, literal, plain_name
 
 AT = datetime(2026, 11, 15, tzinfo=UTC)

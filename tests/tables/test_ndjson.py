@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.tables import ndjson
-from heliograph.tables.reader import Whole, read_all
-from heliograph.tables.reads import finish
-from heliograph.tables.schemas import TABLES
-from heliograph.tables.sources import find_sources
+from heliograph.io import ndjson
+from heliograph.io.read import Whole, read_all
+from heliograph.io.reads import find_sources, finish
+from heliograph.io.schemas import TABLES
 from tests.tables.strategies import TEXT
 
 
@@ -127,7 +126,7 @@ def test_a_huge_line_is_a_row(tmp_path: Path) -> None:
 
 
 def test_rows_are_numbered_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.tables.blocks.PIECE", 64)
+    monkeypatch.setattr("heliograph.io.reads.PIECE", 64)
     lines = [f'{{"child":"c{number}","parent":"p"}}' for number in range(1, 30)]
     lines[20] = "broken"
     whole = read(tmp_path, "\n".join(lines), "taxonomy")

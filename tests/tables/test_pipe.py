@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 
-from heliograph.tables.grouping import complete_publications
-from heliograph.tables.reader import read_table
-from heliograph.tables.reads import Read
-from heliograph.tables.sources import find_sources
+from heliograph.io.read import complete_publications, read_table
+from heliograph.io.reads import Read, find_sources
 
 
 class _Stdin:
@@ -96,9 +94,9 @@ def test_a_named_pipe_is_read_as_it_comes(tmp_path: Path) -> None:
 
 _COPY = """
 import sys
-from heliograph.tables.reader import read_table
-from heliograph.tables.sources import find_sources
-from heliograph.tables.writer import open_writer
+from heliograph.io.read import read_table
+from heliograph.io.reads import find_sources
+from heliograph.io.write import open_writer
 with open_writer("taxonomy", "-") as writer:
     for read in read_table("taxonomy", find_sources("-")):
         if not writer.write(read.table):

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from heliograph.errors import UsageError
-from heliograph.tables.reader import read_all, read_table
-from heliograph.tables.sources import Source, find_sources
-from heliograph.tables.writer import open_writer
+from heliograph.io.read import read_all, read_table
+from heliograph.io.reads import Source, find_sources
+from heliograph.io.write import open_writer
 
 
 def taxonomy(*rows: tuple[str, str]) -> pa.Table:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.tables.reader import read_all
-from heliograph.tables.schemas import TABLES, Kind
-from heliograph.tables.sources import find_sources
-from heliograph.tables.writer import StreamWriter, open_writer
+from heliograph.io.read import read_all
+from heliograph.io.reads import find_sources
+from heliograph.io.schemas import TABLES, Kind
+from heliograph.io.write import StreamWriter, open_writer
 from tests.tables.strategies import comparable, tables
 
 SUFFIXES = (".parquet", ".csv", ".ndjson", ".jsonl")
@@ -28,7 +28,7 @@ QUIET = settings(
 @pytest.fixture(autouse=True)
 def _arrow_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks go through Arrow's reader too."""
-    monkeypatch.setattr("heliograph.tables.ndjson._SMALL", 0)
+    monkeypatch.setattr("heliograph.io.ndjson._SMALL", 0)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES[:3])

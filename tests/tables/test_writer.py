@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from heliograph.errors import TableError, UsageError
-from heliograph.tables.writer import StreamWriter, open_writer
+from heliograph.io.write import StreamWriter, open_writer
 
 PAIR = pa.table({"child": ["a"], "parent": ["b"]})
 

@@ -12,12 +12,10 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from heliograph.kernels.targeting_layout import FALSE, LIST, LISTED, NUMBER, ODD, OTHER, STRING, TRUE
-from heliograph.syntax.predicate_form import Path
-from heliograph.syntax.predicate_truth import lookup
-from heliograph.targeting.cell_rows import cell_rows
-from heliograph.targeting.encoding import Encoded, encode
-from heliograph.targeting.names import NameTable
+from heliograph.predicate.attributes import Encoded, NameTable, cell_rows, encode
+from heliograph.predicate.evaluate import lookup
+from heliograph.predicate.form import Path
+from heliograph.predicate.layout import FALSE, LIST, LISTED, NUMBER, ODD, OTHER, STRING, TRUE
 
 Row = tuple[int, int, float, int, bytes]
 PATHS: tuple[Path, ...] = (

@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from heliograph.syntax.predicate_form import Between, Comparison, In, Like, Pair, Predicate, negation
-from heliograph.syntax.predicate_form import conjunction as all_of
-from heliograph.syntax.predicate_form import disjunction as any_of
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.targeting.store import Targeting
+from heliograph.predicate.compile import Targeting
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import Between, Comparison, In, Like, Pair, Predicate, negation
+from heliograph.predicate.form import conjunction as all_of
+from heliograph.predicate.form import disjunction as any_of
 from tests.naive_targeting import Interpreter, encode
 from tests.syntax import predicate_strategies as plain
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from heliograph.syntax.predicate_form import to_sql
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.index import PredicateIndex
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import to_sql
+from heliograph.predicate.index import PredicateIndex
+from heliograph.predicate.parser import parse_predicate
 from tests.syntax.predicate_strategies import names, predicates, scalars
 
 texts = predicates.map(to_sql)

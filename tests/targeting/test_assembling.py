@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import targeting_layout as layout
-from heliograph.syntax.predicate_form import And, Between, In, Like, Not, Or, Predicate, negation
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import layout
+from heliograph.predicate.compile import Targeting
+from heliograph.predicate.form import And, Between, In, Like, Not, Or, Predicate, negation
+from heliograph.predicate.parser import parse_predicate
 from tests.naive_targeting import OPS
 from tests.targeting.forms import WIDE, atoms, check_holds, events
 

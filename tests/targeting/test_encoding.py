@@ -14,12 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Place
-from heliograph.kernels.targeting_layout import LIST, LISTED, STRING
-from heliograph.targeting import encoding
-from heliograph.targeting.cell_arrays import take_cells
-from heliograph.targeting.cell_rows import cell_rows, cells_of, encode_python, float_below
-from heliograph.targeting.encoding import encode, json_column
-from heliograph.targeting.names import LABELS, NameTable
+from heliograph.predicate import attributes as encoding
+from heliograph.predicate.attributes import (
+    LABELS,
+    NameTable,
+    cell_rows,
+    cells_of,
+    encode,
+    encode_python,
+    float_below,
+    json_column,
+    take_cells,
+)
+from heliograph.predicate.layout import LIST, LISTED, STRING
 from tests.targeting.cell_cases import TREES, by_attribute, check_encoded, event_texts, make_names, naive_cells
 
 NAMES = make_names()
@@ -166,10 +173,10 @@ def test_labels_that_are_none(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("loaded", "least"),
-    [((), 50_000), (("numba",), 2_000), (("numba", "heliograph.kernels.json_scanning"), 4)],
+    [((), 50_000), (("numba",), 2_000), (("numba", "heliograph.predicate.kernels"), 4)],
 )
 def test_when_the_kernel_pays(monkeypatch: pytest.MonkeyPatch, loaded: tuple[str, ...], least: int) -> None:
-    for name in ("numba", "heliograph.kernels.json_scanning"):
+    for name in ("numba", "heliograph.predicate.kernels"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in loaded:
         monkeypatch.setitem(sys.modules, name, sys)
@@ -180,8 +187,8 @@ def test_when_the_kernel_pays(monkeypatch: pytest.MonkeyPatch, loaded: tuple[str
 def test_small_work_does_not_import_numba() -> None:
     script = """
 import sys, pyarrow as pa
-from heliograph.targeting.encoding import encode
-from heliograph.targeting.names import NameTable
+from heliograph.predicate.attributes import encode
+from heliograph.predicate.attributes import NameTable
 names = NameTable()
 names.word(names.attribute(("a",)), "x")
 encode(names, pa.array(['{"a": "x"}'] * 50))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from heliograph.errors import HeliographError, PredicateError, StorageError, SubscriptionError, TableError, UsageError
+from heliograph.predicate.index import PredicateIndex
 from heliograph.storage import write_folder
-from heliograph.targeting.index import PredicateIndex
 from tests.targeting.predicate_events import check_index
 
 LISTED = [("sports", "topic = 'Sports'"), ("young", "age < 30"), ("all", ""), ("both", "topic = 'Sports' AND age < 30")]
@@ -209,7 +209,7 @@ def test_damaged_saves_are_refused(tmp_path: Path) -> None:
 
 def test_a_small_job_needs_no_kernels() -> None:
     code = (
-        "import sys; from heliograph.targeting.index import PredicateIndex as P; "
+        "import sys; from heliograph.predicate.index import PredicateIndex as P; "
         "found = P([('a', 'x > 1'), ('b', 'x > 2'), ('c', '')]).match([{'x': 2}, {'x': [0, 3]}]); "
         "print(list(found), found.stats.candidates, 'numba' in sys.modules)"
     )

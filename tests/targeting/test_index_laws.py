@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import predicate_index  # noqa: F401  from now on nothing is small
-from heliograph.kernels.predicate_index_layout import RUN_SIZE
-from heliograph.targeting import index_rows, index_search
-from heliograph.targeting.index import PredicateIndex
-from heliograph.workloads import route_targeting as workload
+from heliograph.predicate import index as index_rows
+from heliograph.predicate import index as index_search
+from heliograph.predicate.index import PredicateIndex
+from heliograph.predicate.layout import RUN_SIZE
+from heliograph.workloads import route as workload
 from tests.targeting.predicate_events import check_index, events, expected, plain_events, texts
 
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import predicate_index  # noqa: F401  from now on nothing is small
-from heliograph.targeting import index as module
-from heliograph.targeting import index_rows
-from heliograph.targeting.index import PredicateIndex
+from heliograph.predicate import index as index_rows
+from heliograph.predicate import index as module
+from heliograph.predicate.index import PredicateIndex
 from tests.targeting.predicate_events import check_index, events, texts
 
 ids = st.sampled_from("abcdefgh")
@@ -62,7 +61,7 @@ def test_segments_stay_few_and_rows_are_cleaned_up() -> None:
 
 def test_a_match_sees_the_version_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
     index = PredicateIndex([(str(number), f"x >= {number}") for number in range(6)])
-    from heliograph.targeting.encoding import encode
+    from heliograph.predicate.attributes import encode
 
     def encode_late(*arguments: Any, **options: Any) -> Any:
         monkeypatch.setattr(module, "encode", encode)
@@ -100,7 +99,7 @@ def test_matches_beside_a_writer_each_see_one_version() -> None:
 
 def test_a_search_that_failed_leaves_no_results_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its room is not used again."""
-    from heliograph.kernels import predicate_report
+    from heliograph.predicate import index_kernels as predicate_report
 
     index = PredicateIndex([(str(number), f"x >= {number}") for number in range(6)])
 

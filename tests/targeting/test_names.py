@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.targeting_layout import Names
-from heliograph.syntax.predicate_form import Path
-from heliograph.targeting import names as module
-from heliograph.targeting.cell_rows import cell_rows
-from heliograph.targeting.encoding import json_column, scan_column
-from heliograph.targeting.growing import Growing
-from heliograph.targeting.names import LABELS, NameTable, utf8
-from heliograph.vocabulary.hashtable import PRIME, hash_text
+from heliograph.compiled.growing import Growing
+from heliograph.predicate import attributes as module
+from heliograph.predicate.attributes import LABELS, NameTable, cell_rows, json_column, scan_column, utf8
+from heliograph.predicate.form import Path
+from heliograph.predicate.layout import Names
+from heliograph.vocabulary.columns import PRIME, hash_text
 
 _PATHS = st.lists(st.lists(st.sampled_from("abcä"), min_size=1, max_size=3).map(tuple), min_size=1, max_size=12)
 _WORDS = st.lists(st.tuples(st.integers(0, 11), st.text(max_size=9)), max_size=40)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels import targeting_layout as layout
-from heliograph.syntax.predicate_form import And, Atom, Constant, Not, Or, Predicate, Truth
-from heliograph.targeting.normal_form import FAILS, HOLDS, Code, instruction, join, normal
+from heliograph.predicate import layout
+from heliograph.predicate.compile import FAILS, HOLDS, Code, instruction, join, normal
+from heliograph.predicate.form import And, Atom, Constant, Not, Or, Predicate, Truth
 
 
 def code_of(atom: Atom, negative: bool) -> Code:

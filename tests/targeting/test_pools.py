@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.targeting import pools
-from heliograph.targeting.pools import Pool
+from heliograph.compiled import growing as pools
+from heliograph.compiled.growing import Pool
 
 contents = st.lists(st.lists(st.integers(-2, 2), max_size=3).map(lambda part: struct.pack(f"<{len(part)}i", *part)))
 

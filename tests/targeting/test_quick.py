@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import board_layout as at
-from heliograph.kernels.board_layout import Board, make_board
-from heliograph.kernels.quick_layout import Facts, make_facts
-from heliograph.kernels.targeting_layout import Cells, Names
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting import quick, room
-from heliograph.targeting.room import Room
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import compile as quick
+from heliograph.predicate import compile as room
+from heliograph.predicate import layout as at
+from heliograph.predicate.compile import Room, Targeting
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.layout import Board, Cells, Facts, Names, make_board, make_facts
+from heliograph.predicate.parser import parse_predicate
 from tests.kernels.test_quick import Trees, check_all, make_job, plain_events
 from tests.targeting import forms as every
 

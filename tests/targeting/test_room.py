@@ -7,10 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.syntax.predicate_form import Predicate
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.room import NOTHING_SLOW, Room
-from heliograph.targeting.store import Targeting
+from heliograph.predicate.compile import NOTHING_SLOW, Room, Targeting
+from heliograph.predicate.form import Predicate
+from heliograph.predicate.parser import parse_predicate
 from tests.kernels.test_quick import Trees, add_all, check_all, make_job, plain_events
 from tests.targeting import forms as every
 

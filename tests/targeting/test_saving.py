@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels import targeting_layout as layout
-from heliograph.syntax.predicate_form import Predicate, to_sql
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting.saving import PackedTargeting, pack_targeting, unpack_targeting
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import layout
+from heliograph.predicate.compile import Targeting
+from heliograph.predicate.form import Predicate, to_sql
+from heliograph.predicate.parser import parse_predicate
+from heliograph.predicate.save import PackedTargeting, pack_targeting, unpack_targeting
 from tests.targeting.forms import check_holds, events, forms
 
 TEXTS = ["x = 1 AND y = 'a'", "x IN (1, 2)", "y IN ('a', 'b') OR NOT z", "x BETWEEN 1 AND 2", "y LIKE 'a%'"]

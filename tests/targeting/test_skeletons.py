@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.errors import PredicateError
-from heliograph.syntax.predicate_form import Predicate, to_sql
-from heliograph.syntax.predicates import parse_predicate
-from heliograph.targeting import skeletons, store
-from heliograph.targeting.normal_form import Code
-from heliograph.targeting.skeletons import Skeletons
-from heliograph.targeting.store import Targeting
+from heliograph.predicate import compile as skeletons
+from heliograph.predicate import compile as store
+from heliograph.predicate.compile import Code, Skeletons, Targeting
+from heliograph.predicate.form import Predicate, to_sql
+from heliograph.predicate.parser import parse_predicate
 from tests.syntax.test_predicates_oracle import Case, cases
 from tests.targeting.forms import forms
 

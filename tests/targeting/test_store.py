@@ -12,18 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.targeting_layout import ALWAYS, NEVER
-from heliograph.syntax.predicate_form import ACCEPT, Constant, Predicate, spell_value
-from heliograph.syntax.predicate_truth import Attributes, accepts
-from heliograph.targeting.names import LABELS, NameTable
-from heliograph.targeting.store import Targeting
-from heliograph.workloads.route_targeting import (
-    accepted,
-    draw_events,
-    draw_targeting,
-    spell_event,
-    spell_targeting,
-)
+from heliograph.predicate.attributes import LABELS, NameTable
+from heliograph.predicate.compile import Targeting
+from heliograph.predicate.evaluate import Attributes, accepts
+from heliograph.predicate.form import ACCEPT, Constant, Predicate, spell_value
+from heliograph.predicate.layout import ALWAYS, NEVER
+from heliograph.workloads.route import accepted, draw_events, draw_targeting, spell_event, spell_targeting
 from tests.naive_targeting import Interpreter, encode
 from tests.syntax.test_predicates_oracle import Case, cases
 from tests.targeting.forms import check_holds, events, forms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heliograph.vocabulary.typed import Typed
+from heliograph.vocabulary.columns import Typed
 
 
 def same(left: Typed, right: Typed) -> bool:

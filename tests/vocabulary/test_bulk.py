@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph import cells
 from heliograph.errors import StorageError, TermError
 from heliograph.terms import Position, Term, iri, literal, parse_cell, plain_name, spell
-from heliograph.vocabulary import CellIds, Vocabulary, bulk, lexicon, vocabulary
-from heliograph.vocabulary.typed import TEXTS, typed_of
+from heliograph.vocabulary import CellIds, Vocabulary, vocabulary
+from heliograph.vocabulary import columns as bulk
+from heliograph.vocabulary import columns as cells
+from heliograph.vocabulary import columns as lexicon
+from heliograph.vocabulary.columns import TEXTS, typed_of
 from tests import term_strategies as hostile
 from tests.vocabulary.columns import same
 
@@ -285,12 +287,12 @@ def test_rows_of_an_interrupted_call_are_overwritten(monkeypatch: pytest.MonkeyP
     ours = Vocabulary()
     ours.intern_cells(pa.array(["x"]), OBJECT)
 
-    def interrupt(self: lexicon.Lexicon, rows: Any) -> None:
+    def interrupt(self: lexicon.LexiconLexicon, rows: Any) -> None:
         raise KeyboardInterrupt
 
     for number in range(40):
         with monkeypatch.context() as patched:
-            patched.setattr(lexicon.Lexicon, "publish", interrupt)
+            patched.setattr(lexicon.LexiconLexicon, "publish", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 ours.intern_cells(pa.array([f"lost{number}", "also"]), OBJECT)
     assert len(ours) == 1

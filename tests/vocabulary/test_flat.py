@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 
 from heliograph.errors import StorageError
 from heliograph.storage import read_folder, write_folder
-from heliograph.terms import (
-    Position,
-    Term,
-    blank,
-    literal,
-    plain_name,
-)
+from heliograph.terms import Position, Term, blank, literal, plain_name
 from heliograph.values import XSD
-from heliograph.vocabulary import Vocabulary, flat, hashtable
+from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary import columns as hashtable
+from heliograph.vocabulary import vocabulary as flat
 from tests import term_strategies as hostile
 from tests.vocabulary.columns import same
 

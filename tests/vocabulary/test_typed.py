@@ -10,17 +10,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.terms import (
-    Position,
-    Term,
-    blank,
-    literal,
-    plain_name,
-    value_of,
-)
+from heliograph.terms import Position, Term, blank, literal, plain_name, value_of
 from heliograph.values import XSD, Instant, Kind
 from heliograph.vocabulary import Vocabulary
-from heliograph.vocabulary.typed import MICRO, NO_KIND, NO_ZONE, typed_of
+from heliograph.vocabulary.columns import MICRO, NO_KIND, NO_ZONE, typed_of
 from tests import term_strategies as hostile
 
 OBJECT = Position.OBJECT

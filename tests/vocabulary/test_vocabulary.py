@@ -14,21 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import TermError, UsageError
-from heliograph.terms import (
-    PREFIXES,
-    RDF_TYPE,
-    Position,
-    Term,
-    blank,
-    iri,
-    literal,
-    parse_cell,
-    plain_name,
-    spell,
-)
+from heliograph.terms import PREFIXES, RDF_TYPE, Position, Term, blank, iri, literal, parse_cell, plain_name, spell
 from heliograph.values import XSD
-from heliograph.vocabulary import CellIds, Vocabulary, memo
-from heliograph.vocabulary.typed import typed_of
+from heliograph.vocabulary import CellIds, Vocabulary
+from heliograph.vocabulary import columns as memo
+from heliograph.vocabulary.columns import typed_of
 from tests import term_strategies as hostile
 from tests.vocabulary.columns import same
 

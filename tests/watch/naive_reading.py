@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, PublicationError, TermError
+from heliograph.io.reads import Read
 from heliograph.model import Rejected
-from heliograph.tables.reads import Read
 from heliograph.terms import PREFIXES, Position, Term, parse_cell
 from heliograph.watch.updates import Update
 

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from heliograph import HeliographError, Watch
-from heliograph.baselines.solve import Plan
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Plan
 from heliograph.subscriptions import Subscription
-from heliograph.syntax.query import Query
-from heliograph.watch import evolving, lines, reports
-from heliograph.watch.machine import Machine
-from heliograph.watch.metrics import plainly
+from heliograph.watch import report as lines
+from heliograph.watch import report as reports
+from heliograph.watch import state as evolving
+from heliograph.watch.metrics import naive as plainly
 from heliograph.watch.metrics.degree import Degree
-from heliograph.watch.metrics.judged import Judged
+from heliograph.watch.metrics.queries import Judged
+from heliograph.watch.runner import Machine
 from heliograph.watch.solutions import Completion
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
@@ -207,7 +209,7 @@ def test_a_query_that_cannot_be_made_again(algorithm: str, monkeypatch: pytest.M
 
 
 def _interest(watch: Watch, subscription: Subscription) -> Any:
-    from heliograph.watch.board import Interest
+    from heliograph.watch.state import Interest
 
     return Interest(subscription, watch._defaults)
 

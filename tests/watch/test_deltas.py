@@ -11,19 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.baselines.solve import Plan, Solution
-from heliograph.baselines.steps import ValuesStep
-from heliograph.semantics.expressions import Condition
-from heliograph.syntax.query import Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.evaluate import Condition
+from heliograph.sparql.query import Query
+from heliograph.sparql.solve import Plan, Solution, ValuesStep
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.deltas import Changes, Tally, deltas_of, phases
-from heliograph.watch.limits import limits_of
-from heliograph.watch.modes import Counted, Match, Ranked, Turn, mode_of, rerank
+from heliograph.watch.modes import Counted, Match, RankChange, Ranked, Ranking, Turn, mode_of, rerank
 from heliograph.watch.options import Options, Top
-from heliograph.watch.ranking import RankChange, Ranking
-from heliograph.watch.solutions import Completion
+from heliograph.watch.solutions import Changes, Completion, Tally, deltas_of, limits_of, phases
 
 TERMS = [parse_cell(cell) for cell in ("a", "b", "c", "9", "10", '"x"', "_:n")]
 QUERIES = (

@@ -11,18 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, UsageError
+from heliograph.io.publications import Publications, Triples
+from heliograph.io.reads import Read
+from heliograph.io.schemas import TABLES
 from heliograph.model import Rejected, Rejections
-from heliograph.publications import Publications, Triples
-from heliograph.tables.reads import Read
-from heliograph.tables.schemas import TABLES
 from heliograph.terms import PREFIXES, Position, iri
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.background import background
-from heliograph.watch.encoding import Encoded
-from heliograph.watch.interned import Updates
-from heliograph.watch.reading import Intake, as_encoded, read_updates
-from heliograph.watch.sequence import Sequence
-from heliograph.watch.updates import Update
+from heliograph.watch.updates import Encoded, Intake, Sequence, Update, Updates, as_encoded, background, read_updates
 from tests.watch.naive_reading import NaiveStream, read_row, rows_of
 
 SCHEMA = TABLES["updates"].arrow

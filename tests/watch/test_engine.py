@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from heliograph import StorageError, SubscriptionError, UsageError, Watch
-from heliograph.publications import Publications, Triples
+from heliograph.io.items import as_table
+from heliograph.io.publications import Publications, Triples
 from heliograph.storage import read_folder, write_folder
-from heliograph.tables.items import as_table
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.saving import graph_table
+from heliograph.watch.save import graph_table
 
 PAIR = ("s", "SELECT * { ?x :p ?y }")
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.terms import Term, parse_cell
-from heliograph.watch.evolving import EvolvingGraph
-from heliograph.watch.updates import Effect, Update
-from heliograph.watch.window import Edge, Extent
+from heliograph.watch.state import EvolvingGraph
+from heliograph.watch.updates import Edge, Effect, Extent, Update
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps
 

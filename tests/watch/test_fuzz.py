@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph import HeliographError, Watch
 from heliograph.watch.options import Options, read_options
-from heliograph.watch.window import extent
+from heliograph.watch.updates import extent
 
 cells = (
     st.none()

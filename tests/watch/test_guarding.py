@@ -10,10 +10,9 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.watch import machine
-from heliograph.watch.guarding import Guard
-from heliograph.watch.indexed import Indexed
-from heliograph.watch.machine import Events
+from heliograph.watch import runner as machine
+from heliograph.watch.indexed import Guard, Indexed
+from heliograph.watch.runner import Events
 
 CROSS = "SELECT * { ?a :p ?b . ?c :q ?d . ?x :r ?y }"
 SIZE = 30  # of each side of the product

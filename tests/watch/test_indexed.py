@@ -20,12 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Watch
-from heliograph.kernels import sizes
-from heliograph.watch import indexed, machine
-from heliograph.watch.board import Interest
-from heliograph.watch.enrolment import Enrolment
+from heliograph.compiled import growing as sizes
+from heliograph.watch import indexed
+from heliograph.watch import runner as machine
+from heliograph.watch.engine import Auto
 from heliograph.watch.indexed import Indexed
-from heliograph.watch.strategies import Auto
+from heliograph.watch.queries import Enrolment
+from heliograph.watch.state import Interest
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
 scenes = st.randoms(use_true_random=False).map(Scene.draw)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from heliograph import Notifications, Watch
-from heliograph.kernels.network_layout import EVENTS, VALUES
 from heliograph.watch.indexed import Indexed
-from heliograph.watch.machine import Machine
+from heliograph.watch.layout import EVENTS, VALUES
+from heliograph.watch.runner import Machine
 
 STAR = "?x :p ?a . ?x :p ?b . ?x :p ?c"
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Watch
-from heliograph.network import compiling
+from heliograph.watch import network_compile as compiling
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.oracle import Action, check_stream
 from tests.watch.streams import row, steps

@@ -8,11 +8,11 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.kernels.network_layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
-from heliograph.network import Network
-from heliograph.network.compiling import FEW
 from heliograph.watch import indexed
 from heliograph.watch.indexed import Indexed
+from heliograph.watch.layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
+from heliograph.watch.network import Network
+from heliograph.watch.network_compile import FEW
 
 SHAPES = {
     "chain": "ASK {{ ?x :{p} ?y . ?y :{p} ?z . ?z :{q} :c{n} }}",

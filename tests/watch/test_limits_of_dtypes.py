@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from heliograph import Watch
+from heliograph.compiled import growing as sizes
 from heliograph.errors import PublicationError
-from heliograph.evolution import room
-from heliograph.kernels import sizes
-from heliograph.kernels.network_layout import LAST_STAMP, STAMP
+from heliograph.watch import graph as room
+from heliograph.watch.layout import LAST_STAMP, STAMP
 from heliograph.watch.metrics.betweenness import Betweenness
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])

@@ -9,20 +9,18 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.kernels.evolution_layout import NO_TIME
 from heliograph.model import Notifications
+from heliograph.sparql.templates import parse_sparql
 from heliograph.subscriptions import Subscription
-from heliograph.syntax.sparql import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.board import Interest, Report, Watched
-from heliograph.watch.encoding import NO_TERM, Encoded
 from heliograph.watch.evidence import Book, binding_texts, evidence_text, value_texts
-from heliograph.watch.lines import Lines, Part
+from heliograph.watch.layout import NO_TIME
 from heliograph.watch.modes import Match, Turn, mode_of
 from heliograph.watch.options import Options
-from heliograph.watch.reports import Issue, issue
-from heliograph.watch.run import Run
+from heliograph.watch.report import Issue, Lines, Part, Run, issue
+from heliograph.watch.state import Interest, Report, Watched
+from heliograph.watch.updates import NO_TERM, Encoded
 
 QUERY = parse_sparql("SELECT * { ?x :p ?y }", verb="watch")
 TERMS = [parse_cell(cell) for cell in ("a", "Ö b", "9", "10", '"x\\n\\"y"@fr', "_:n", '"1"^^xsd:date', '"\U0001f600"')]

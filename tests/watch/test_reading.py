@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Updates, UsageError, Watch
-from heliograph.tables.items import as_table
-from heliograph.tables.reads import Read
+from heliograph.io.items import as_table
+from heliograph.io.reads import Read
 from heliograph.terms import Position
 
 ANY = ("any", "SELECT * { ?s ?p ?o }")

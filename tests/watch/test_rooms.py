@@ -11,13 +11,13 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels import metric_paths_room, sizes
-from heliograph.kernels import network_layout as of
-from heliograph.kernels.simple_graph_room import GrowingGraph
-from heliograph.kernels.simple_graph_telling_layout import Telling
-from heliograph.watch import machine
-from heliograph.watch.machine import Machine
+from heliograph.compiled import growing as sizes
+from heliograph.watch import layout as of
+from heliograph.watch import runner as machine
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.metrics import paths as metric_paths_room
+from heliograph.watch.metrics.simple_graph import GrowingGraph, Telling
+from heliograph.watch.runner import Machine
 from tests.watch import scenes, sets
 
 DAYS = tuple(f"2026-01-{day:02d}T00:00:00Z" for day in range(1, 29))
@@ -145,4 +145,4 @@ def test_derived_edges_are_followed_beside_a_metric(stops: Counter[Any]) -> None
 
 def test_the_setting_is_off() -> None:
     assert not sizes.LEAST
-    assert sizes.room(16) == 16
+    assert sizes.first_room(16) == 16

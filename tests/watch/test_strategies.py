@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Notification, UsageError, Watch
-from heliograph.watch import strategies
+from heliograph.watch import engine as strategies
+from heliograph.watch.engine import Auto, Strategy
 from heliograph.watch.plain import Plain
-from heliograph.watch.snapshots import Snapshot
-from heliograph.watch.strategies import Auto, Strategy
+from heliograph.watch.state import Snapshot
 from tests.watch.naive import Step
 from tests.watch.streams import queries, row, steps
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph.errors import UsageError
-from heliograph.watch.window import Extent, extent, parse_span
+from heliograph.watch.updates import Extent, extent, parse_span
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import UsageError, Watch
-from heliograph.baselines.watch_algorithm import Algorithm
-from heliograph.baselines.watch_bf import BruteForce
-from heliograph.baselines.watch_trie import Trie
-from heliograph.syntax.sparql import compile_sparql, parse_sparql
+from heliograph.papers.watch import Algorithm, BruteForce, Trie
+from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import RDF_TYPE, Term, plain_name
 from heliograph.workloads.watch import generate_watch
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from heliograph.cli.hiding import show_pandas
+from heliograph.cli.main import show_pandas
 from heliograph.errors import UsageError
 
 STORIES = ("feeds", "exchange", "social")
@@ -62,7 +62,7 @@ def demo_command(
 
 
 def _tell(stories: list[str]) -> None:
-    from heliograph.demo.stage import Stage
+    from heliograph.demo.stories import Stage
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(
@@ -72,7 +72,7 @@ def _tell(stories: list[str]) -> None:
         show_pandas()
     stage = Stage()
     for story in stories:
-        import_module(f"heliograph.demo.{story}").tell(stage)
+        getattr(import_module("heliograph.demo.stories"), f"tell_{story}")(stage)
     hand_over = "heliograph demo --write heliograph-demo && cd heliograph-demo"
     stage.commands(
         "Next, try it yourself, and then put your own files in their place:",
@@ -83,7 +83,7 @@ def _tell(stories: list[str]) -> None:
 def _write(folder: Path, stories: list[str]) -> None:
     """Copies the data. Files that are there already are left alone."""
     from heliograph.demo import DATA
-    from heliograph.demo.stage import Stage
+    from heliograph.demo.stories import Stage
 
     if folder.exists() and not folder.is_dir():
         raise UsageError("HG-025", f"{folder} is a file", fix="give a folder")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heliograph.cli.run import Run
     from heliograph.filter import Filter
 
+
 SHARDS = "Shards"
 
 PublicationsOption = Annotated[
@@ -110,14 +111,13 @@ def filter_command(options: FilterOptions) -> int:
 
     One notification for each subscription and publication that match. Without --out they are NDJSON on stdout.
     """
-    from heliograph.cli.interests import once
-    from heliograph.cli.publications import read_publications
+    from heliograph.cli.inputs import once, read_publications
     from heliograph.cli.run import Run
 
     interests = options.interests
     once(interests, options.publications)
     if check_cluster(options.cluster, options.output):
-        from heliograph.cli.on_spark import filter_on_spark
+        from heliograph.cli.spark import filter_on_spark
 
         return filter_on_spark(options)
     with Run(options.output) as run:
@@ -133,7 +133,7 @@ def filter_command(options: FilterOptions) -> int:
 
 def load_filter(interests: Interests, options: FilterOptions, run: Run) -> Filter:
     """An engine with all subscriptions that the options name."""
-    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.cli.inputs import read_context, subscribe
     from heliograph.filter import Filter
 
     with run.loading():

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from heliograph.cli.group import Lazy, LazyGroup
+from heliograph.cli.main import Lazy, LazyGroup
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 PANEL = "Workloads"
 

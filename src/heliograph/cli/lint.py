@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heliograph.cli.guard import Exit
+from heliograph.cli.main import Exit
 from heliograph.cli.options import OUTPUT, Interests, Output, takes
 from heliograph.errors import UsageError
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from heliograph.cli.run import Run
-    from heliograph.lint.linting import Linter
+    from heliograph.lint.lint import Linter
+
 
 _SHOWN = 200  # findings that a terminal shows
 
@@ -56,7 +57,7 @@ class LintOptions:
 @takes(LintOptions)
 def lint_command(options: LintOptions) -> int:
     """Find subscriptions, nodes and edges that look wrong."""
-    from heliograph.cli.interests import once
+    from heliograph.cli.inputs import once
     from heliograph.cli.run import Run
 
     interests = options.interests
@@ -86,9 +87,9 @@ def _lint_exchange(nodes: str, edges: str, run: Run) -> pa.Table:
 
 
 def _lint_interests(interests: Interests, sample: str | None, run: Run) -> pa.Table:
-    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.cli.inputs import read_context, subscribe
     from heliograph.lint.findings import table_of
-    from heliograph.lint.linting import Linter
+    from heliograph.lint.lint import Linter
     from heliograph.taxonomy import Taxonomy
 
     context = read_context(interests, run)
@@ -100,8 +101,8 @@ def _lint_interests(interests: Interests, sample: str | None, run: Run) -> pa.Ta
 
 
 def _learn(linter: Linter, sample: str, prefixes: Mapping[str, str], run: Run) -> None:
-    from heliograph.cli.publications import read_publications
-    from heliograph.filter.encoding import encode
+    from heliograph.cli.inputs import read_publications
+    from heliograph.filter.encode import encode
 
     for batch in read_publications(sample, linter.vocabulary, prefixes, run, "--sample"):
         publications, rejected = encode(batch.items, linter.vocabulary, prefixes)

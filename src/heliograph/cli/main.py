@@ -3,14 +3,229 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from heliograph._version import __version__
-from heliograph.cli.group import Lazy, LazyGroup
-from heliograph.cli.guard import DEBUG
-from heliograph.cli.hiding import hide_pandas
+from heliograph.errors import HeliographError, SetupError, UsageError
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What the command line hides: pandas until something needs it, and what the JVM says unless somebody asks.
+#
+# Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing that
+# the embedded engines do. Spark does need it. A JVM writes traces to the streams that it was started with; a command
+# tells a failure in one line.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_STREAMS = (1, 2)  # standard output too: notifications may go there, and nothing else
+
+
+class _NoPandas:
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does without pandas", name=name)
+
+
+def hide_pandas() -> None:
+    sys.meta_path.insert(0, _NoPandas)
+
+
+def show_pandas() -> None:
+    """To be called before PyArrow has looked for it in vain."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
+
+
+@contextmanager
+def hushed(aloud: bool) -> Iterator[None]:
+    """A JVM that is started in the block writes to a file that nobody sees. If it does not start, that says why."""
+    if aloud:
+        yield
+        return
+    import tempfile
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = {stream: os.dup(stream) for stream in _STREAMS}
+    with tempfile.TemporaryFile() as said:
+        for stream in _STREAMS:
+            os.dup2(said.fileno(), stream)
+        try:
+            yield
+        except SetupError as error:
+            said.seek(0)
+            raise _explained(error, said.read().decode(errors="replace")) from error
+        finally:
+            for stream, kept in before.items():
+                os.dup2(kept, stream)
+                os.close(kept)
+
+
+def _explained(error: SetupError, said: str) -> SetupError:
+    """A JVM that ended at once has told why on its own."""
+    from heliograph.spark.environment import reason_of
+
+    reason = reason_of(said)
+    if "JAVA_GATEWAY_EXITED" not in error.message or not reason:
+        return error
+    return SetupError(error.code, f"{error.message.partition(': ')[0]}: {reason}", fix=error.fix)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How the command line ends: exit codes, and what is printed about a failure.
+#
+# 0 done, 1 failed, 2 usage, 3 some input rejected and the rest processed, 4 environment; 130 after Ctrl-C.
+# ----------------------------------------------------------------------------------------------------------------------
+
+DEBUG = "HELIOGRAPH_DEBUG"
+
+
+class Exit(IntEnum):
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    REJECTED = 3
+    ENVIRONMENT = 4
+    INTERRUPTED = 130
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turns every failure into a line on stderr and an exit code; a traceback is shown only when asked for."""
+    try:
+        yield
+    except HeliographError as error:
+        if debugging():
+            raise
+        print_error(error)
+        raise typer.Exit(exit_code(error)) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    except BrokenPipeError:
+        _silence_stdout()
+        raise typer.Exit(Exit.DONE) from None
+    except OSError as error:
+        if debugging():
+            raise
+        print_error(HeliographError("HG-029", _describe(error), fix="check the path and its permissions"))
+        raise typer.Exit(Exit.FAILED) from None
+    except Exception as error:
+        if _is_of_the_framework(error) or debugging():
+            raise
+        print_error(_unexpected(error))
+        raise typer.Exit(Exit.FAILED) from None
+
+
+def exit_code(error: HeliographError) -> Exit:
+    if isinstance(error, UsageError):
+        return Exit.USAGE
+    return Exit.ENVIRONMENT if isinstance(error, SetupError) else Exit.FAILED
+
+
+def print_error(error: HeliographError) -> None:
+    """The error on stderr: in colour on a terminal, plain text otherwise."""
+    if not sys.stderr.isatty():
+        print(error, file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    where = str(error.place)
+    text = Text.assemble((f"{error.code}: ", "bold red"), error.message, (f" ({where})" if where else "", "dim"))
+    if error.fix:
+        text.append(f"\n  {error.fix}", "green")
+    if error.snippet:
+        text.append(f"\n{error.snippet}", "yellow")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text)
+
+
+def _unexpected(error: Exception) -> HeliographError:
+    found = f"an unexpected {type(error).__name__}" + (f": {error}" if str(error) else "")
+    return HeliographError("HG-028", found, fix=f"set {DEBUG}=1 to see the traceback, and please report it")
+
+
+def _describe(error: OSError) -> str:
+    return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+
+
+def debugging() -> bool:
+    return os.environ.get(DEBUG, "0") not in ("", "0")
+
+
+def _is_of_the_framework(error: Exception) -> bool:
+    """Usage errors and exits of typer (and of click, which it carries) have their own way out."""
+    return type(error).__module__.partition(".")[0] in ("typer", "click")
+
+
+def _silence_stdout() -> None:
+    """The reader of our pipe has gone: nothing more is written, not even by the interpreter's last flush."""
+    with suppress(OSError):  # standard output may be no file at all, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A group of commands whose modules are imported only when one of them runs.
+#
+# The law: listing the commands (`--help`, completion, near misses) imports none of them. Each is known by its
+# summary until it is called; a test holds every summary to the first line of the real command's help.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Lazy(NamedTuple):
+    """Where a command lives (`module:name`), its summary, and the panel of the help it stands in."""
+
+    home: str
+    summary: str
+    panel: str
+
+
+class LazyGroup(TyperGroup):
+    """Subclasses list their commands in `lazy`, in the order of the help."""
+
+    lazy: Mapping[str, Lazy] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: _summary(name, entry) for name, entry in self.lazy.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(str(name), self.lazy[str(name)]), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        with guarded():
+            code = super().invoke(ctx)
+        if isinstance(code, int) and code:
+            raise typer.Exit(code)
+
+
+def load(name: str, entry: Lazy) -> Any:
+    """The real command: a function with typer's annotations, or a typer application with commands of its own."""
+    module, _, attribute = entry.home.partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(add_completion=False)
+        found.command(name)(function)
+    command = get_command(found)
+    command.name = name
+    return command
+
+
+def _summary(name: str, entry: Lazy) -> Any:
+    return TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The command line: `heliograph COMMAND`. Nothing but typer is imported before a command is chosen.
+# ----------------------------------------------------------------------------------------------------------------------
 
 VERBS = "The three verbs"
 UNDERSTAND = "Look closer"

@@ -12,8 +12,9 @@ from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
     from heliograph.cli.run import Run
+    from heliograph.io.reads import Read
     from heliograph.route import Route
-    from heliograph.tables.reads import Read
+
 
 RESULTS = "Results"
 AlgorithmOption = Annotated[
@@ -130,13 +131,12 @@ def route_command(options: RouteOptions) -> int:
 
     One notification for each node reached through nodes and edges that all accept the event.
     """
-    from heliograph.cli.interests import once
-    from heliograph.cli.rows import read_events
+    from heliograph.cli.inputs import once, read_events
     from heliograph.cli.run import Run
 
     once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
     if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
-        from heliograph.cli.on_spark import route_on_spark
+        from heliograph.cli.spark import route_on_spark
 
         return route_on_spark(options)
     if options.what_if is not None:

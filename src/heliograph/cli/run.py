@@ -1,36 +1,184 @@
-"""One run of a verb: batches in; notifications, what was rejected and the measurements out.
-
-The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe sees
-its answers at once; every rejected item is reported once; Ctrl-C ends the run between two batches, all of it written.
-"""
+"""One run of a verb: batches in; notifications, rejected items and measurements out; Ctrl-C between batches."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 
-from heliograph.cli.batches import Batch, Pace
-from heliograph.cli.guard import Exit
-from heliograph.cli.interrupt import Interrupts
+from heliograph.cli.main import Exit
 from heliograph.cli.options import Output
-from heliograph.cli.progress import Bar
 from heliograph.errors import TableError, UsageError
-from heliograph.model import Notifications, Rejected, Slow, Stats, slowest, told
-from heliograph.tables.reader import read_all
-from heliograph.tables.reads import Read
-from heliograph.tables.sources import find_sources
-from heliograph.tables.writer import StreamWriter, Writer, open_writer
+from heliograph.io.read import read_all
+from heliograph.io.reads import Read, find_sources
+from heliograph.io.write import StreamWriter, Writer, open_writer
+from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest, told
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A progress bar on stderr: only on a terminal, and only for work that takes a while.
+# ----------------------------------------------------------------------------------------------------------------------
+
+PATIENCE = 0.5  # seconds before a bar appears: less work than that needs none
+
+
+class Bar:
+    """Counts steps of work. `total` is None where nobody knows how much is to come."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self._what, self._total, self._done = what, total, 0
+        self._started = time.monotonic()
+        self._wanted = sys.stderr.isatty()
+        self._progress: Progress | None = None
+
+    def advance(self, steps: int) -> None:
+        self._done += steps
+        if self._wanted and self._progress is None and time.monotonic() - self._started > PATIENCE:
+            self._progress = self._show()
+        if self._progress is not None:
+            self._progress.update(self._task, completed=self._done)
+
+    def _show(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = progress.add_task(self._what, total=self._total, completed=self._done)
+        progress.start()
+        return progress
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Ctrl-C between batches, never inside one.
+#
+# The law: a batch that was begun is finished and its notifications are written before an interrupt is raised;
+# everywhere else the interrupt is raised at once. A second Ctrl-C does not wait.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Interrupts:
+    """Holds Ctrl-C back while a batch is under way. Without effect outside the main thread."""
+
+    def __init__(self) -> None:
+        self._busy = False
+        self._asked = False
+        self._mine = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> Self:
+        if self._mine:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._mine:
+            signal.signal(signal.SIGINT, self._before)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """The block runs to its end; an interrupt that came meanwhile is raised after it."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+        if self._asked:
+            raise KeyboardInterrupt
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._busy and not self._asked:
+            self._asked = True
+            return
+        raise KeyboardInterrupt
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is published in one call, and how much of it.
+#
+# The law: how publications are cut into batches changes no notification; it only says how soon they appear and how
+# long Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
+# ----------------------------------------------------------------------------------------------------------------------
+
+FIRST, MOST = 16, 1024  # publications or events in a batch
+MOST_UPDATES = 1 << 17  # a batch has costs of its own, as high as those of a thousand updates
+_SHORT, _LONG = 0.2, 0.8  # seconds: a batch that takes less is followed by a larger one, more by a smaller one
+
+
+class Batch(NamedTuple):
+    """The items, how many publications or rows that is, and what was rejected on the way."""
+
+    items: Any
+    size: int
+    rejected: Iterable[Rejected] = ()
+
+
+class Pace:
+    """How many publications go into the next batch."""
+
+    def __init__(self, size: int = FIRST, most: int = MOST) -> None:
+        self.size = size
+        self.most = most
+
+    def took(self, seconds: float) -> None:
+        """Learns from the time that a batch took."""
+        if seconds < _SHORT:
+            self.size = min(self.most, self.size * 2)
+        elif seconds > _LONG:
+            self.size = max(1, self.size // 2)
+
+
+def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
+    """The rows of a read, so many of its parts at a time; `starts` are the rows where the parts begin.
+
+    What was refused of the read comes with the first rows.
+    """
+    starts = starts or [0]
+    number, end = 0, len(starts)
+    while number < end:
+        following = min(number + pace.size, end)
+        first, last = starts[number], starts[following] if following < end else read.table.num_rows
+        yield Batch(_rows(read, first, last), last - first)
+        number = following
+
+
+def _rows(read: Read, first: int, last: int) -> Read:
+    rejected = read.rejected if first == 0 else Rejections()
+    return read._replace(table=read.table.slice(first, last - first), rows=read.rows[first:last], rejected=rejected)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One run of a verb: batches in; notifications, what was rejected and the measurements out.
+#
+# The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe
+# sees its answers at once; every rejected item is reported once; Ctrl-C ends the run between two batches, all of it
+# written.
+# ----------------------------------------------------------------------------------------------------------------------
 
 _REMEMBERED = 10_000  # refused items that are kept in mind
 

@@ -11,10 +11,10 @@ import typer
 from heliograph.cli.options import SPARK, Cluster, Interests, Output, check_cluster, takes
 
 if TYPE_CHECKING:
-    from heliograph.cli.batches import Batch
-    from heliograph.cli.interests import Subscriber
-    from heliograph.cli.run import Run
+    from heliograph.cli.inputs import Subscriber
+    from heliograph.cli.run import Batch, Run
     from heliograph.watch import Watch
+
 
 GRAPH = "The graph"
 
@@ -84,13 +84,13 @@ def watch_command(options: WatchOptions) -> int:
 
     One notification for each match gained (+) or lost (-), with the number of the update that caused it.
     """
-    from heliograph.cli.interests import once
+    from heliograph.cli.inputs import once
     from heliograph.cli.run import Run
 
     interests, evolution = options.interests, options.evolution
     once(interests, evolution.graph, evolution.updates)
     if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
-        from heliograph.cli.on_spark import watch_on_spark
+        from heliograph.cli.spark import watch_on_spark
 
         return watch_on_spark(options)
     with Run(options.output) as run:
@@ -108,7 +108,7 @@ def load_watch(
 
     `before` may put something between the options and the engine.
     """
-    from heliograph.cli.interests import read_context, subscribe
+    from heliograph.cli.inputs import read_context, subscribe
     from heliograph.watch import Watch
 
     with run.loading():
@@ -130,7 +130,7 @@ def load_watch(
 
 def load_graph(engine: Watch, spec: str, run: Run) -> None:
     """Loads what the graph holds at the start."""
-    from heliograph.cli.graphs import read_graph
+    from heliograph.cli.inputs import read_graph
 
     for items, _, rejected in read_graph(spec):
         run.reject(rejected)
@@ -139,8 +139,8 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
 
 def read_updates(evolution: Evolution, run: Run) -> Iterator[Batch]:
     """The updates in batches; an empty one comes first, for what holds at the start."""
-    from heliograph.cli.batches import MOST_UPDATES, Batch
-    from heliograph.cli.rows import read_rows
+    from heliograph.cli.inputs import read_rows
+    from heliograph.cli.run import MOST_UPDATES, Batch
 
     run.pace.most = MOST_UPDATES
     yield Batch([], 0)

@@ -1,5 +1,22 @@
-"""Filter: which graph-pattern subscriptions does this document graph match?"""
+"""Filter: which graph-pattern subscriptions does this document graph match?
 
-from heliograph.filter.engine import Filter
+The engine is loaded when first used: the modules below it import from this package too.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heliograph.filter.engine import Filter
 
 __all__ = ["Filter"]
+
+_HOME = {"Filter": "engine"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

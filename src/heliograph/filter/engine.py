@@ -20,25 +20,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from heliograph.errors import HeliographError, SubscriptionError
-from heliograph.filter import saving
-from heliograph.filter.algorithms import ALGORITHMS, DEFAULT, matcher_of, renewed
-from heliograph.filter.encoding import encode
-from heliograph.filter.explain import explain, only_publication
-from heliograph.filter.failures import Aside, Failures, explain_aside
-from heliograph.filter.options import check_options
-from heliograph.filter.reporting import Times, check_limit, report
-from heliograph.filter.tracing import trace
+from heliograph.filter import save as saving
+from heliograph.filter.encode import Aside, Failures, check_options, encode, explain_aside
+from heliograph.filter.explain import explain, only_publication, trace
+from heliograph.filter.report import Times, check_limit, report
+from heliograph.filter.strategy import ALGORITHMS, DEFAULT, matcher_of, renewed
+from heliograph.io.items import is_single
+from heliograph.io.publications import rebase
 from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, told
-from heliograph.partition.plan import Context
-from heliograph.partition.scheme import Scheme
-from heliograph.publications import rebase
+from heliograph.partition.plan import Context, Scheme
 from heliograph.subscriptions import Subscription, Subscriptions
-from heliograph.tables.items import is_single
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from heliograph.partition.outline import Outline
+    from heliograph.partition.plan import Outline
+
 
 __all__ = ["ALGORITHMS", "Filter"]
 
@@ -206,7 +203,7 @@ class Filter:
         plan = self._matcher.planned()
         if plan is None:
             return None
-        from heliograph.partition.outline import outline_of
+        from heliograph.partition.plan import outline_of
 
         return outline_of(plan)
 

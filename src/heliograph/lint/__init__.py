@@ -1,5 +1,5 @@
 """lint: what is odd about subscriptions, before anything is published."""
 
-from heliograph.lint.linting import lint_subscriptions
+from heliograph.lint.lint import lint_subscriptions
 
 __all__ = ["lint_subscriptions"]

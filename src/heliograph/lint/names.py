@@ -1,139 +1,178 @@
-"""Properties and classes that a query names and nobody uses, with the known name that comes nearest.
-
-A class is known if the sample or the taxonomy has it. Without a sample only a class that looks like one of the taxonomy
-is told: documents may have classes of their own.
-"""
+"""The known name that comes nearest to one that is not in use, and what a sample of the stream shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-from heliograph.lint.choices import alternatives
-from heliograph.lint.demands import conjuncts
-from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
-from heliograph.lint.sample import Sample, frequent
-from heliograph.lint.spellings import Near, Spellings
-from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Query, TriplePattern
+import numpy as np
+
+from heliograph.filter.encode import Publication, decode
+from heliograph.io.publications import Publications
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import PLAIN, PREFIXES, RDF_TYPE, Position, Term, TermKind, Variable, spell
+from heliograph.terms import PLAIN, RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, is_container_member
+from heliograph.vocabulary.columns import Ids
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The known name that comes nearest to one that nobody knows.
+#
+# First come the slips that leave a name the same to the eye (http or https, a slash or hash at the end, case,
+# separators), then the same last part in another namespace, then last parts that few letters tell apart. Near names
+# are found by the letters that may be missing from either side, so that the known names are not all compared.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_END = re.compile(r"[/#:]([^/#:]*)[/#:]*\Z")
+_LAST = re.compile(r"[^/#:]*\Z")
+_SCHEME = re.compile(r"\Ahttps?://(www\.)?", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_.~]|%20")
+_LONGEST = 40  # letters of a last part that are looked at
+_SHORT, _LONG = 4, 8  # letters from which on one letter, or two, may be wrong
 
 
-class Unseen(NamedTuple):
-    """A name that nobody uses: the code, what to say, and the name that was probably meant."""
+class Near(NamedTuple):
+    """A known name, and how it differs."""
 
-    code: str
-    message: str
-    nearest: str | None
-
-
-class Names:
-    """The names that are known; asked for one query after another."""
-
-    def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
-        met = sample or Sample(taxonomy)
-        declared = dict.fromkeys(term for row in taxonomy.rows for term in row)
-        self._sampled = met.size > 0
-        places = (("the sample", self._sampled), ("the taxonomy", bool(declared)))
-        self._looked_in = " or ".join(place for place, known in places if known)
-        self._properties = _Known([*frequent(met.properties), *([RDF_TYPE] if declared else ())])
-        self._classes = _Known([*frequent(met.classes), *declared])
-
-    def unseen(self, query: Query) -> Iterator[Unseen]:
-        """The names of a query that are not known."""
-        if self._sampled:
-            for term in _properties(query):
-                if term not in self._properties:
-                    yield _unseen_property(term, self._properties.nearest(term))
-        for term in _classes(query):
-            if term not in self._classes:
-                near = self._classes.nearest(term)
-                if self._sampled or near is not None:
-                    yield _unseen_class(term, near, self._looked_in)
+    term: Term
+    how: str
 
 
-class _Known:
-    """A set of names that knows which of them comes nearest to another; each is looked for once."""
+class Spellings:
+    """Known names, ready to be asked; the first given is preferred among equals."""
 
-    def __init__(self, names: Iterable[Term]) -> None:
-        self._names = dict.fromkeys(names)
-        self._spellings: Spellings | None = None
-        self._found: dict[Term, Near | None] = {}
-
-    def __contains__(self, term: Term) -> bool:
-        return term in self._names
+    def __init__(self, known: Iterable[Term]) -> None:
+        self._folded: dict[str, Term] = {}
+        self._by_end: dict[str, list[Term]] = {}
+        self._clipped: dict[str, list[str]] = {}
+        for term in known:
+            self._folded.setdefault(_folded(term.value), term)
+            self._by_end.setdefault(_end(term.value), []).append(term)
+        for end in self._by_end:
+            for clipped in _clippings(end, _slack(end)):
+                self._clipped.setdefault(clipped, []).append(end)
 
     def nearest(self, term: Term) -> Near | None:
-        if term not in self._found:
-            self._spellings = self._spellings or Spellings(self._names)
-            self._found[term] = self._spellings.nearest(term)
-        return self._found[term]
+        """The known name that was probably meant."""
+        same = self._folded.get(_folded(term.value))
+        if same is not None:
+            return Near(same, _slip(term.value, same.value))
+        end = _end(term.value)
+        if end in self._by_end:
+            return Near(self._by_end[end][0], "another namespace")
+        near = {other for clipped in _clippings(end, _slack(end)) for other in self._clipped.get(clipped, ())}
+        ranked = sorted((distance(end, other), other) for other in near)
+        best = [other for far, other in ranked if far <= max(_slack(end), _slack(other))][:1]
+        return next((Near(self._closest(term, self._by_end[other]), "its spelling") for other in best), None)
+
+    def _closest(self, term: Term, some: list[Term]) -> Term:
+        """The one of the same namespace, if there is one."""
+        space = _namespace(term.value)
+        return next((each for each in some if _namespace(each.value) == space), some[0])
 
 
-def _unseen_property(term: Term, near: Near | None) -> Unseen:
-    message = f"no publication of the sample has the property {_short(term, Position.PROPERTY)}"
-    return Unseen(UNSEEN_PROPERTY, *_with_nearest(message, near, Position.PROPERTY))
+def _folded(name: str) -> str:
+    """The name without what the eye overlooks."""
+    return _SEPARATORS.sub("", _SCHEME.sub("", name).rstrip("/#")).casefold()
 
 
-def _unseen_class(term: Term, near: Near | None, where: str) -> Unseen:
-    message = f"nothing in {where} has to do with the class {_short(term)}"
-    return Unseen(UNSEEN_CLASS, *_with_nearest(message, near, Position.OBJECT))
+def _end(name: str) -> str:
+    """The last part of a name, without case."""
+    found = _END.search(name) if not name.startswith(PLAIN) else None
+    return (found[1] if found else name.removeprefix(PLAIN)).casefold()[:_LONGEST]
 
 
-def _with_nearest(message: str, near: Near | None, position: Position) -> tuple[str, str | None]:
-    if near is None:
-        return message, None
-    name = _short(near.term, position)
-    return f"{message}; did you mean {name}? ({near.how})", name
+def _namespace(name: str) -> str:
+    return _LAST.sub("", name.rstrip("/#:"))
 
 
-def _short(term: Term, position: Position = Position.OBJECT) -> str:
-    """A name as in tables, with a built-in prefix where it has one."""
-    for prefix, namespace in PREFIXES.items():
-        end = term.value.removeprefix(namespace)
-        if namespace != PLAIN and end != term.value and end.isidentifier():
-            return f"{prefix}:{end}"
-    return spell(term, position)
+def _slip(given: str, known: str) -> str:
+    """What tells two names apart that look the same."""
+    if _SCHEME.match(given) and given.partition("://")[2] == known.partition("://")[2]:
+        return "http or https"
+    if given.rstrip("/#") == known.rstrip("/#"):
+        return "the sign at the end"
+    return "upper or lower case" if given.casefold() == known.casefold() else "its spelling"
 
 
-# --- the names of a query ---------------------------------------------------------------------------------------
+# --- letters ----------------------------------------------------------------------------------------------------
 
 
-def _properties(query: Query) -> Iterable[Term]:
-    nodes = [pattern.predicate for pattern in query.patterns if isinstance(pattern, TriplePattern)]
-    return _named(nodes, query)
+def _slack(name: str) -> int:
+    """How many letters of a name may be wrong."""
+    return 0 if len(name) < _SHORT else 1 if len(name) < _LONG else 2
 
 
-def _classes(query: Query) -> Iterable[Term]:
-    return _named([node for pattern in query.patterns for node in _class_nodes(pattern)], query)
+def _clippings(name: str, most: int) -> set[str]:
+    """The name without up to so many of its letters: names within that distance have one of these in common."""
+    found, last = {name}, {name}
+    for _ in range(most):
+        last = {text[:at] + text[at + 1 :] for text in last for at in range(len(text))}
+        found |= last
+    return found
 
 
-def _class_nodes(pattern: TriplePattern | ClassPattern) -> tuple[Node, ...]:
-    """The nodes of a pattern that stand for classes."""
-    if isinstance(pattern, TriplePattern):
-        return (pattern.object,) if pattern.predicate == RDF_TYPE else ()
-    return (pattern.object,) if pattern.relation is ClassRelation.IS_A else (pattern.subject, pattern.object)
+@lru_cache(maxsize=4096)
+def distance(one: str, other: str) -> int:
+    """How many letters must be put in, taken out, changed or swapped with a neighbour."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, last, row = row, before, [at]
+        for to, beside in enumerate(other, 1):
+            cost = min(row[-1] + 1, before[to] + 1, before[to - 1] + (letter != beside))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == beside:
+                cost = min(cost, last[to - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
-def _named(nodes: Iterable[Node], query: Query) -> Iterable[Term]:
-    """The IRIs among nodes, and those that conditions and VALUES put in the place of variables."""
-    found = dict.fromkeys(nodes)
-    variables = [node for node in found if isinstance(node, Variable)]
-    if variables and (query.filters or query.values):
-        pinned = _pinned(query)
-        found.update((term, None) for variable in variables for term in pinned.get(variable, ()))
-    return [node for node in found if isinstance(node, Term) and node.kind is TermKind.IRI]
+# ----------------------------------------------------------------------------------------------------------------------
+# What a sample of the stream shows: the properties and classes that are in use, and some publications to try.
+#
+# Publications come as interned batches, so names are counted on arrays; the first few are kept as graphs of terms.
+# ----------------------------------------------------------------------------------------------------------------------
+
+LOOKED_AT = 200  # publications that are kept, to be asked one by one
 
 
-def _pinned(query: Query) -> dict[Variable, list[Term]]:
-    """The terms that variables are asked to be."""
-    pinned: dict[Variable, list[Term]] = {}
-    for condition in conjuncts(query.filters):
-        for alternative in alternatives(condition) or ():
-            for subject, term in alternative.items():
-                if isinstance(subject, Variable):
-                    pinned.setdefault(subject, []).append(term)
-    for block in query.values:
-        for at, variable in enumerate(block.variables):
-            pinned.setdefault(variable, []).extend(row[at] for row in block.rows if row[at] is not None)  # type: ignore
-    return pinned
+@dataclass(slots=True)
+class Sample:
+    """The names that publications use, by how often, and the first of these publications."""
+
+    taxonomy: Taxonomy
+    size: int = 0
+    properties: Counter[Term] = field(default_factory=Counter)
+    classes: Counter[Term] = field(default_factory=Counter)
+    publications: list[Publication] = field(default_factory=list)
+
+    def learn(self, publications: Publications) -> None:
+        """Takes note of a batch."""
+        self.size += len(publications.ids)
+        missing = LOOKED_AT - len(self.publications)
+        self.publications += islice(decode(publications, self.taxonomy), max(missing, 0))
+        counts = _counted(publications, publications.triples.predicate)
+        self.properties.update(counts)
+        self.properties[RDFS_MEMBER] += sum(count for term, count in counts.items() if is_container_member(term))
+        for predicate in counts.keys() & {RDF_TYPE, RDFS_SUBCLASS_OF}:
+            self._learn_classes(publications, predicate)
+
+    def _learn_classes(self, publications: Publications, predicate: Term) -> None:
+        rows = publications.triples.predicate == publications.vocabulary.find_many([predicate])[0]
+        ends = [publications.triples.object, *([publications.triples.subject] if predicate != RDF_TYPE else ())]
+        for column in ends:
+            self.classes.update(_counted(publications, column[rows]))
+
+
+def _counted(publications: Publications, column: Ids) -> dict[Term, int]:
+    ids, counts = np.unique(column, return_counts=True)
+    term = publications.vocabulary.term
+    return {term(id): count for id, count in zip(ids.tolist(), counts.tolist(), strict=True)}
+
+
+def frequent(counts: Counter[Term]) -> list[Term]:
+    """The names that were met, the frequent ones first."""
+    return [term for term, count in counts.most_common() if count]

@@ -1,37 +1,573 @@
-"""A plan: the front-end index, the shards, and who stands where; maintained while publications are matched.
-
-The laws: a version of the plan is one version of the front and one of every shard, taken together, and never changes; a
-subscription that moves leaves one place and comes to another between two versions, so in each it stands in exactly one.
-Whatever matches in a shard matches a root at the front whose route names that shard, in every version.
-"""
+"""A plan: the front, the shards, and where each subscription stands; changed while publications are matched."""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from heliograph.errors import UsageError
-from heliograph.index import tiers
-from heliograph.index.bulk import interests_of_batch, interests_singly
-from heliograph.index.interests import Interests
-from heliograph.index.segment import Segment
-from heliograph.index.tiers import Tiers
-from heliograph.partition.arrangement import Arrangement, Change
-from heliograph.partition.placement import FRONT, MERGERS, Moves, Placement
-from heliograph.partition.routes import Route
-from heliograph.partition.scheme import Scheme
+from heliograph.filter import tiers
+from heliograph.filter.interests import Interests, interests_of_batch, interests_singly
+from heliograph.filter.layout import MOST_NUMBERS
+from heliograph.filter.segment import Segment
+from heliograph.filter.tiers import Tiers
+from heliograph.sparql.query import Query
 from heliograph.subscriptions import Subscription, by_origin
-from heliograph.syntax.query import Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How subscriptions are arranged so that those matched together are evaluated apart: the narrow waist of partitioning.
+#
+# An arrangement keeps distinct patterns as *nodes*, each with the numbers of the subscriptions that ask it. Nodes
+# form trees. The laws: whatever matches a node matches its root, so only roots need be looked up at the front; a root
+# is a pattern that somebody subscribed to, or a synthetic merger that nobody did and that is never reported; every
+# change returns exactly what became different, so plans are maintained, not rebuilt.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Change(NamedTuple):
+    """What a change did to the nodes. A node is in `entered` or `placed` whenever its root is another than before."""
+
+    entered: tuple[int, ...] = ()  # nodes that are roots now
+    left: tuple[int, ...] = ()  # nodes that are roots no longer, though they still stand
+    placed: tuple[tuple[int, int], ...] = ()  # nodes below a root, and that root
+    gone: tuple[int, ...] = ()  # nodes that are no more
+
+
+class Arrangement(Protocol):
+    """Patterns in trees. Nodes have numbers that are never used again."""
+
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+        """Takes subscriptions by number, above all earlier ones."""
+        ...
+
+    def remove(self, numbers: Iterable[int]) -> Change:
+        """Forgets subscriptions that are there."""
+        ...
+
+    def node_of(self, number: int) -> int:
+        """The node of a subscription."""
+        ...
+
+    def root_of(self, node: int) -> int:
+        """The root above a node, or the node itself."""
+        ...
+
+    def query_of(self, node: int) -> Query:
+        """The pattern of a node."""
+        ...
+
+    def subscribers_of(self, node: int) -> Sequence[int]:
+        """The subscriptions that ask a node, in order; none of a synthetic merger."""
+        ...
+
+    def is_synthetic(self, node: int) -> bool: ...
+
+    def roots(self) -> Iterable[int]: ...
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The arrangement that arranges nothing: every subscription is a pattern of its own, below no root.
+#
+# The law: nobody is looked up at the front, so every shard gets every publication. Which shard a subscription prefers
+# is a hash of its number, the same in every process.
+# ----------------------------------------------------------------------------------------------------------------------
+
+EVERYTHING: Final = -1  # what stands above every subscription: it matches every publication
+_MASK = (1 << 64) - 1
+
+
+def preferred(number: int, shards: int) -> int:
+    """The shard that the hash of a number names (the mixing steps of SplitMix64)."""
+    mixed = (number + 0x9E3779B97F4A7C15) & _MASK
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+    return (mixed ^ (mixed >> 31)) % shards
+
+
+class Hashing:
+    """Subscriptions as they come. A node is the number of its one subscription."""
+
+    def __init__(self) -> None:
+        self._queries: dict[int, Query | None] = {}
+
+    def take(self, numbers: Iterable[int]) -> Change:
+        """Takes subscriptions of which nobody will ask for the query."""
+        return self._place(dict.fromkeys(numbers))
+
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+        return self._place(dict(subscriptions))
+
+    def _place(self, taken: dict[int, Query] | dict[int, None]) -> Change:
+        self._queries.update(taken)
+        return Change(placed=tuple((number, EVERYTHING) for number in taken))
+
+    def remove(self, numbers: Iterable[int]) -> Change:
+        gone = tuple(numbers)
+        for number in gone:
+            del self._queries[number]
+        return Change(gone=gone)
+
+    def node_of(self, number: int) -> int:
+        return number
+
+    def root_of(self, node: int) -> int:
+        return EVERYTHING
+
+    def query_of(self, node: int) -> Query:
+        query = self._queries[node]
+        assert query is not None
+        return query
+
+    def subscribers_of(self, node: int) -> Sequence[int]:
+        return (node,)
+
+    def is_synthetic(self, node: int) -> bool:
+        return False
+
+    def roots(self) -> Iterable[int]:
+        return ()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# How a filter is to be divided: into how many shards, and by which arrangement.
+# ----------------------------------------------------------------------------------------------------------------------
+
+PARTITIONS = ("hash", "containment", "merging")
+MOST_SHARDS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A partitioning by name, the number of its shards, and what merging is told."""
+
+    partition: str
+    shards: int
+    merging: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, shards: Any = None, partition: Any = None, merging: Mapping[str, Any] | None = None) -> Self | None:
+        """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard
+        for each processor."""
+        if merging and partition != "merging":
+            raise UsageError("HG-032", "options of merging without it", fix='ask for the partition "merging" as well')
+        if shards is None and partition is None:
+            return None
+        if partition is not None and partition not in PARTITIONS:
+            raise UsageError(
+                "HG-050", f"no partitioning {partition!r}", fix=f"use {' or '.join(map(repr, PARTITIONS))}"
+            )
+        count = (os.cpu_count() or 1) if shards is None else shards
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_SHARDS:
+            raise UsageError("HG-051", f"shards is {shards!r}", fix=f"give how many, from 1 to {MOST_SHARDS}")
+        return cls(partition or "hash", count, dict(merging or {}))
+
+    def arrangement(self, taxonomy: Taxonomy) -> Arrangement:
+        """An arrangement of nothing yet."""
+        if self.partition == "hash":
+            return Hashing()
+        if self.partition == "containment":
+            from heliograph.partition.containment import Forest
+
+            return Forest(taxonomy)
+        from heliograph.partition.merging import Merging
+
+        return Merging(taxonomy, **self.merging)
+
+    def meta(self) -> dict[str, Any]:
+        """As plain data, for a save."""
+        return {"partition": self.partition, "shards": self.shards, "merging": dict(self.merging)}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The shards of each root: where a publication goes that matches it.
+#
+# The law: for a version of the plan a route names at least the shards that hold something below the root in that
+# version, and exactly those if nothing has left them since. So a publication is never kept from a shard that it must
+# reach, however old its publisher's version is; one shard too many costs a look-up.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_SPARE = 64  # routes that nobody uses any more, beyond as many as are used, before they are dropped
+
+
+class _State(NamedTuple):
+    since: int  # the version from which on `exact` is enough
+    exact: int  # a bit for each shard
+    wide: int  # a bit for each shard that was ever named
+
+
+class Route:
+    """The shards of one root. One writer at a time; readers see one state or the next."""
+
+    __slots__ = ("_state",)
+    _state: _State
+
+    def __init__(self, shards: int = 0, since: int = 0, older: Route | None = None) -> None:
+        """From the version `since` on the shards are these; older versions may know another under the same number."""
+        self._state = _State(since, shards, shards if older is None else shards | older._state.wide)
+
+    def shards(self, version: int) -> int:
+        """The shards to be asked for a version, as bits."""
+        since, exact, wide = self._state
+        return exact if version >= since else wide
+
+    def become(self, shards: int, version: int) -> None:
+        """From this version on, the shards are these."""
+        since, exact, wide = self._state
+        self._state = _State(version if exact & ~shards else since, shards, wide | shards)
+
+
+class Routes:
+    """The routes of whatever stands at the front, by number.
+
+    Those of numbers that left stay in the table, for versions in which they are there; `tidy` makes another table once
+    they are too many, and earlier versions keep the old one.
+    """
+
+    def __init__(self) -> None:
+        self._table: dict[int, Route] = {}
+        self._used: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    @property
+    def table(self) -> Mapping[int, Route]:
+        return self._table
+
+    def enter(self, number: int, version: int) -> Route:
+        route = self._table[number] = Route(0, version, self._table.get(number))
+        self._used.add(number)
+        return route
+
+    def leave(self, number: int) -> None:
+        self._used.discard(number)
+
+    def tidy(self) -> None:
+        """To be called when no version that is taken from now on holds a number that left."""
+        if len(self._table) > 2 * len(self._used) + _SPARE:
+            self._table = {number: self._table[number] for number in self._used}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Dealing subscriptions to shards: those below one root apart, so that whatever matches them is matched in parallel.
+#
+# The laws: below one root no shard holds many more than another, and of all subscriptions the fullest shard holds at
+# most a tenth of the mean more than the emptiest (or one more, of a few). The second law is the stronger one: where
+# roots empty unevenly, subscriptions are moved until it holds again, about one for every two that left.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_TENTH, _TWENTIETH = 10, 20  # of the mean: beyond the first it is balanced again, until the second
+_LOOKED_AT = 32  # subscriptions among which one is chosen to be moved
+
+
+class Dealt(NamedTuple):
+    """Where a subscription stands: its shard, and the root that it is below."""
+
+    shard: int
+    root: int
+
+
+class Dealer:
+    """Who stands in which shard, and how many below each root."""
+
+    def __init__(self, shards: int) -> None:
+        self.sizes = [0] * shards
+        self._members: list[dict[int, int]] = [{} for _ in range(shards)]  # by shard: numbers, each with its root
+        self._shard: dict[int, int] = {}  # by number
+        self._below: dict[int, list[int]] = {}  # by root: how many in each shard
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._shard
+
+    def find(self, number: int) -> Dealt:
+        shard = self._shard[number]
+        return Dealt(shard, self._members[shard][number])
+
+    def root(self, number: int) -> int | None:
+        """The root that a subscription is below, if it is there."""
+        return self._members[self._shard.get(number, 0)].get(number)
+
+    def counts(self, root: int) -> tuple[int, ...]:
+        """How many stand below a root, by shard."""
+        return tuple(self._below.get(root, [0] * len(self.sizes)))
+
+    # --- one subscription ---------------------------------------------------------------------------------------
+
+    def deal(self, number: int, root: int, wished: int | None = None) -> int:
+        """Gives a subscription to the shard with the fewest below its root; or to the one it wishes for, if that is
+        not too full."""
+        allowed = min(self.sizes) + max(1, sum(self.sizes) // (_TWENTIETH * len(self.sizes)))
+        shard = wished if wished is not None and self.sizes[wished] < allowed else self._fewest(root, allowed)
+        self.put(number, root, shard)
+        return shard
+
+    def _fewest(self, root: int, allowed: int) -> int:
+        counts, sizes = self._below.get(root), self.sizes
+        free = (shard for shard in range(len(sizes)) if sizes[shard] < allowed)
+        if counts is None:
+            return min(free, key=sizes.__getitem__)
+        return min(free, key=lambda shard: (counts[shard], sizes[shard]))
+
+    def put(self, number: int, root: int, shard: int) -> None:
+        """Puts a subscription into a shard, whatever stands there."""
+        self._shard[number] = shard
+        self._members[shard][number] = root
+        self.sizes[shard] += 1
+        self._below.setdefault(root, [0] * len(self.sizes))[shard] += 1
+
+    def take(self, number: int) -> Dealt:
+        """Takes a subscription out; returns where it stood."""
+        shard = self._shard.pop(number)
+        root = self._members[shard].pop(number)
+        self.sizes[shard] -= 1
+        counts = self._below[root]
+        counts[shard] -= 1
+        if not any(counts):
+            del self._below[root]
+        return Dealt(shard, root)
+
+    def give(self, number: int, root: int) -> int:
+        """Puts a subscription below another root; it stays in its shard unless that holds more below the root."""
+        shard = self.take(number).shard
+        counts = self._below.get(root)
+        if counts is None or counts[shard] <= min(counts) + sum(counts) // (_TENTH * len(counts)):
+            self.put(number, root, shard)
+            return shard
+        return self.deal(number, root)
+
+    # --- all of them --------------------------------------------------------------------------------------------
+
+    def level(self) -> Iterator[tuple[int, Dealt]]:
+        """Moves subscriptions from the fullest shard to the emptiest until they are balanced; yields each, and where it
+        stood."""
+        mean = sum(self.sizes) // len(self.sizes)
+        if max(self.sizes) - min(self.sizes) <= max(1, mean // _TENTH):
+            return
+        while max(self.sizes) - min(self.sizes) > max(1, mean // _TWENTIETH):
+            full, empty = self.sizes.index(max(self.sizes)), self.sizes.index(min(self.sizes))
+            number = self._movable(full, empty)
+            dealt = self.take(number)
+            self.put(number, dealt.root, empty)
+            yield number, dealt
+
+    def _movable(self, full: int, empty: int) -> int:
+        """One of the last that came to a shard: if possible, one whose root has fewer in the other."""
+        some = list(islice(reversed(self._members[full]), _LOOKED_AT))
+        members, below = self._members[full], self._below
+        apart = (number for number in some if below[members[number]][full] > below[members[number]][empty])
+        return next(apart, some[0])
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
+#
+# The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is
+# dealt to the shards, further subscribers of the root's own pattern too. So whatever matches is either at the front
+# or behind a root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not
+# rebuilt.
+# ----------------------------------------------------------------------------------------------------------------------
+
+FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
+NOWHERE: Final = -2
+MERGERS: Final = MOST_NUMBERS  # numbers at the front from here on are those of synthetic mergers
+_CHUNK = 4096  # subscriptions whose queries are made at a time
+_NOBODY: Mapping[int, int] = MappingProxyType({})
+
+
+class Moves(NamedTuple):
+    """By place, the numbers that left it and those that came, ascending."""
+
+    left: dict[int, list[int]]
+    came: dict[int, list[int]]
+
+
+class Placement:
+    """Who stands where, for one arrangement and so many shards."""
+
+    def __init__(self, arrangement: Arrangement, shards: int, known: Mapping[int, int] = _NOBODY) -> None:
+        """`known` are the places of those that stand somewhere already, and will be inserted anew."""
+        self.arrangement = arrangement
+        self.dealer = Dealer(shards)
+        self.routes = Routes()
+        self.front: dict[int, int] = {}  # numbers at the front, each with its node
+        self._heads: dict[int, int] = {}  # the number of each such node
+        self._ways: dict[int, Route] = {}  # and its route
+        self._known = known
+        self._before = dict(known)  # of those that the present change touches, where they stood
+        self._rerouted: dict[int, None] = {}  # roots below which the present change moved somebody
+
+    def place_of(self, number: int) -> int:
+        if number in self.front:
+            return FRONT
+        return self.dealer.find(number).shard if number in self.dealer else NOWHERE
+
+    def root_of(self, number: int) -> int:
+        """The root that a subscription is, or is below; `EVERYTHING` if there is none."""
+        node = self.front.get(number)
+        return self.dealer.find(number).root if node is None else node
+
+    def roots_of(self, numbers: Iterable[int]) -> set[int]:
+        """The roots above any of these that are there; anybody may ask, while somebody writes too."""
+        front, dealt = self.front, self.dealer.root
+        found = (front.get(number, dealt(number)) for number in numbers)
+        return {root for root in found if root is not None}
+
+    def head(self, root: int) -> int:
+        """The number under which a root stands at the front."""
+        return self._heads[root]
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def insert(self, subscriptions: Sequence[Subscription], version: int) -> Moves:
+        """Places subscriptions; the plan will then be in this version."""
+        for first in range(0, len(subscriptions), _CHUNK):
+            chunk = subscriptions[first : first + _CHUNK]
+            self._follow(self._inserted(chunk), version)
+            for each in chunk:
+                if self.place_of(each.number) == NOWHERE:  # a pattern that somebody asks already
+                    self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
+        return self._moves(version)
+
+    def _inserted(self, chunk: Sequence[Subscription]) -> Change:
+        if isinstance(self.arrangement, Hashing):
+            return self.arrangement.take(each.number for each in chunk)
+        return self.arrangement.insert([(each.number, _query(each)) for each in chunk])
+
+    def remove(self, numbers: Sequence[int], version: int) -> Moves:
+        """Takes subscriptions out."""
+        roots = [self.front[number] for number in numbers if number in self.front]
+        change = self.arrangement.remove(numbers)
+        for number in numbers:
+            self._take_out(number)
+        self._follow(change, version)
+        for node in set(roots).difference(change.gone, change.left, self._heads):
+            self._to_front(self.arrangement.subscribers_of(node)[0], node, version)  # the first went, others are left
+        return self._moves(version)
+
+    def follow(self, change: Change, version: int) -> Moves:
+        """Does what an arrangement did of its own accord."""
+        self._follow(change, version)
+        return self._moves(version)
+
+    def _follow(self, change: Change, version: int) -> None:
+        for node in (*change.gone, *change.left):
+            self._behead(node)
+        for node in change.entered:
+            self._settle(node, version)
+        for node, root in change.placed:
+            for number in self.arrangement.subscribers_of(node):
+                self._below(number, root)
+
+    def _moves(self, version: int) -> Moves:
+        """Who stands elsewhere than before the change, once the shards are level again."""
+        for number, dealt in self.dealer.level():
+            self._before.setdefault(number, dealt.shard)
+            self._rerouted[dealt.root] = None
+        moves = Moves({}, {})
+        for number in sorted(self._before):
+            before, now = self._before[number], self.place_of(number)
+            if before != now and before != NOWHERE:
+                moves.left.setdefault(before, []).append(number)
+            if before != now and now != NOWHERE:
+                moves.came.setdefault(now, []).append(number)
+        self._reroute(version)
+        self._before, self._known = {}, _NOBODY
+        return moves
+
+    def _reroute(self, version: int) -> None:
+        for root in self._rerouted:
+            if root in self._ways:
+                counts = self.dealer.counts(root)
+                self._ways[root].become(sum(1 << shard for shard, count in enumerate(counts) if count), version)
+        self._rerouted = {}
+
+    # --- one node, one subscription -----------------------------------------------------------------------------
+
+    def _settle(self, root: int, version: int) -> None:
+        """Puts a root at the front, and below it whoever asks the same."""
+        if self.arrangement.is_synthetic(root):
+            self._to_front(MERGERS + root, root, version)
+            return
+        first, *others = self.arrangement.subscribers_of(root)
+        self._to_front(first, root, version)
+        for number in others:
+            self._below(number, root)
+
+    def _to_front(self, number: int, node: int, version: int) -> None:
+        self._take_out(number)
+        self.front[number], self._heads[node] = node, number
+        self._ways[node] = self.routes.enter(number, version)
+        self._rerouted[node] = None
+
+    def _below(self, number: int, root: int) -> None:
+        self._touch(number)
+        if number in self.front:
+            self._behead(self.front[number])
+        if number not in self.dealer:
+            self._deal(number, root)
+        elif self.dealer.find(number).root != root:
+            self._rerouted[self.dealer.find(number).root] = None
+            self.dealer.give(number, root)
+        self._rerouted[root] = None
+
+    def _deal(self, number: int, root: int) -> None:
+        """To where it stood, if it did; else apart from the others."""
+        known = self._known.get(number, FRONT)
+        if known != FRONT:
+            self.dealer.put(number, root, known)
+        else:
+            wished = preferred(number, len(self.dealer.sizes)) if root == EVERYTHING else None
+            self.dealer.deal(number, root, wished)
+
+    def _take_out(self, number: int) -> None:
+        self._touch(number)
+        if number in self.front:
+            self._behead(self.front[number])
+        elif number in self.dealer:
+            self._rerouted[self.dealer.take(number).root] = None
+
+    def _behead(self, node: int) -> None:
+        """Takes a node from the front, if it stands there."""
+        number = self._heads.pop(node, None)
+        if number is not None:
+            self._touch(number)
+            del self.front[number], self._ways[node]
+            self.routes.leave(number)
+
+    def _touch(self, number: int) -> None:
+        if number not in self._before:
+            self._before[number] = self.place_of(number)
+
+
+def _query(subscription: Subscription) -> Query:
+    """The query of a subscription; one of a pattern table is made for this only, and not kept."""
+    origin = subscription.origin
+    return subscription.query if origin is None else origin.query(subscription.row)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A plan: the front-end index, the shards, and who stands where; maintained while publications are matched.
+#
+# The laws: a version of the plan is one version of the front and one of every shard, taken together, and never
+# changes; a subscription that moves leaves one place and comes to another between two versions, so in each it stands
+# in exactly one. Whatever matches in a shard matches a root at the front whose route names that shard, in every
+# version.
+# ----------------------------------------------------------------------------------------------------------------------
 
 _LOG = logging.getLogger("heliograph")
 _LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
@@ -203,14 +739,14 @@ class Plan:
 
     def save(self, folder: str | Path) -> None:
         """Saves the plan with all that is needed to run it elsewhere, replacing an older save in one step."""
-        from heliograph.partition import plan_saving
+        from heliograph.partition import save as plan_saving
 
         plan_saving.save(self, folder)
 
     @staticmethod
     def load(folder: str | Path, places: Collection[int] | None = None) -> Plan:
         """Opens a saved plan, or some places of it: -1 is the front, any other a shard. Only a whole one can change."""
-        from heliograph.partition import plan_saving
+        from heliograph.partition import save as plan_saving
 
         return plan_saving.load(folder, places)
 
@@ -271,3 +807,94 @@ def _holds(tier: Tiers, number: int) -> bool:
     version = tier.version
     found = ((segment, segment.find(number)) for segment in version.segments)
     return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A plan in a few numbers, and in words about one subscription: for people, for `--stats` and for `explain`.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_SHOWN = 10  # mergers
+
+
+class MergerOutline(NamedTuple):
+    """A merger at the front: how many subscriptions are below it, how often it said yes, and how often in vain."""
+
+    merger: int
+    subscriptions: int
+    answers: int
+    false_positives: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """How a plan divides its subscriptions. `front` counts the roots, mergers among them; `shards` who is in each.
+
+    `answers` of mergers and how many of those were `false_positives` are counted on a sample of the publications, and
+    not known of a plan that was opened and has not changed. `worst` are the mergers with the most false ones.
+    """
+
+    partition: str
+    version: int
+    front: int
+    mergers: int
+    shards: tuple[int, ...]
+    answers: int = 0
+    false_positives: int = 0
+    worst: tuple[MergerOutline, ...] = ()
+
+
+def outline_of(plan: Plan) -> Outline:
+    """A plan as it is now."""
+    with plan.writing:
+        version, arrangement = plan.version, plan.merging()
+        front = version.front.size
+        mergers = front + sum(shard.size for shard in version.shards) - version.size
+        sizes = tuple(shard.size for shard in version.shards)
+        outline = (plan.scheme.partition, version.stamp, front, mergers, sizes)
+        if arrangement is None:
+            return Outline(*outline)
+        seen = arrangement.observed()
+        return Outline(*outline, seen.answers, seen.false, _worst(plan.placement(), arrangement))
+
+
+def _worst(placement: Placement, arrangement: Merging) -> tuple[MergerOutline, ...]:
+    nodes = [number - MERGERS for number in placement.front if number >= MERGERS]
+    seen = [(node, arrangement.observed(node)) for node in nodes]
+    seen.sort(key=lambda each: (-each[1].false, -each[1].answers, each[0]))
+    return tuple(
+        MergerOutline(node, sum(placement.dealer.counts(node)), observed.answers, observed.false)
+        for node, observed in seen[:_SHOWN]
+        if observed.answers
+    )
+
+
+def place_in_words(plan: Plan, number: int) -> str:
+    """Where a subscription stands, and why there."""
+    with plan.writing:
+        place, placement = plan.find(number), None if plan.arrangement is None else plan.placement()
+        if place == FRONT:
+            return f"at the front: {_below(placement, number)}"
+        shard = f"in shard {place} of {plan.scheme.shards}"
+        return shard if placement is None else f"{shard}: {_above(plan, placement, number)}"
+
+
+def _below(placement: Placement | None, number: int) -> str:
+    if placement is None:
+        return "it is a root"
+    counts = placement.dealer.counts(placement.root_of(number))
+    shards = [str(shard) for shard, count in enumerate(counts) if count]
+    return f"a root with {sum(counts)} below it{', in shards ' + ', '.join(shards) if shards else ''}"
+
+
+def _above(plan: Plan, placement: Placement, number: int) -> str:
+    root = placement.root_of(number)
+    if root == EVERYTHING:
+        return "every publication goes there"
+    head = placement.head(root)
+    if head < MERGERS:
+        return f"whatever matches it matches the root {plan.members[head].id!r}"
+    count = sum(placement.dealer.counts(root))
+    arrangement = plan.merging()
+    assert arrangement is not None  # nobody else makes mergers
+    seen = arrangement.observed(root)
+    return f"below merger {root} of {count}, which said yes {seen.answers} times, {seen.false} of them in vain"

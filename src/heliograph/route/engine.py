@@ -27,21 +27,18 @@ from heliograph.errors import (
     UsageError,
     own_failure,
 )
-from heliograph.exchange.reading import Refusal, read_edges, read_nodes
-from heliograph.exchange.rows import Event
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
+from heliograph.io.items import as_table, is_single
 from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
+from heliograph.predicate.compile import TargetingFailed
 from heliograph.route.events import Events, read_events
+from heliograph.route.exchange import Exchange
 from heliograph.route.explain import explain_route
-from heliograph.route.options import Choices, Options, check_match
-from heliograph.route.reaching import Reached
-from heliograph.route.reporting import Made, with_paths, without_paths
-from heliograph.route.saving import load_exchange, save_exchange
-from heliograph.route.strategies import Batch, Strategy, strategy
+from heliograph.route.read import Event, Refusal, read_edges, read_nodes
+from heliograph.route.report import Made, with_paths, without_paths
+from heliograph.route.save import load_exchange, save_exchange
+from heliograph.route.strategy import Batch, Choices, Options, Reached, Strategy, check_match, strategy
+from heliograph.route.version import Version
 from heliograph.route.what_if import WhatIf, compare_versions
-from heliograph.tables.items import as_table, is_single
-from heliograph.targeting.slow import TargetingFailed
 
 UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")

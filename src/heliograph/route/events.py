@@ -1,12 +1,8 @@
-"""Events as they come in, column by column: bad ones refused one by one, attributes encoded for the evaluator.
-
-The laws: an event is accepted or rejected whatever stands beside it, except that of two events with one id, both good,
-the second is refused; accepted events keep their order. A text is scanned once, when its events are encoded; whoever
-asks for anything else before that has them encoded for no attributes at all.
-"""
+"""Events as they come in, column by column or one by one: bad ones refused, attributes encoded."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,18 +12,91 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.exchange.rows import NO_LABELS, Event
-from heliograph.kernels.targeting_layout import Cells, Int64s
+from heliograph.io.items import as_table
+from heliograph.io.reads import Read
 from heliograph.model import Brief, Rejected
-from heliograph.route.plain_event import PlainEvent, plain_event
-from heliograph.syntax.predicate_truth import Attributes
-from heliograph.tables.items import as_table
-from heliograph.tables.reads import Read
-from heliograph.targeting.attributes import Tree, read_labels
-from heliograph.targeting.cell_arrays import take_cells
-from heliograph.targeting.cell_rows import cells_of, encode_python
-from heliograph.targeting.encoding import Encoded, encode
-from heliograph.targeting.names import NameTable
+from heliograph.predicate.attributes import (
+    Encoded,
+    NameTable,
+    Tree,
+    cells_of,
+    encode,
+    encode_python,
+    read_attributes,
+    read_labels,
+    take_cells,
+)
+from heliograph.predicate.evaluate import Attributes
+from heliograph.predicate.layout import Cells, Int64s
+from heliograph.route.read import NO_LABELS, Event
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One event given as a dictionary of plain values, taken as it is: without a table around it.
+#
+# The law: what is taken here is what reading a table of this one event would give; whatever could be wrong with it,
+# or is not plain JSON already, is left to that.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_COLUMNS = {"event_id", "publisher", "attributes"}
+_DEEPEST = 20
+_LARGEST = 1 << 64
+
+
+class PlainEvent(NamedTuple):
+    id: str
+    publisher: str
+    tree: Tree
+
+
+def plain_event(items: Any) -> PlainEvent | None:
+    """The one event that is meant, or None where it takes a closer look."""
+    if type(items) is list and len(items) == 1:
+        items = items[0]
+    if type(items) is not dict or items.keys() != _COLUMNS:
+        return None
+    id, publisher, attributes = items["event_id"], items["publisher"], items["attributes"]
+    if not (_is_text(id) and id and _is_text(publisher) and publisher):
+        return None
+    if type(attributes) is dict:
+        return PlainEvent(id, publisher, attributes) if _is_plain(attributes, 0) else None
+    if not _is_text(attributes):
+        return None
+    try:
+        return PlainEvent(id, publisher, read_attributes(attributes, Place()))
+    except PublicationError:
+        return None
+
+
+def _is_text(value: Any) -> bool:
+    """Whether it is a text that UTF-8 can hold."""
+    if type(value) is not str:
+        return False
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a value is what JSON would make of it."""
+    kind = type(value)
+    if kind is str:
+        return _is_text(value)
+    if kind is int:
+        return bool(-_LARGEST < value < _LARGEST)
+    if kind is float:
+        return math.isfinite(value)
+    if kind is dict and depth < _DEEPEST:
+        return all(_is_text(name) and _is_plain(part, depth + 1) for name, part in value.items())
+    if kind is list and depth < _DEEPEST:
+        return all(_is_plain(part, depth + 1) for part in value)
+    return value is None or kind is bool
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Events as they come in, column by column: bad ones refused one by one, attributes encoded for the evaluator.
+#
+# The laws: an event is accepted or rejected whatever stands beside it, except that of two events with one id, both
+# good, the second is refused; accepted events keep their order. A text is scanned once, when its events are encoded;
+# whoever asks for anything else before that has them encoded for no attributes at all.
+# ----------------------------------------------------------------------------------------------------------------------
 
 Flags = npt.NDArray[np.bool_]
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heliograph.baselines.route_walk import Acceptance, Arrival, Arrivals, cheapest, ground_of, links_of
-from heliograph.exchange.numbering import rows_by
-from heliograph.exchange.rows import Event
-from heliograph.exchange.version import Version, visible
-from heliograph.kernels.exchange_layout import TARGET
 from heliograph.model import Explanation
-from heliograph.syntax.predicate_blame import blame
+from heliograph.predicate.evaluate import blame
+from heliograph.route.layout import TARGET
+from heliograph.route.read import Event
+from heliograph.route.strategy import Acceptance, Arrival, Arrivals, cheapest, ground_of, links_of
+from heliograph.route.version import Version, rows_by, visible
 
 _SHOWN = 100  # members of a cut that are spelled out
 _NAMED = 5  # of them, in the summary, beside the nearest

@@ -21,16 +21,16 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.exchange.reading import read_edges, read_nodes
-from heliograph.exchange.store import Exchange
-from heliograph.exchange.version import Version
-from heliograph.kernels.targeting_layout import Int32s, Int64s
+from heliograph.io.coerce import Array
+from heliograph.io.items import as_table
+from heliograph.io.schemas import TABLES
 from heliograph.model import Rejected, Rejections, Stats, told
+from heliograph.predicate.layout import Int32s, Int64s
 from heliograph.route.events import Events
-from heliograph.route.reaching import Reached
-from heliograph.tables.columns import Array
-from heliograph.tables.items import as_table
-from heliograph.tables.schemas import TABLES
+from heliograph.route.exchange import Exchange
+from heliograph.route.read import read_edges, read_nodes
+from heliograph.route.strategy import Reached
+from heliograph.route.version import Version
 
 # What each event reaches in a version; nothing where the version does not know its publisher.
 Reach = Callable[[Version, Events], Reached]

@@ -10,30 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heliograph.spark.exchanges import Exchanges
+    from heliograph.spark.environment import session
     from heliograph.spark.feed_source import register_feeds
-    from heliograph.spark.filtering import filter
-    from heliograph.spark.plans import Plans
-    from heliograph.spark.reading import read
-    from heliograph.spark.routing import route
-    from heliograph.spark.sessions import session
-    from heliograph.spark.watchers import Watchers
-    from heliograph.spark.watching import watch
-    from heliograph.spark.writing import write
+    from heliograph.spark.filter_job import Plans, filter
+    from heliograph.spark.inputs import read
+    from heliograph.spark.output import write
+    from heliograph.spark.route_job import Exchanges, route
+    from heliograph.spark.watch_job import Watchers, watch
+
 
 __all__ = ["Exchanges", "Plans", "Watchers", "filter", "read", "register_feeds", "route", "session", "watch", "write"]
 
 _HOME = {
-    "Exchanges": "exchanges",
-    "Plans": "plans",
-    "Watchers": "watchers",
-    "filter": "filtering",
-    "route": "routing",
-    "read": "reading",
+    "Exchanges": "route_job",
+    "Plans": "filter_job",
+    "Watchers": "watch_job",
+    "filter": "filter_job",
+    "route": "route_job",
+    "read": "inputs",
     "register_feeds": "feed_source",
-    "session": "sessions",
-    "watch": "watching",
-    "write": "writing",
+    "session": "environment",
+    "watch": "watch_job",
+    "write": "output",
 }
 
 

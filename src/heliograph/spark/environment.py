@@ -1,6 +1,5 @@
-"""What Spark needs of a machine: Java, and three packages in versions that work together.
-
-The law: whatever is missing or unfit is told in one sentence before anything of PySpark is imported.
+"""What Spark needs of a machine, where it runs, a session with what the three verbs need, and failures in one
+sentence.
 """
 
 from __future__ import annotations
@@ -9,12 +8,26 @@ import glob
 import os
 import re
 import shutil
+import socket
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import SetupError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What Spark needs of a machine: Java, and three packages in versions that work together.
+#
+# The law: whatever is missing or unfit is told in one sentence before anything of PySpark is imported.
+# ----------------------------------------------------------------------------------------------------------------------
 
 JAVA_NEEDED = 17
 PACKAGES = {"pyspark": ((4, 3), (5,)), "pandas": ((2, 2), (3,)), "protobuf": ((6,), (99,))}
@@ -82,3 +95,155 @@ def _java_version(java: str) -> int | None:
     if match is None:
         return None
     return int(match[2] or 0) if match[1] == "1" else int(match[1])  # Java 8 calls itself 1.8
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where Spark is to run. The law: a master that cannot be one, or where nobody listens, is told before a JVM starts.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_NUMBER = r"(?:\d+|\*)"
+_KINDS = re.compile(
+    rf"local(?:\[{_NUMBER}(?:,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|spark://\S+:\d+|yarn|k8s://\S+"
+)
+_PATIENCE = 5.0  # seconds for a machine that does not answer; Spark itself tries for a minute
+
+
+def is_here(master: str) -> bool:
+    """Whether driver and executors are on one machine, so that addresses of its own are enough."""
+    return master.startswith("local") or re.match(r"spark://(?:127\.|localhost:|\[::1\])", master) is not None
+
+
+def check_master(master: str) -> None:
+    """Raises for what is no master, and for one of a standalone cluster that cannot be reached."""
+    if _KINDS.fullmatch(master) is None:
+        fix = "write local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or k8s://…"
+        raise SetupError("HG-905", f"{master!r} is no master of Spark", fix=fix)
+    addresses = list(_addresses(master))
+    if addresses and not any(_answers(host, port) for host, port in addresses):
+        fix = "start the master, or check its address and port"
+        raise SetupError("HG-905", f"nobody answers at {master}", fix=fix)
+
+
+def _addresses(master: str) -> Iterator[tuple[str, int]]:
+    """The masters of a standalone cluster, of which one is enough."""
+    if master.startswith("spark://"):
+        for part in master.removeprefix("spark://").split(","):
+            host, _, port = part.rpartition(":")
+            if port.isdigit():
+                yield host.strip("[]"), int(port)
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), _PATIENCE):
+            return True
+    except (OSError, OverflowError):
+        return False
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What went wrong in Spark, in one sentence: the innermost cause, without the traces around it.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_PYTHON = re.compile(r"^([A-Za-z_]\w*(?:Error|Exception|Interrupt)): ?(.*)$", re.M)
+_CAUSE = re.compile(r"^(?:Caused by|): ([\w.$]+)(?:: ?(.*))?$", re.M)
+_JAVA = re.compile(r"^(?:Exception in thread \S+ )?([a-z]\w*(?:\.[\w$]+)+(?:Error|Exception)): (.+)$", re.M)
+_SENDER = re.compile(r"^An error occurred while calling [^\n]*\n?")
+_LOST = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure|OutOfMemoryError|exit(?:ed with)? code 137")
+_NOISE = ("WARNING: Using incubator modules", "Error occurred during initialization of VM", "Error: Could not create")
+_LONGEST = 300
+
+
+def reason_of(text: str) -> str:
+    """The innermost cause that a failure names: an error of Python, else one of the JVM, else its first line."""
+    python: list[tuple[str, str]] = _PYTHON.findall(text)
+    if python:
+        return ": ".join(filter(None, python[-1]))[:_LONGEST]
+    java: list[tuple[str, str]] = _CAUSE.findall(text) or _JAVA.findall(text)
+    if java:
+        name, message = java[-1]
+        return (message.strip() or name.rpartition(".")[2])[:_LONGEST]
+    lines = [line.strip() for line in _SENDER.sub("", text).splitlines()]
+    return next((line for line in lines if line and not line.startswith(_NOISE)), "")[:_LONGEST]
+
+
+def is_loss(text: str) -> bool:
+    """Whether a worker or an executor died, which most often is for lack of memory."""
+    return _LOST.search(text) is not None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A Spark session with what the three verbs need: state in RocksDB, Arrow, the same Python, loopback alone, quiet.
+#
+# Nothing here is required: `filter` and `route` work in any session, a streaming `watch` in any that keeps its state
+# in RocksDB. What the caller sets in `conf` stands.
+# ----------------------------------------------------------------------------------------------------------------------
+
+PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
+PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+_LOGGING = Path(__file__).with_name("log4j2.properties").as_uri()
+_ALWAYS = {
+    PROVIDER_KEY: PROVIDER,
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",  # times are told in UTC, whatever the machine's zone
+    "spark.ui.showConsoleProgress": "false",
+}
+_HERE = {  # where driver and executors are on one machine
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+def session(
+    master: str | None = None, conf: Mapping[str, Any] | None = None, *, app: str = "heliograph"
+) -> SparkSession:
+    """A session at `master`, this machine's processors unless told; one that is there already is taken."""
+    check_environment()
+    from pyspark.sql import SparkSession
+
+    where = master or (conf or {}).get("spark.master") or os.environ.get("SPARK_MASTER") or "local[*]"
+    check_master(where)
+    _set_variables(where)
+    builder = SparkSession.builder.master(where).appName(app)
+    for name, value in settings(where, conf).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # whatever keeps a JVM from starting
+        raise failed(error, where) from error
+
+
+def settings(master: str, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """What a session at this master is made with."""
+    # A long error of a Python worker overflows the usual stack of the driver; its logs are errors alone.
+    java = {"spark.driver.extraJavaOptions": f"-Xss8m -Dlog4j2.configurationFile={_LOGGING}"}
+    here = _HERE if is_here(master) else {}
+    tasks = {"spark.sql.shuffle.partitions": str(_cores(master))} if master.startswith("local") else {}
+    return {**_ALWAYS, **java, **here, **tasks, **{name: str(value) for name, value in (conf or {}).items()}}
+
+
+def _cores(master: str) -> int:
+    """How many tasks a local master runs at once."""
+    counts = re.findall(r"\d+|\*", master)
+    if not counts:
+        return 1
+    numbers = [(os.cpu_count() or 1) if count == "*" else int(count) for count in counts]
+    return numbers[0] * numbers[1] if master.startswith("local-cluster") and len(numbers) > 1 else numbers[0]
+
+
+def _set_variables(master: str) -> None:
+    """What Spark takes from the environment alone: which Java, and here the Python of the workers and the address."""
+    found = find_java()
+    if found is not None:
+        os.environ["JAVA_HOME"] = os.path.dirname(os.path.dirname(os.path.realpath(found[0])))
+    if is_here(master):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def failed(error: Exception, master: str) -> SetupError:
+    """A session that could not be had, without the trace of the JVM."""
+    reason = reason_of(str(error)) or type(error).__name__
+    return SetupError("HG-905", f"no Spark session at {master}: {reason}", fix="check the master and --conf")

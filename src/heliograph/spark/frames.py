@@ -1,22 +1,23 @@
-"""What goes into Spark and comes out of it: the columns of the contract as Spark types and as Arrow batches.
-
-The law: one DataFrame carries notifications and what was rejected. A row is a notification, or it is a refusal: then
-`rejected` is there and every other column is null. Inside a verb a row may also be a measurement, which is summed up in
-the progress of the query (see `metrics`) and seen by nobody else.
+"""What goes into Spark and comes out of it: the columns of the contract as Spark types and Arrow batches, and the
+metrics of a micro-batch.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import FAILED, Place, TableError, UsageError
+from heliograph.io.items import as_table
+from heliograph.io.schemas import Kind, table_schema
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -26,10 +27,18 @@ from heliograph.model import (
     Rejections,
     Stats,
 )
-from heliograph.tables.schemas import Kind, table_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What goes into Spark and comes out of it: the columns of the contract as Spark types and as Arrow batches.
+#
+# The law: one DataFrame carries notifications and what was rejected. A row is a notification, or it is a refusal:
+# then `rejected` is there and every other column is null. Inside a verb a row may also be a measurement, which is
+# summed up in the progress of the query (see `metrics`) and seen by nobody else.
+# ----------------------------------------------------------------------------------------------------------------------
 
 Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
@@ -199,3 +208,141 @@ def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
         for entry in entries
     ]
     return frame.unionByName(frame.sparkSession.createDataFrame(rows, COLUMNS))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Columns of other types than the table has: their cells are spelled as the embedded reader spells them.
+#
+# The law: a cell means the same on Spark as in the embedded engines. The JVM casts texts, whole numbers and truth
+# values as the reader does; a double, a date or a struct it would cast to the name of something else. So those go to
+# the workers as they are, and what the reader refuses of them is a refusal here too.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_SPELLING_TEXTS = {"string", "void", "binary"}  # bytes are refused when the frame is shaped
+_WHOLE = {*_SPELLING_TEXTS, "tinyint", "smallint", "int", "bigint"}
+_CAST = {
+    Kind.JSON: _SPELLING_TEXTS,
+    Kind.INTEGER: _WHOLE,
+    Kind.NUMBER: {*_WHOLE, "double"},
+    Kind.TIME: {*_SPELLING_TEXTS, "timestamp"},
+    Kind.LABELS: {*_SPELLING_TEXTS, "array<string>"},
+}
+"""The types that the JVM casts as the reader does; to texts and terms also truth values."""
+
+
+def spelled(frame: DataFrame, name: str) -> DataFrame:
+    """A DataFrame as `shaped`; with refusals in a column `rejected` where its cells had to be read."""
+    table_schema(name).check(frame.columns, Place(name))
+    if is_read(frame) or not strange(frame, name):
+        return shaped(frame, name)
+    known = [frame[column] for column in table_schema(name).names if column in frame.columns]
+    own = (f"{column.name} {SPARK_TYPES.get(column.kind, 'string')}" for column in table_schema(name).columns)
+    return frame.select(*known).mapInArrow(partial(spell, name), ", ".join([*own, REFUSAL]))
+
+
+def strange(frame: DataFrame, name: str) -> list[str]:
+    """The columns that the JVM would cast to something else."""
+    types = {field.name: field.dataType.simpleString() for field in frame.schema}
+    columns = table_schema(name).columns
+    usual = {column.name: _CAST.get(column.kind, {*_WHOLE, "boolean"}) for column in columns if column.name in types}
+    return [column for column, cast in usual.items() if types[column] not in cast]
+
+
+# --- in the workers ---------------------------------------------------------------------------------------------
+
+
+def spell(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows as the embedded reader reads them, and what it refuses as rows of their own."""
+    schema = pa.schema([*table_schema(name).arrow, pa.field(REJECTED, REJECTED_TYPE)])
+    for batch in batches:
+        read = as_table(name, batch)
+        good: list[Any] = [*read.table.columns, pa.nulls(read.table.num_rows, REJECTED_TYPE)]
+        yield from pa.Table.from_arrays(good, schema=schema).to_batches()
+        yield from refused(read.rejected, schema)
+
+
+def refused(rejected: Rejections, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    rows = [{name: getattr(entry, name) for name in REJECTED_SCHEMA.names} for entry in rejected]
+    if rows:
+        nothing = [pa.nulls(len(rows), field.type) for field in list(schema)[:-1]]
+        yield pa.RecordBatch.from_arrays([*nothing, pa.array(rows, REJECTED_TYPE)], schema=schema)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What each micro-batch cost: summed up by Spark itself while the rows go by, and told in the progress of the query.
+# ----------------------------------------------------------------------------------------------------------------------
+
+NAME = "heliograph"
+_COLUMNS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
+
+
+class Making(NamedTuple):
+    """What a DataFrame of a verb is made of: who writes it himself spares the rows their way through the JVM."""
+
+    rows: DataFrame
+    step: Step
+    rejected: tuple[Rejected, ...]
+
+
+_MADE: WeakKeyDictionary[Any, Making] = WeakKeyDictionary()
+_COUNTED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""By the DataFrame of a batch what Spark observes of it, or what was counted when it was written."""
+
+
+def finished(rows: DataFrame, step: Step, rejected: Iterable[Rejected]) -> DataFrame:
+    """What a verb returns after its last step: the measurements taken out of the rows, refused interests added.
+
+    The measurements of a stream are in `observedMetrics` of the query's progress, those of a batch in `batch_counts`.
+    """
+    from pyspark.sql import Observation
+
+    entries = tuple(rejected)
+    frame = rows.mapInArrow(step, MEASURED)
+    observation = None if frame.isStreaming else Observation(NAME)
+    seen = observed(frame, observation or NAME).where(frame[STATS].isNull()).drop(STATS)
+    found = with_refusals(seen, entries)
+    _MADE[found] = Making(rows, step, entries)
+    if observation is not None:
+        _COUNTED[found] = observation
+    return found
+
+
+def observed(frame: DataFrame, by: Any) -> DataFrame:
+    """A DataFrame with measurements, summed up while its rows go by."""
+    from pyspark.sql import functions
+
+    return frame.observe(by, *(functions.sum(frame[STATS][name]).alias(name) for name in COUNTS))
+
+
+def making_of(frame: DataFrame) -> Making | None:
+    """What a DataFrame is made of, if a verb returned it and nobody changed or cached it."""
+    return None if getattr(frame, "is_cached", False) else _MADE.get(frame)
+
+
+def counted(frame: DataFrame, counts: Mapping[str, int]) -> None:
+    """Notes what a batch cost when it was written."""
+    _COUNTED[frame] = counts
+
+
+def batch_counts(frame: DataFrame) -> dict[str, int]:
+    """What a batch cost, once its rows were computed or written."""
+    known = _COUNTED[frame]
+    counts = known if isinstance(known, dict) else known.get
+    return {name: counts.get(name) or 0 for name in COUNTS}
+
+
+def progress_table(query: Any) -> pa.Table:
+    """The measurements of a streaming query, a row for each micro-batch that Spark remembers."""
+    rows = []
+    for progress in query.recentProgress:
+        observed = progress.observedMetrics.get(NAME)
+        if observed is not None:
+            counts = observed.asDict()
+            rows.append({"batch": progress.batchId, **{name: counts.get(name) or 0 for name in COUNTS}})
+    return pa.Table.from_pylist(rows, schema=_COLUMNS)
+
+
+def told(frame: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Notifications and refusals apart."""
+    refused = frame.where(frame[REJECTED].isNotNull()).select(f"{REJECTED}.*")
+    return frame.where(frame[REJECTED].isNull()).drop(REJECTED), refused

@@ -1,23 +1,31 @@
-"""A folder of numbered versions on storage that all workers see, and which of them a batch is to use.
-
-The laws: a version appears whole and never changes. All tasks of a micro-batch use one version, the latest when the
-first of them asked: it is pinned in a file that only one of them can make, so a task that is run again, or a batch that
-is run again after a restart, uses the same.
-"""
+"""A folder of numbered versions on storage that all workers see, and what a worker keeps open of them."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import secrets
+import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from heliograph.errors import Place, StorageError
+from heliograph.errors import Place, StorageError, UsageError
 from heliograph.storage import is_save
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A folder of numbered versions on storage that all workers see, and which of them a batch is to use.
+#
+# The laws: a version appears whole and never changes. All tasks of a micro-batch use one version, the latest when the
+# first of them asked: it is pinned in a file that only one of them can make, so a task that is run again, or a batch
+# that is run again after a restart, uses the same.
+# ----------------------------------------------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"version-(\d{8})\Z")
 _KEPT = 100  # pins of a query that are kept: Spark looks back as many batches
@@ -143,3 +151,66 @@ def task_number() -> int:
 
     context = TaskContext.get()
     return context.partitionId() if context else 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a Python worker keeps from one task to the next: opened versions, by their paths.
+#
+# Spark's workers live on between tasks, and keep the globals of modules that can be imported. The law: whatever is
+# kept here can be opened again from storage, so nothing depends on which worker a task is given to.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Opened = TypeVar("Opened")
+
+MOST = 32  # shards of the present version and of the one before, as far as a worker meets them
+
+_OPENED: OrderedDict[Hashable, Any] = OrderedDict()
+
+
+def opened(key: Hashable, open: Callable[[], Opened]) -> Opened:
+    """What is kept under a key, opened when it is first wanted; what was not wanted for longest is let go."""
+    if key not in _OPENED:
+        made = open()
+        while len(_OPENED) >= MOST:
+            _OPENED.popitem(last=False)
+        _OPENED[key] = made
+    _OPENED.move_to_end(key)
+    found: Opened = _OPENED[key]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where versions are kept if nobody says: a folder of this machine, gone when the program ends.
+#
+# A cluster has no such folder that all see, so there it must be named.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _root() -> Path:
+    folder = tempfile.mkdtemp(prefix="heliograph-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def own_folder(given: str | Path | None, what: str) -> str:
+    """A new folder for the interests of one run, inside the one that was given: who comes later finds none of them."""
+    if given is None:
+        return storage_folder(None, what)
+    own = Path(given).absolute() / f"{what}-{secrets.token_hex(4)}"
+    own.mkdir(parents=True)
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return str(own)
+
+
+def storage_folder(given: str | Path | None, what: str) -> str:
+    """The folder that was given, or a new one here."""
+    if given is not None:
+        return str(Path(given).absolute())
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None and not str(running.conf.get("spark.master", "local")).startswith("local"):
+        fix = "give folder=… on storage that driver and workers share"
+        raise UsageError("HG-081", f"no folder for what the workers of this cluster open ({what})", fix=fix)
+    return tempfile.mkdtemp(prefix=f"{what}-", dir=_root())

@@ -1,7 +1,6 @@
 """Terms as small integers: the vocabulary, the typed values beside its ids, and how it is saved."""
 
-from heliograph.vocabulary.flat import Packed
-from heliograph.vocabulary.typed import NO_KIND, NO_ZONE, Typed
-from heliograph.vocabulary.vocabulary import CellIds, Vocabulary
+from heliograph.vocabulary.columns import NO_KIND, NO_ZONE, Typed
+from heliograph.vocabulary.vocabulary import CellIds, Packed, Vocabulary
 
 __all__ = ["NO_KIND", "NO_ZONE", "CellIds", "Packed", "Typed", "Vocabulary"]

@@ -1,25 +1,33 @@
-"""What a notification shows: bindings, a value, and on request the edges that witness a match.
-
-The law of whole columns: they are the texts that `evidence_text` makes of each match. A term is spelled once a batch.
-"""
+"""What a notification shows: bindings, a value, witness edges; and answers within a budget."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.kernels.evolution_layout import Int32s, Int64s
-from heliograph.syntax.query import ClassPattern, ClassRelation, Node, Pattern, Query
-from heliograph.tables.cells import json_text
+from heliograph.io.coerce import json_text
+from heliograph.sparql.query import ClassPattern, ClassRelation, Node, Pattern, Query
+from heliograph.sparql.solve import Plan, Readable, Triple, world
+from heliograph.sparql.solve import Solution as SolveSolution
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.encoding import NO_TERM
+from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.modes import Match, Solution
+from heliograph.watch.state import Reevaluation
+from heliograph.watch.updates import NO_TERM
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What a notification shows: bindings, a value, and on request the edges that witness a match.
+#
+# The law of whole columns: they are the texts that `evidence_text` makes of each match. A term is spelled once a
+# batch.
+# ----------------------------------------------------------------------------------------------------------------------
 
 Texts: TypeAlias = "pa.Array[Any]"  # of strings
 
@@ -148,3 +156,77 @@ def _bindings(names: Sequence[str], row: list[int], book: Book) -> str:
     bound = [(name, id) for name, id in zip(names, row, strict=True) if id != NO_TERM]
     shown = ",".join(f"{_quote(name)}:{book.quoted(id)}" for name, id in bound)
     return f'{{"bindings":{{{shown}}}}}'
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Answers within a budget: a query with 10^7 matches, or one that is sought in vain through 10^6 edges, costs no more.
+#
+# A step is a triple read; a look-up counts as several. So any search is stopped wherever it is, inside a closure of
+# classes too. The law: what is answered is answered rightly; where `cut` is not set, it is everything.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Parts = tuple[Term | None, Term | None, Term | None]
+
+_LOOK_UP = 4  # steps; in flat arrays it takes about 10 times as long as to read a triple, in dictionaries as long
+
+
+class _Spent(Exception):
+    """The budget is used up."""
+
+
+class Bounded:
+    """Answers over the graph as it is now. `steps` are left for all of them together."""
+
+    def __init__(self, answers: Reevaluation, steps: int) -> None:
+        self._graph = answers.graph
+        self._taxonomy = answers.taxonomy
+        self._counts: dict[Parts, int] = {}
+        self.steps = steps
+        self.cut = False
+
+    def some(self, query: Query, most: int, steps: int | None = None) -> list[SolveSolution]:
+        """The first solutions of a query, as far as the steps reach that are left, or that this query may take."""
+        granted = self.steps if steps is None else min(steps, self.steps)
+        meter = _Meter(self._graph, self._counts, granted)
+        found: list[SolveSolution] = []
+        try:
+            found.extend(islice(Plan.of(query).solutions(world(meter, self._taxonomy)), most))
+        except _Spent:
+            self.cut = True
+        self.steps -= granted - max(meter.left, 0)
+        return found
+
+
+class _Meter:
+    """A graph that counts what is read of it."""
+
+    def __init__(self, graph: Readable, counts: dict[Parts, int], left: int) -> None:
+        self._graph = graph
+        self._counts = counts  # of whole properties, for which a graph may have to be scanned
+        self.left = left
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def __iter__(self) -> Iterator[Triple]:
+        return self.match(None, None, None)
+
+    def match(self, subject: Term | None, predicate: Term | None, object: Term | None) -> Iterator[Triple]:
+        self._spend(_LOOK_UP)
+        for triple in self._graph.match(subject, predicate, object):
+            self._spend(1)
+            yield triple
+
+    def count(self, subject: Term | None, predicate: Term | None, object: Term | None) -> int:
+        self._spend(_LOOK_UP)
+        if subject is not None or object is not None:
+            return self._graph.count(subject, predicate, object)
+        parts = subject, predicate, object
+        if parts not in self._counts:
+            self._counts[parts] = self._graph.count(*parts)
+        return self._counts[parts]
+
+    def _spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise _Spent

@@ -1,39 +1,357 @@
-"""The indexed strategy: an update is followed once through what queries share; docs/watching.md names the limits.
-
-Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
-(`machine`), and what they tell is made into reports here. See `docs/watching.md`.
-
-The law: it tells what `Plain` tells, in the same order. Subscriptions to an empty graph wait until there is something
-to be entered over, so that a graph may be loaded or restored first; in every other case they are entered at once.
-"""
+"""The indexed strategy: an update is followed once through what queries share; docs/watching.md names the limits."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from heliograph.baselines.solve import Plan
-from heliograph.baselines.watch_naive import Reevaluation
-from heliograph.evolution.derived import Derived, Relation
-from heliograph.evolution.graph import FlatGraph
-from heliograph.evolution.triples import Triples
-from heliograph.kernels.evolution_layout import LIVE, OBJECT, PREDICATE, SUBJECT, Int32s, Rows
+from heliograph.io.reads import collector_paused
+from heliograph.sparql.solve import Plan
 from heliograph.subscriptions import Subscription
-from heliograph.syntax.bulk import collector_paused
 from heliograph.taxonomy import Taxonomy
+from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.aside import Aside
-from heliograph.watch.board import Interest, Watched, afresh
-from heliograph.watch.encoding import ADD, Encoded
-from heliograph.watch.enrolment import Enrolment
-from heliograph.watch.metrics.metered import Metered
-from heliograph.watch.modes import Solution, order
-from heliograph.watch.reports import issue
-from heliograph.watch.run import Run
-from heliograph.watch.snapshots import Edges, Memory, Snapshot
-from heliograph.watch.telling import Teller
-from heliograph.watch.window import Extent
+from heliograph.watch.derived import Derived, Relation
+from heliograph.watch.evidence import Book, Texts, binding_texts, value_texts, with_values
+from heliograph.watch.graph import FlatGraph, Triples
+from heliograph.watch.layout import (
+    LIVE,
+    OBJECT,
+    PREDICATE,
+    SUBJECT,
+    V_COUNT,
+    V_ROW,
+    W_KIND,
+    W_PHASE,
+    W_REF,
+    W_SIGN,
+    W_UPDATE,
+    W_VALUE,
+    Int32s,
+    Int64s,
+    Rows,
+)
+from heliograph.watch.metrics.meter import Metered, Page
+from heliograph.watch.metrics.queries import Judged, Judging, Values, Verdict, are_plain, changes_of, shown_values
+from heliograph.watch.modes import RankChange, Solution, Turn, after, order
+from heliograph.watch.queries import Enrolment, Entry, count_turn, id_ranked, truth_turn
+from heliograph.watch.report import Lines, Part, Run, in_order, issue, net, places, sort_events, spans
+from heliograph.watch.runner import Events
+from heliograph.watch.solutions import Changes, Every, Tally
+from heliograph.watch.state import Aside, Edges, Interest, Memory, Reevaluation, Snapshot, Watched, afresh
+from heliograph.watch.updates import ENCODING_ADD, Encoded, Extent, Flags
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The guard on what one update lists: a query that explodes costs what it may tell, not what it matches.
+#
+# While a kernel lists solutions, whatever lies beyond a subscription's limit for its update is dropped as soon as
+# there is much of it. The law: what is kept holds everything that would be told, the first matches in order, and what
+# was dropped is counted. It holds as long as no solution is both lost and gained in one phase of an update.
+#
+# Only matches told one by one are bounded like this. Groups and distinct ones need all solutions to be known.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Listed(NamedTuple):
+    """Events of one component, and the solutions of its pattern that they list."""
+
+    events: Int64s
+    terms: Int32s
+
+
+class Guard:
+    """Drops what nobody will be told; `cut` says how much of it there was."""
+
+    def __init__(self, enrolment: Enrolment, book: Book) -> None:
+        self._enrolment, self._book = enrolment, book
+        self._cut = 0
+
+    def cut(self) -> int:
+        """How many matches were dropped since this was last asked."""
+        cut, self._cut = self._cut, 0
+        return cut
+
+    def trim(self, events: Events, update: int) -> Events:
+        """What is left of the events of a run that lacks room in the midst of an update."""
+        listed = (events.events[:, W_KIND] == V_ROW) & (events.events[:, W_UPDATE] == update)
+        ordered = events._replace(events=sort_events(events.events[listed], (W_PHASE, W_REF)))
+        before = int(ordered.events[:, W_VALUE].min(initial=len(events.rows)))  # rows of earlier updates come first
+        kept, rows, used = [events.events[~listed]], [events.rows[:before]], before
+        for span in spans(ordered.events, (W_REF,)):
+            told = self._trimmed(ordered, span)
+            told.events[:, W_VALUE] = used + told.terms.shape[1] * np.arange(len(told.events))
+            used += told.terms.size
+            kept.append(told.events)
+            rows.append(told.terms.ravel())
+        return events._replace(events=np.concatenate(kept), rows=np.concatenate(rows))
+
+    def _trimmed(self, events: Events, span: slice) -> Listed:
+        """What one component may tell."""
+        component, only = int(events.events[span.start, W_REF]), self._enrolment.listing
+        entries: Collection[Entry] = self._enrolment.by_component[component].values()
+        listed = Listed(events.events[span], events.listed(span, next(iter(entries)).slots))
+        if only is not None:
+            if component != self._enrolment.network.component(only.row):
+                return Listed(listed.events[:0], listed.terms[:0])
+            entries = (only,)
+        most = max(entry.interest.options.limit for entry in entries)
+        if len(listed.events) <= most or not all(isinstance(entry.deltas, Every) for entry in entries):
+            return listed
+        wanted = np.zeros(len(listed.events), np.bool_)
+        for entry in entries:
+            try:
+                wanted |= self._told(entry, listed)
+            except Exception as error:
+                self._enrolment.aside.put(entry.id, error)
+        self._count([entry for entry in entries if entry.id not in self._enrolment.aside], listed.terms[~wanted])
+        return Listed(listed.events[wanted], listed.terms[wanted])
+
+    def _told(self, entry: Entry, listed: Listed) -> Flags:
+        """Which solutions are among the first of those lost, or of those gained."""
+        assert entry.completion is not None
+        origins, terms = entry.completion(listed.terms)
+        events = listed.events[origins]
+        changes = Changes(events[:, W_UPDATE], events[:, W_PHASE], events[:, W_SIGN] > 0, terms)
+        order = in_order(changes, len(entry.shown), self._book)
+        told = np.zeros(len(listed.events), np.bool_)
+        told[origins[order[places(changes.gained[order].astype(np.int64)) < entry.interest.options.limit]]] = True
+        return told
+
+    def _count(self, entries: Collection[Entry], terms: Int32s) -> None:
+        for entry in entries:
+            assert entry.completion is not None
+            self._cut += len(entry.completion(terms).origins)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Events of the kernels made into lines, in the order of the contract.
+#
+# Within an update: first what expired, then the update itself; both are told as one (`modes.after`). What needs
+# nothing but its event is told as columns: truth without a witness, counts that crossed their limits, each row of
+# `each`. The rest goes through turns, one subscription after the other: they do not depend on each other, but for
+# top-k sets.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Proof = Callable[[str], Mapping[Variable, Term]]
+
+
+NOTHING_BOUND = '{"bindings":{}}'  # the evidence of a match without variables
+
+
+class Teller:
+    """Tells what a batch of updates changed."""
+
+    def __init__(self, enrolment: Enrolment, vocabulary: Vocabulary) -> None:
+        self._enrolment, self._book = enrolment, Book(vocabulary)
+        self.guard = Guard(enrolment, self._book)
+
+    def tell(self, events: Events, updates: Encoded, run: Run, proof: Proof | None) -> None:
+        """Adds what some updates changed to a run; `proof` gives a witness of what has just become true."""
+        page = self._enrolment.page()
+        if not len(events.events) and not len(page.step) and not self._enrolment.ranking.stirred:
+            return
+        telling = _Telling(self._enrolment, self._book, proof)
+        listed = events.events[:, W_KIND] == V_ROW
+        telling.cross(events.events[~listed])
+        telling.list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
+        telling.judge(page)
+        telling.rank(len(updates))
+        if not telling.lines.is_empty:
+            run.tell(telling.lines.told(updates))
+
+
+class _Telling:
+    """One batch."""
+
+    def __init__(self, enrolment: Enrolment, book: Book, proof: Proof | None) -> None:
+        self.lines = Lines()
+        self._enrolment, self._book, self._proof = enrolment, book, proof
+        self._ranked: list[RankChange] = []
+        self._coming: dict[Judged, Changes] = {}  # solutions of those who ask metrics besides
+
+    def _try(self, entry: Entry, tell: Callable[[], None]) -> None:
+        """Tells something of one subscription; if that fails, it alone is told nothing more."""
+        if entry.id in self._enrolment.aside:
+            return
+        try:
+            tell()
+        except Exception as error:
+            self._enrolment.aside.put(entry.id, error)
+
+    # --- truth and counts ---------------------------------------------------------------------------------------
+
+    def cross(self, events: Int64s) -> None:
+        """Tells what became true or false, and counts that changed."""
+        rows, inverse = np.unique(events[:, W_REF], return_inverse=True)
+        entries = [self._enrolment.by_row[row] for row in rows.tolist()]
+        quick = np.array([self._is_quick(entry) for entry in entries], np.bool_)[inverse]
+        self._cross_quickly(events[quick], {entry.row: entry for entry in entries})
+        self._cross_slowly(events[~quick])
+
+    def _is_quick(self, entry: Entry) -> bool:
+        """Whether an event tells everything."""
+        return self._proof is None and not id_ranked(entry) and entry.rule is None
+
+    def _cross_quickly(self, events: Int64s, entries: Mapping[int, Entry]) -> None:
+        kept = events[~_passing(events)]
+        for is_count in (False, True):
+            some = kept[(kept[:, W_KIND] == V_COUNT) == is_count]
+            if not len(some):
+                continue
+            rows, inverse = np.unique(some[:, W_REF], return_inverse=True)
+            told = [entries[row] for row in rows.tolist()]
+            numbers = np.array([entry.number for entry in told], np.int64)[inverse]
+            texts = [None if is_count or entry.is_change else NOTHING_BOUND for entry in told]
+            evidence = value_texts(some[:, W_VALUE]) if is_count else pa.array(texts, pa.string()).take(inverse)
+            part = Part(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
+            self.lines.add(part, (entry.interest for entry in told))
+
+    def _cross_slowly(self, events: Int64s) -> None:
+        ordered = sort_events(events, (W_PHASE, W_UPDATE, W_REF))
+        for span in spans(ordered, (W_REF,)):
+            entry = self._enrolment.by_row[int(ordered[span.start, W_REF])]
+            if id_ranked(entry):
+                changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
+                self._ranked += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
+            else:
+                crossed = ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist())
+                self._try(entry, partial(self._turns, entry, crossed))
+
+    def _crossed(self, entry: Entry, event: list[int]) -> Turn:
+        if event[W_KIND] == V_COUNT:
+            return count_turn(entry, event[W_SIGN], event[W_VALUE])
+        turn = truth_turn(entry, event[W_SIGN])
+        if self._proof is None or not turn.gained:
+            return turn
+        return Turn((), (turn.gained[0]._replace(witness=self._proof(entry.id)),))
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def list(self, listed: Events) -> None:
+        """Tells solutions gained and lost."""
+        for span in spans(listed.events, (W_REF,)):
+            told = listed.events[span]
+            for entry in self._enrolment.by_component[int(told[0, W_REF])].values():
+                self._try(entry, partial(self._list, entry, Listed(told, listed.listed(span, entry.slots))))
+
+    def _list(self, entry: Entry, listed: Listed) -> None:
+        changes = self._changes(entry, listed)
+        if entry.judged is not None:
+            self._coming[entry.judged] = changes
+        elif isinstance(entry.deltas, Every) and self._proof is None:
+            self._list_quickly(entry, changes)
+        else:
+            self._list_slowly(entry, changes)
+
+    def _changes(self, entry: Entry, listed: Listed) -> Changes:
+        assert entry.completion is not None
+        events, terms = net(*listed)
+        origins, completed = entry.completion(terms)
+        kept = events[origins]
+        return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
+
+    def _list_quickly(self, entry: Entry, changes: Changes) -> None:
+        shown, book = len(entry.shown), self._book
+        order = in_order(changes, shown, book)
+        names, terms = [variable.name for variable in entry.shown], changes.terms[order][:, :shown]
+        numbers = np.full(len(order), entry.number)
+        part = Part(changes.update[order], changes.gained[order], numbers, lambda: binding_texts(names, terms, book))
+        self.lines.add(part, (entry.interest,))
+
+    def _list_slowly(self, entry: Entry, changes: Changes) -> None:
+        assert entry.deltas is not None
+        turns = entry.deltas.follow(changes, self._proof is not None)
+        if isinstance(entry.deltas, Tally):
+            self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
+        else:
+            self._turns(entry, ((each.update, each.turn) for each in turns))
+
+    # --- metrics ------------------------------------------------------------------------------------------------
+
+    def judge(self, page: Page) -> None:
+        """Tells whose solutions begin or cease to satisfy what they ask of metrics."""
+        measured = self._enrolment.measured
+        if not measured:
+            return
+        judging = Judging(self._enrolment.meter, page, self._proof is not None, measured.keys(), self._fail)
+        verdicts = judging.follow(self._coming)
+        for judged in sorted(verdicts, key=lambda each: measured[each].number):
+            self._try(measured[judged], partial(self._tell_verdicts, measured[judged], judged, verdicts[judged]))
+
+    def _fail(self, judged: Judged, error: Exception) -> None:
+        self._enrolment.aside.put(self._enrolment.measured[judged].id, error)
+
+    def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+        assert entry.deltas is not None
+        if isinstance(entry.deltas, Every) and self._proof is None and are_plain(verdicts):
+            self._tell_quickly(entry, judged, verdicts)
+            return
+        turns = entry.deltas.follow(changes_of(verdicts, judged.columns), witness=True)
+        if isinstance(entry.deltas, Tally):
+            self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
+            return
+        values = Values(judged, verdicts)
+        self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
+
+    def _tell_quickly(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+        """As columns."""
+        ordered = sorted(verdicts, key=itemgetter(0, 1))
+        changes, book, shown = changes_of(ordered, judged.columns), self._book, len(entry.shown)
+        order = in_order(changes, shown, book)
+        names, terms = [variable.name for variable in entry.shown], changes.terms[order][:, :shown]
+        values = [ordered[place].values for place in order.tolist()]
+
+        def texts() -> Texts:
+            return with_values(binding_texts(names, terms, book), map(shown_values, values))
+
+        part = Part(changes.update[order], changes.gained[order], np.full(len(order), entry.number), texts)
+        self.lines.add(part, (entry.interest,))
+
+    # --- turns --------------------------------------------------------------------------------------------------
+
+    def _turns(self, entry: Entry, turns: Iterator[tuple[int, Turn]]) -> None:
+        """Tells turns of one subscription in order; those of the same update as one."""
+        joined: dict[int, Turn] = {}
+        for update, turn in turns:
+            before = joined.get(update)
+            joined[update] = turn if before is None else after(before, turn, entry.shown)
+        for update, turn in joined.items():
+            self.lines.add_turn(update, entry.interest, turn, self._proof is not None)
+
+    def rank(self, updates: int) -> None:
+        """Tells who entered and left the top of their sets; after everything else, in order of updates and phases."""
+        changes = sorted(self._ranked, key=lambda change: change[:2])
+        for (update, id), turn in self._enrolment.ranking.tell(changes, updates).items():
+            entry = self._enrolment.entries[id]
+            self._try(entry, partial(self.lines.add_turn, update, entry.interest, turn, witness=False))
+
+
+def _passing(events: Int64s) -> Flags:
+    """What expiry gained and the update itself lost, which is told neither way."""
+    came: Flags = (events[:, W_PHASE] == 0) & (events[:, W_SIGN] > 0)
+    if not came.any():
+        return came
+    went: Flags = (events[:, W_PHASE] == 1) & (events[:, W_SIGN] < 0)
+    key = events[:, W_UPDATE] << 32 | events[:, W_REF]
+    passing: Flags = (came & np.isin(key, key[went])) | (went & np.isin(key, key[came]))
+    return passing
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The indexed strategy: an update is followed once through what queries share; docs/watching.md names the limits.
+#
+# Queries are compiled into a network over the evolving graph (`network`), kernels carry each update through it
+# (`machine`), and what they tell is made into reports here. See `docs/watching.md`.
+#
+# The law: it tells what `Plain` tells, in the same order. Subscriptions to an empty graph wait until there is
+# something to be entered over, so that a graph may be loaded or restored first; in every other case they are entered
+# at once.
+# ----------------------------------------------------------------------------------------------------------------------
 
 _BLOCK = 1 << 16  # updates after which what they changed is told
 _GARBAGE = 10_000  # rows left behind by subscriptions that went, before the network is made anew
@@ -141,7 +459,7 @@ class Indexed:
 
     def _load(self, updates: Encoded) -> None:
         """Loads into a graph over which nobody has been entered."""
-        if (updates.op == ADD).all():
+        if (updates.op == ENCODING_ADD).all():
             self._graph.load(
                 updates.subject, updates.predicate, updates.object, updates.weight, updates.at, updates.seq
             )
@@ -185,7 +503,7 @@ class Indexed:
         run.truncated += self._teller.guard.cut()
         if self._expel():
             self.settle(run.witness)
-        self._enrolment.machine.reserve(int((updates.op == ADD).sum()))
+        self._enrolment.machine.reserve(int((updates.op == ENCODING_ADD).sum()))
         done = 0
         while done < len(updates):
             block = 1 if run.witness and self._enrolment.needs_single_updates else _BLOCK

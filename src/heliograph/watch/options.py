@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from heliograph.errors import HeliographError, SubscriptionError, UsageError
-from heliograph.syntax.query import Compare, Count, Expression, Form, Query
-from heliograph.syntax.tokens import problem, tokenize
+from heliograph.sparql.query import Compare, Count, Expression, Form, Query
+from heliograph.sparql.tokens import problem, tokenize
 from heliograph.terms import Term, value_of
 from heliograph.values import NUMERIC
-from heliograph.watch.metrics.comparing import threshold_of
+from heliograph.watch.metrics.calls import threshold_of
 
 MODES = ("each", "change")
 _KEYS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")

@@ -10,23 +10,15 @@ from copy import copy
 
 import numpy as np
 
-from heliograph.baselines.watch_naive import Reevaluation
-from heliograph.kernels.evolution_layout import NO_TIME, Floats, Int32s, Int64s
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.aside import Aside
-from heliograph.watch.board import Board, Interest, Watched, joined
-from heliograph.watch.encoding import Encoded
-from heliograph.watch.evolving import EvolvingGraph
-from heliograph.watch.metrics.effort import Effort
-from heliograph.watch.metrics.plainly import Plainly
-from heliograph.watch.reports import issue
-from heliograph.watch.run import Run
-from heliograph.watch.snapshots import Edges, Snapshot
-from heliograph.watch.updates import Update
-from heliograph.watch.window import Edge, Extent
+from heliograph.watch.layout import NO_TIME, Floats, Int32s, Int64s
+from heliograph.watch.metrics.naive import Effort, Plainly
+from heliograph.watch.report import Run, issue
+from heliograph.watch.state import Aside, Board, Edges, EvolvingGraph, Interest, Reevaluation, Snapshot, Watched, joined
+from heliograph.watch.updates import Edge, Encoded, Extent, Update
 
 
 class Plain:

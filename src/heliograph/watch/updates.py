@@ -1,16 +1,37 @@
-"""What changes an evolving graph: one update, and the net effect it had.
-
-The law of `Effect`: adding what was just removed (or the reverse) cancels, so an effect is the difference between the
-graph before and after, whatever steps led there.
-"""
+"""Updates of an evolving graph: rows read and checked, seqs, windows, and columns of ids for every strategy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from heapq import heappop, heappush
+from itertools import chain
+from typing import Any, NamedTuple, Self, TypeAlias
 
-from heliograph.terms import Term
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heliograph.errors import HeliographError, Place, PublicationError, TermError, UsageError
+from heliograph.io.items import as_table, is_single
+from heliograph.io.publications import Publications
+from heliograph.io.reads import Read
+from heliograph.io.schemas import TABLES
+from heliograph.model import Brief, Rejected, Rejections
+from heliograph.terms import Position, Term, TermKind
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import NO_TIME, Floats, Int8s, Int32s, Int64s
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What changes an evolving graph: one update, and the net effect it had.
+#
+# The law of `Effect`: adding what was just removed (or the reverse) cancels, so an effect is the difference between
+# the graph before and after, whatever steps led there.
+# ----------------------------------------------------------------------------------------------------------------------
 
 Triple = tuple[Term, Term, Term]
 
@@ -72,3 +93,792 @@ class Effect:
 
     def __len__(self) -> int:
         return len(self.added) + len(self.removed)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sliding windows: which edges are too old when the next update comes.
+#
+# By time, the clock is the largest `at` so far and an edge goes when `at <= clock - span`. By updates, the clock is
+# the number of accepted updates, the coming one included, and an edge goes when `number <= clock - n`: after each
+# update the graph holds what the last n accepted updates added or renewed. An edge loaded without a time never goes.
+#
+# Both kinds keep a queue of promises (due, edge); renewing an edge makes an older promise void, which is noticed when
+# it comes to the head. So a renewal costs a push, and expiry costs as much as there is to expire.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_SECOND = 1_000_000
+_UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86400 * _SECOND, "w": 604800 * _SECOND}
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)")
+
+
+class Edge(NamedTuple):
+    """What the evolving graph knows of a triple beside its being there.
+
+    `at` (microseconds since 1970) and `seq` are those of the update that added or last renewed it, `number` says how
+    many updates had been accepted by then. None: loaded as background, so it never expires by that clock.
+    """
+
+    weight: float | None = None
+    at: int | None = None
+    seq: int | None = None
+    number: int | None = None
+
+
+class Extent(NamedTuple):
+    """How much a window holds: a span in microseconds, a number of updates, both, or neither."""
+
+    span: int | None = None
+    updates: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.span is not None or self.updates is not None
+
+
+def extent(window: str | float | timedelta | None = None, updates: int | None = None) -> Extent:
+    """The extent that the options `window` and `window_updates` ask for."""
+    if updates is not None and (isinstance(updates, bool) or not isinstance(updates, int) or updates < 1):
+        raise UsageError("HG-071", f"window_updates is {updates!r}", fix="give a whole number of updates, 1 or more")
+    return Extent(None if window is None else parse_span(window), updates)
+
+
+def parse_span(window: Any) -> int:
+    """A window's span in microseconds, from `7d`, `12h`, `30m`, `45s`, `2w`, seconds or a timedelta."""
+    span = _span(window)
+    if span is None or span <= 0 or span >= 1 << 62:
+        raise UsageError(
+            "HG-071", f"window is {window!r}", fix="write a span above zero such as 7d, 12h, 30m, 45s, 2w, or seconds"
+        )
+    return span
+
+
+def _span(window: Any) -> int | None:
+    if isinstance(window, timedelta):
+        return window // timedelta(microseconds=1)
+    text = str(window) if isinstance(window, (int, float)) and not isinstance(window, bool) else window
+    match = _SPAN.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+    if match is None:
+        return None
+    number, unit = match.groups()
+    return round(float(number) * _UNITS[unit or "s"]) if "." in number else int(number) * _UNITS[unit or "s"]
+
+
+class Window:
+    """The clocks of a window and the edges due next by each."""
+
+    def __init__(self, extent: Extent) -> None:
+        self.extent = extent
+        self.clock: int | None = None
+        self.number = 0
+        self._by_time: list[tuple[int, int, Triple]] = []
+        self._by_number: list[tuple[int, Triple]] = []
+
+    def note(self, triple: Triple, edge: Edge) -> None:
+        """Promise that an edge, just added or renewed, will go in its time."""
+        if self.extent.span is not None and edge.at is not None:
+            heappush(self._by_time, (edge.at, edge.seq or 0, triple))
+        if self.extent.updates is not None and edge.number is not None:
+            heappush(self._by_number, (edge.number, triple))
+
+    def move(self, at: int | None) -> None:
+        """Set the time clock on to `at`, if that is later."""
+        if at is not None and (self.clock is None or at > self.clock):
+            self.clock = at
+
+    def expired(self, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+        """The edges that are too old by now: by time in order of (at, seq), then by number."""
+        if self.extent.span is not None and self.clock is not None:
+            yield from self._due_by_time(self.clock - self.extent.span, edge_of)
+        if self.extent.updates is not None:
+            yield from self._due_by_number(self.number - self.extent.updates, edge_of)
+
+    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+        while self._by_time and self._by_time[0][0] <= limit:
+            at, seq, triple = heappop(self._by_time)
+            edge = edge_of(triple)
+            if edge is not None and edge.at == at and (edge.seq or 0) == seq:
+                yield triple
+
+    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+        while self._by_number and self._by_number[0][0] <= limit:
+            number, triple = heappop(self._by_number)
+            edge = edge_of(triple)
+            if edge is not None and edge.number == number:
+                yield triple
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The seqs of a stream of updates: given out where they are absent, checked where they are given.
+#
+# The laws: each seq is above every earlier one, and how the stream is cut into tables changes no seq. Row by row, the
+# last seq L follows from a row's own x: a given seq makes it max(x, L), and the row is refused unless x > L; a row
+# without one makes it max(x, L + 1), x being its position. Subtract the number of rows without a seq so far, and both
+# are a plain maximum: so a whole column is one accumulated maximum.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Flags: TypeAlias = "npt.NDArray[np.bool_]"
+
+_LAST = 2**63 - 1  # the largest seq that its column can hold
+_FAR = 2**62  # seqs beyond are taken one by one, where counting on from them could overflow
+
+
+class Order(NamedTuple):
+    """What a table says of the order of its rows: their numbers in the source, and the seqs that some give."""
+
+    numbers: Int64s
+    seqs: Int64s
+    given: Flags
+
+
+class Taken(NamedTuple):
+    """The seqs of rows, and those that cannot have theirs: the row and what speaks against it, in order."""
+
+    seqs: Int64s
+    refused: list[tuple[int, PublicationError]]
+
+
+class Sequence:
+    """The seqs of a stream, each above every earlier one.
+
+    A row without a seq takes its position in the whole stream, refused rows counted, or the number after the last seq
+    where that is higher. So a stream without seqs is numbered from 1, in whatever batches it comes.
+    """
+
+    def __init__(self, last: int | None = None, seen: int = 0) -> None:
+        self.last = last
+        self.seen = seen  # rows of the stream so far
+        self._base = seen  # position before the first row of the source
+        self._row = 0  # number of the latest row in its source
+        self._source: str | None = None
+        self._end = seen  # position after the last row of the table
+
+    def meta(self) -> dict[str, Any]:
+        """Where the stream stands, as plain values."""
+        return {"last": self.last, "seen": self.seen, "base": self._base, "row": self._row, "source": self._source}
+
+    @classmethod
+    def restored(cls, meta: Mapping[str, Any]) -> Sequence:
+        sequence = cls(meta["last"], meta["seen"])
+        sequence._base, sequence._row, sequence._source = meta["base"], meta["row"], meta["source"]
+        return sequence
+
+    # --- tables -------------------------------------------------------------------------------------------------
+
+    def begin(self, rows: int, source: str | None, piece: bool) -> None:
+        """A table of so many rows begins; `piece` says that it may go on with the source of the one before."""
+        if not piece or source is None or source != self._source:
+            self._base, self._row = self.seen, 0
+        self._source = source if piece else None
+        self._end = self.seen + rows
+
+    def end(self) -> None:
+        self.seen = max(self.seen, self._end)
+
+    def take_many(self, order: Order, admitted: Flags) -> Taken:
+        """The seqs of a table's rows. All of them are seen; those that are `admitted` take one, if they can."""
+        positions = self._see(order.numbers)
+        if admitted.all():
+            return self._take(order.seqs, order.given, positions)
+        rows = np.flatnonzero(admitted)
+        taken, refused = self._take(order.seqs[rows], order.given[rows], positions[rows])
+        seqs = np.zeros(len(admitted), np.int64)
+        seqs[rows] = taken
+        return Taken(seqs, [(int(rows[place]), error) for place, error in refused])
+
+    def _see(self, numbers: Int64s) -> Int64s:
+        """The position of each row in the stream; numbers that start again mean that another source begins."""
+        if not len(numbers):
+            return numbers
+        starts = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+        if numbers[0] <= self._row:
+            self._base = self.seen
+        positions = numbers + self._base
+        if len(starts):
+            steps = np.zeros(len(numbers), np.int64)
+            steps[starts] = numbers[starts - 1]
+            positions += np.cumsum(steps)
+        self._row, self.seen = int(numbers[-1]), int(positions[-1])
+        self._base = self.seen - self._row
+        return positions
+
+    # --- seqs ---------------------------------------------------------------------------------------------------
+
+    def _take(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+        if not len(seqs):
+            return Taken(seqs, [])
+        absent = not given.any()
+        if abs(self.last or 0) > _FAR or (not absent and (seqs.max() > _FAR or seqs.min() < -_FAR)):
+            return self._one_by_one(seqs, given, positions)
+        if absent and positions[-1] - positions[0] == len(seqs) - 1:
+            return self._counted(len(seqs), int(positions[0]))
+        return self._at_once(seqs, given, positions)
+
+    def _counted(self, count: int, position: int) -> Taken:
+        """The commonest case: so many rows without a seq, none left out between them."""
+        first = position if self.last is None else max(position, self.last + 1)
+        self.last = first + count - 1
+        return Taken(np.arange(first, first + count, dtype=np.int64), [])
+
+    def _at_once(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+        absent = np.cumsum(~given)
+        lasts = np.where(given, seqs, positions) - absent
+        before = self.last
+        if before is not None:
+            lasts[0] = max(int(lasts[0]), before)
+        np.maximum.accumulate(lasts, out=lasts)
+        lasts += absent
+        late = given.copy()
+        late[1:] &= seqs[1:] <= lasts[:-1]
+        late[0] &= before is not None and bool(seqs[0] <= before)
+        self.last = int(lasts[-1])
+        refused = np.flatnonzero(late).tolist()
+        return Taken(
+            lasts,
+            [(row, _refusal(int(seqs[row]), int(lasts[row - 1]) if row else before)) for row in refused],
+        )
+
+    def _one_by_one(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+        """The same, without an end to whole numbers."""
+        taken, refused = np.zeros(len(seqs), np.int64), []
+        rows = zip(seqs.tolist(), given.tolist(), positions.tolist(), strict=True)
+        for row, (seq, is_given, position) in enumerate(rows):
+            if not is_given:
+                seq = position if self.last is None else max(position, self.last + 1)
+            if seq > _LAST or (self.last is not None and seq <= self.last):
+                refused.append((row, _refusal(seq, self.last)))
+            else:
+                taken[row] = self.last = seq
+        return Taken(taken, refused)
+
+    def reached(self, seq: int | str | None) -> str | None:
+        """The last seq as an id, if the graph stands where it stood after `seq`."""
+        try:
+            wanted = self.last if seq is None else int(seq)
+        except (TypeError, ValueError) as error:
+            raise UsageError("HG-073", f"{seq!r} is no seq", fix="give the whole number of an update") from error
+        if wanted is not None and self.last is not None and wanted < self.last:
+            raise UsageError(
+                "HG-074",
+                f"the graph stands at seq {self.last}, past {wanted}",
+                fix=f"replay the updates up to {wanted}",
+            )
+        return None if wanted is None else str(wanted)
+
+
+def _refusal(seq: int, last: int | None) -> PublicationError:
+    return PublicationError(
+        "HG-623",
+        f"seq {seq} after {last}: a seq must be above every earlier one, and below 2^63",
+        fix="give updates in ascending seq, each with its own",
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Accepted updates as columns of numbers: what every strategy of the watch engine is given.
+#
+# The law: `Encoded.updates` gives back row by row what was accepted, in order and with the same seqs, so an engine
+# may work on columns or on rows and tell the same story.
+#
+# Who makes them: `reading.as_encoded(items, intake)` of anything that `publish` takes, where the intake names
+# vocabulary, prefixes, sequence and whether a window needs times; `background.background(items, vocabulary,
+# prefixes)` of what `load_graph` takes. Both give an `Encoding(encoded, rejected)`. What was read and not yet
+# published is an `interned.Updates`, the same columns with seqs still to be given out.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Rows: TypeAlias = "slice | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]"
+
+ENCODING_ADD, ENCODING_REMOVE, ENCODING_SET, REMOVE_VERTEX = range(4)
+SIGNS = (ADD, REMOVE, SET, REMOVE)  # how each is written in the column op
+NO_TERM = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Updates as parallel columns; `len` is the number of updates. Nobody writes into them.
+
+    `predicate` and `object` are NO_TERM in the removal of a vertex; `weight` is NaN and `at` (microseconds since 1970,
+    UTC) is NO_TIME where there is none.
+    """
+
+    seq: Int64s
+    op: Int8s
+    subject: Int32s
+    predicate: Int32s
+    object: Int32s
+    weight: Floats
+    at: Int64s
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.seq, self.op, self.subject, self.predicate, self.object, self.weight, self.at)
+
+    def take(self, rows: Rows) -> Encoded:
+        """Some of the updates: a slice is a view, an index or a mask makes copies."""
+        return Encoded(*(column[rows] for column in self.columns))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Encoded]) -> Encoded:
+        """The updates of all parts, one after the other."""
+        columns = [part.columns for part in parts]
+        return cls(*map(np.concatenate, zip(*columns, strict=True))) if columns else cls.none()
+
+    @classmethod
+    def none(cls) -> Encoded:
+        ids, numbers = np.empty(0, np.int32), np.empty(0, np.int64)
+        return cls(numbers, np.empty(0, np.uint8), ids, ids, ids, np.empty(0, np.float64), numbers)
+
+    def updates(self, vocabulary: Vocabulary) -> Iterator[Update]:
+        """The updates one by one, in terms of the vocabulary whose ids these are."""
+        terms: dict[int, Term | None] = {NO_TERM: None}
+        for column in (self.subject, self.predicate, self.object):
+            terms |= {id: vocabulary.term(id) for id in set(column.tolist()) - terms.keys()}
+        for seq, op, s, p, o, weight, at in zip(*(column.tolist() for column in self.columns), strict=True):
+            subject = terms[s]
+            assert subject is not None
+            yield Update(
+                seq,
+                SIGNS[op],
+                subject,
+                terms[p],
+                terms[o],
+                None if weight != weight else weight,
+                None if at == NO_TIME else at,
+            )
+
+
+class Encoding(NamedTuple):
+    """The updates that were accepted, and what was refused, in the order of their rows."""
+
+    encoded: Encoded
+    rejected: list[Rejected]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A batch of updates without text: ids of one vocabulary, read once and published as often as wanted.
+#
+# The law: publishing what `Watch.encode` made of some items notifies as publishing the items does, then and there.
+# What is wrong with a row by itself was found when it was read; its seq, and its time in a window, are judged when it
+# is published, because they depend on the stream.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Problem = tuple[int, HeliographError]  # a row of the table, what is wrong with it
+
+
+class Admitted(NamedTuple):
+    """The updates that are accepted, with their seqs, and the rows that are refused."""
+
+    encoded: Encoded
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Updates:
+    """Updates as ids of `vocabulary`: what `Watch.encode` gives, or `Updates.of` from arrays of ids.
+
+    All rows of a table are here. `encoded.seq` counts where it is `given`, and a row counts where it is `good`.
+    """
+
+    vocabulary: Vocabulary
+    encoded: Encoded
+    given: Flags
+    good: Flags
+    numbers: Int64s  # of the rows in their source
+    source: str | None = None
+    unread: tuple[Rejected, ...] = ()  # rows of the source that are not even rows of the table
+    problems: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        """How many updates there are, refused rows not counted."""
+        return int(np.count_nonzero(self.good))
+
+    @property
+    def rejected(self) -> Rejections:
+        """What was refused when the batch was read."""
+        return Rejections((*self.unread, *self.refusals(self.problems)))
+
+    def refusals(self, problems: Iterable[Problem]) -> list[Rejected]:
+        """Rows that are refused, in order, each with its place."""
+        in_order = sorted(problems, key=lambda problem: problem[0])
+        brief = Brief()
+        return [
+            Rejected.of(_placed(error, Place(self.source, str(self.numbers[row]))))
+            if brief.wants(error.code)
+            else Rejected(self.source, str(self.numbers[row]), error.code, "")
+            for row, error in in_order
+        ]
+
+    # --- from ids -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(
+        cls,
+        vocabulary: Vocabulary,
+        triples: tuple[Any, Any, Any],
+        op: Any = ENCODING_ADD,
+        *,
+        seq: Any = None,
+        weight: Any = None,
+        at: Any = None,
+    ) -> Self:
+        """Updates from three arrays (NumPy, Arrow) of ids that the vocabulary of the engine gave out.
+
+        `op` is one number or an array of them (0 add, 1 remove, 2 set, 3 remove a vertex, of which only the subject
+        counts). `seq`, `weight` (NaN where there is none) and `at` (microseconds since 1970, UTC) may be left out.
+        """
+        subject, predicate, object = (_whole(column, np.int32, NO_TERM) for column in triples)
+        size = len(subject)
+        encoded = Encoded(
+            np.zeros(size, np.int64) if seq is None else _whole(seq, np.int64),
+            np.repeat(_whole(op, np.uint8), size) if np.ndim(op) == 0 else _whole(op, np.uint8),
+            subject,
+            predicate,
+            object,
+            np.full(size, np.nan) if weight is None else _interned_weights(weight),
+            np.full(size, NO_TIME) if at is None else _whole(at, np.int64, NO_TIME),
+        )
+        encoded = _checked(encoded, vocabulary)
+        given = np.full(size, seq is not None)
+        return cls(vocabulary, encoded, given, np.ones(size, np.bool_), np.arange(1, size + 1, dtype=np.int64))
+
+    # --- publishing ---------------------------------------------------------------------------------------------
+
+    def over(self, vocabulary: Vocabulary) -> Updates:
+        """The same updates as ids of another vocabulary."""
+        if vocabulary is self.vocabulary:
+            return self
+        columns = (self.encoded.subject, self.encoded.predicate, self.encoded.object)
+        subject, predicate, object = translated(columns, self.vocabulary, vocabulary)
+        encoded = replace(self.encoded, subject=subject, predicate=predicate, object=object)
+        return replace(self, vocabulary=vocabulary, encoded=encoded)
+
+    def admit(self, sequence: Sequence, timed: bool, piece: bool = False) -> Admitted:
+        """What is accepted now; `timed` asks every update for its time, `piece` is for `Sequence.begin`."""
+        good, problems = self.good, list[Problem]()
+        if timed:
+            untimed = good & (self.encoded.at == NO_TIME)
+            problems += [(row, _untimed()) for row in np.flatnonzero(untimed).tolist()]
+            good = good & ~untimed
+        sequence.begin(len(self.numbers) + len(self.unread), self.source, piece)
+        seqs, late = sequence.take_many(Order(self.numbers, self.encoded.seq, self.given), good)
+        sequence.end()
+        encoded = replace(self.encoded, seq=seqs)
+        if late:
+            good = good.copy()
+            good[[row for row, _ in late]] = False
+        return Admitted(encoded if good.all() else encoded.take(good), [*problems, *late])
+
+
+def translated(columns: Iterable[Int32s], own: Vocabulary, other: Vocabulary) -> list[Int32s]:
+    """Ids of one vocabulary as those of another; NO_TERM stays."""
+    given = list(columns)
+    met = np.unique(np.concatenate(given))
+    met = met[met >= 0]
+    places = np.full(len(own) + 1, NO_TERM, np.int32)  # NO_TERM is the last entry
+    places[met] = other.intern_many([own.term(id) for id in met.tolist()])
+    return [places[column] for column in given]
+
+
+def _placed(error: HeliographError, place: Place) -> HeliographError:
+    """The same error, with its place."""
+    return type(error)(error.code, error.message, place=place, fix=error.fix)
+
+
+def _untimed() -> PublicationError:
+    return PublicationError("HG-625", "an update without a time in a time window", fix="fill the column 'at'")
+
+
+# --- checks of ids ------------------------------------------------------------------------------------------------
+
+
+def _unfit(problem: str, fix: str) -> UsageError:
+    return UsageError("HG-078", f"updates from ids: {problem}", fix=fix)
+
+
+def _whole(values: Any, kind: type[Any], absent: int = 0) -> npt.NDArray[Any]:
+    """Whole numbers as a column of this kind; a null of Arrow's is `absent`."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)) and values.null_count:
+        values = _filled(values, absent)
+    column, info = np.asarray(values), np.iinfo(kind)
+    if column.size == 0:
+        return np.empty(0, kind)
+    if column.dtype.kind not in "iu" or column.min() < info.min or column.max() > info.max:
+        raise _unfit(f"{column.dtype} that is no {np.dtype(kind)}", "give whole numbers that fit")
+    return np.array(column, kind)  # a copy: ids that were checked must not change
+
+
+def _filled(values: Any, absent: int) -> Any:
+    """A column of Arrow's without nulls, which every kind of whole number and a column of nothing else may have."""
+    try:
+        return pc.call_function("coalesce", [values.cast(pa.int64()), pa.scalar(absent, pa.int64())])
+    except pa.ArrowInvalid:
+        raise _unfit(f"{values.type} with nulls", "give whole numbers that fit") from None
+
+
+def _interned_weights(values: Any) -> Floats:
+    weights = np.array(values, np.float64)
+    if (weights < 0).any() or np.isinf(weights).any():
+        raise _unfit("a weight that is negative or infinite", "a weight is a number, 0 or more; NaN for none")
+    return weights
+
+
+def _checked(encoded: Encoded, vocabulary: Vocabulary) -> Encoded:
+    """The same; raises unless the columns fit each other, ops are ops, and each id is that of a term in its place."""
+    if {column.shape for column in encoded.columns} != {(len(encoded),)}:
+        raise _unfit("columns of different lengths", "give each update one entry in each column")
+    if (encoded.op > REMOVE_VERTEX).any():
+        raise _unfit("an unknown op", "write 0 to add, 1 to remove, 2 to set, 3 to remove a vertex")
+    edges = encoded.op < REMOVE_VERTEX
+    _check_terms(vocabulary, encoded.subject, {TermKind.IRI, TermKind.BLANK})
+    _check_terms(vocabulary, encoded.predicate[edges], {TermKind.IRI})
+    _check_terms(vocabulary, encoded.object[edges], set(TermKind))
+    if edges.all():
+        return encoded
+    predicate, object = (np.where(edges, column, np.int32(NO_TERM)) for column in (encoded.predicate, encoded.object))
+    return replace(encoded, predicate=predicate, object=object)
+
+
+def _check_terms(vocabulary: Vocabulary, ids: Int32s, kinds: set[TermKind]) -> None:
+    met = np.unique(ids)
+    if len(met) and (met[0] < 0 or met[-1] >= len(vocabulary)):
+        raise _unfit("an id without a term", "give ids of the vocabulary of the engine")
+    if not set(np.unique(vocabulary.typed(met).category).tolist()) <= kinds:
+        raise _unfit("a literal or a blank node where none may stand", "a property is an IRI, a subject no literal")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# An updates table made into columns of ids, every bad row set aside with its place.
+#
+# The law: each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
+# Only its seq depends on what came before: see `sequence`. A good row costs no Python of its own. Of a bad one the
+# first problem counts: its op, then its terms in the order of their columns, then its weight.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Cells = Any  # an Arrow column; the stubs know no function of columns and scalars
+
+_NO_OP = 255
+_OPS = np.full(256, _NO_OP, np.uint8)  # by the byte of their sign
+_OPS[[*b"+-="]] = (ENCODING_ADD, ENCODING_REMOVE, ENCODING_SET)
+
+
+class Intake(NamedTuple):
+    """What reading depends on beside the items; `timed` says that a window asks each update for its time."""
+
+    vocabulary: Vocabulary
+    prefixes: Mapping[str, str]
+    sequence: Sequence
+    timed: bool = False
+
+
+def as_encoded(items: Any, intake: Intake) -> Encoding:
+    """Whatever of the items is accepted, as the next updates of the stream. Items are all that `publish` takes."""
+    if isinstance(items, Updates):
+        updates = items.over(intake.vocabulary)
+        encoded, late = updates.admit(intake.sequence, intake.timed)
+        return Encoding(encoded, updates.refusals(late))
+    updates = read_updates(as_table("updates", items), intake.vocabulary, intake.prefixes)
+    encoded, late = updates.admit(intake.sequence, intake.timed, piece=isinstance(items, Read))
+    return Encoding(encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))])
+
+
+def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
+    """The rows of an updates table, their terms interned."""
+    table = read.table
+    terms = _Terms(table, vocabulary, prefixes)
+    op = _operations(table)
+    subject = terms.interned("subject", Position.SUBJECT)
+    edges = op.column != REMOVE_VERTEX
+    predicate, object = (
+        terms.interned("property", Position.PROPERTY, edges),
+        terms.interned("object", Position.OBJECT, edges),
+    )
+    weight = _weights(table["weight"])
+    (seq, given), (at, _) = _numbers(table["seq"], 0), _numbers(table["at"], NO_TIME)
+    first: dict[int, Problem] = {}
+    for problem in chain.from_iterable(found.problems for found in (op, subject, predicate, object, weight)):
+        first.setdefault(problem[0], problem)
+    good = np.ones(len(given), np.bool_)
+    good[list(first)] = False
+    encoded = Encoded(seq, op.column, subject.column, predicate.column, object.column, weight.column, at)
+    unread, problems = tuple(read.rejected), tuple(first.values())
+    return Updates(vocabulary, encoded, given, good, read.rows, read.source, unread, problems)
+
+
+class _Found(NamedTuple):
+    """A column, and the rows that it speaks against."""
+
+    column: npt.NDArray[Any]
+    problems: Several[Problem] = ()
+
+
+# --- operations ---------------------------------------------------------------------------------------------------
+
+
+def _operations(table: pa.Table) -> _Found:
+    """What each row does; `-` with neither property nor object removes a whole vertex."""
+    cells = table["op"]
+    ops = np.concatenate((np.empty(0, np.uint8), *map(_codes, cells.chunks)))
+    problems = [(row, _unknown(cells[row].as_py())) for row in np.flatnonzero(ops == _NO_OP).tolist()]
+    removals = ops == ENCODING_REMOVE
+    if removals.any():
+        no_property, no_object = _empty(table["property"]), _empty(table["object"])
+        problems += [(row, _half()) for row in np.flatnonzero(removals & (no_property ^ no_object)).tolist()]
+        ops[removals & no_property & no_object] = REMOVE_VERTEX
+    return _Found(ops, problems)
+
+
+def _codes(cells: Cells) -> Int8s:
+    """The signs as numbers. Where all are one byte long, as good ones are, they are their own index."""
+    if not len(cells) or cells.null_count or not pa.types.is_string(cells.type):
+        return _looked_up(cells)
+    _, offsets, data = cells.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[cells.offset : cells.offset + len(cells) + 1]
+    if data is None or (np.diff(bounds) != 1).any():
+        return _looked_up(cells)
+    return _OPS[np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]]
+
+
+def _looked_up(cells: Cells) -> Int8s:
+    found: Cells = pc.index_in(cells, value_set=pa.array(SIGNS[:REMOVE_VERTEX], pa.string()))
+    codes: Int8s = found.fill_null(_NO_OP).to_numpy(zero_copy_only=False).astype(np.uint8)
+    return codes
+
+
+def _empty(cells: Cells) -> Flags:
+    lengths: Cells = pc.binary_length(cells)
+    empty: Flags = lengths.fill_null(0).to_numpy() == 0
+    return empty
+
+
+def _unknown(op: str | None) -> PublicationError:
+    shown = f"the op {op[:20]!r}" if op else "an update without op"
+    return PublicationError("HG-621", shown, fix="write + to add, - to remove, = to set")
+
+
+def _half() -> PublicationError:
+    return PublicationError(
+        "HG-622",
+        "a removal with only one of property and object",
+        fix="give both to remove an edge, neither to remove the vertex",
+    )
+
+
+# --- terms and numbers --------------------------------------------------------------------------------------------
+
+
+class _Terms(NamedTuple):
+    """The columns of terms, and what their cells' meaning depends on."""
+
+    table: pa.Table
+    vocabulary: Vocabulary
+    prefixes: Mapping[str, str]
+
+    def interned(self, name: str, position: Position, rows: Flags | None = None) -> _Found:
+        """A column's ids; where only some rows count, the others have no term and are not looked at."""
+        cells = self.table[name]
+        if rows is None or rows.all():
+            ids, errors = self.vocabulary.intern_cells(cells, position, self.prefixes)
+            return _Found(ids, [(row, _in_column(error, name)) for row, error in errors])
+        places = np.flatnonzero(rows)
+        some, errors = self.vocabulary.intern_cells(cells.filter(pa.array(rows)), position, self.prefixes)
+        ids = np.full(len(rows), NO_TERM, np.int32)
+        ids[places] = some
+        return _Found(ids, [(int(places[row]), _in_column(error, name)) for row, error in errors])
+
+
+def _in_column(error: TermError, name: str) -> TermError:
+    return TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix)
+
+
+def _weights(cells: Cells) -> _Found:
+    """Weights, NaN where there is none; one that is given must be a number."""
+    if cells.null_count == len(cells):
+        return _Found(np.full(len(cells), np.nan))
+    weights = np.require(cells.to_numpy(), np.float64, ("C", "W"))
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if cells.null_count:
+        bad &= ~_nulls(cells)
+    return _Found(weights, [(row, _weightless(weights[row])) for row in np.flatnonzero(bad).tolist()])
+
+
+def _weightless(weight: np.float64) -> PublicationError:
+    return PublicationError("HG-624", f"the weight {weight}", fix="a weight is a number, 0 or more")
+
+
+def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
+    """Whole numbers, or times in microseconds, `absent` where there is none; and where there is one."""
+    if cells.null_count == len(cells):
+        return np.full(len(cells), absent, np.int64), np.zeros(len(cells), np.bool_)
+    given = ~_nulls(cells) if cells.null_count else np.ones(len(cells), np.bool_)
+    return np.require(cells.cast(pa.int64()).fill_null(absent).to_numpy(), np.int64, ("C", "W")), given
+
+
+def _nulls(cells: Cells) -> Flags:
+    return np.asarray(cells.is_null())
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What an evolving graph may start from: triples in any shape, as updates that are applied silently.
+#
+# They have no seq but the one that they bring, and no window asks for their time.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Encoding:
+    """The updates that add these triples; an updates table is applied as it stands, row by row."""
+    if isinstance(items, Publications):
+        return Encoding(_published(items, vocabulary), [])
+    if isinstance(items, Updates):
+        return Encoding(_good(items.over(vocabulary)), [])
+    updates = read_updates(_read(items), vocabulary, prefixes)
+    return Encoding(_good(updates), list(updates.rejected))
+
+
+def _good(updates: Updates) -> Encoded:
+    return updates.encoded if updates.good.all() else updates.encoded.take(updates.good)
+
+
+def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
+    """The triples of publications, each of which is a set of them."""
+    number = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
+    columns = dict(zip("nspo", (number, *publications.triples), strict=True))
+    sets = pa.table({**columns, "row": np.arange(len(number))}).group_by([*columns]).aggregate([("row", "min")])
+    rows = np.sort(sets["row_min"].to_numpy())
+    ids = [column[rows] for column in publications.triples]
+    if publications.vocabulary is not vocabulary:
+        ids = translated(ids, publications.vocabulary, vocabulary)
+    subject, predicate, object = ids
+    seq, op = np.zeros(len(rows), np.int64), np.full(len(rows), ENCODING_ADD, np.uint8)
+    return Encoded(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
+
+
+def _read(items: Any) -> Read:
+    if isinstance(items, Read) or hasattr(items, "__arrow_c_stream__"):
+        read = as_table("graph", items)
+        return read._replace(table=_as_updates(read.table))
+    return as_table("updates", [_as_update(item) for item in _each(items)])
+
+
+def _as_updates(table: pa.Table) -> pa.Table:
+    """The columns of an updates table; a row without an op adds its triple."""
+    columns: dict[str, Any] = {field.name: pa.nulls(len(table), field.type) for field in TABLES["updates"].arrow}
+    columns |= {name: table[name] for name in columns if name in table.column_names}
+    op = columns["op"].fill_null("")
+    columns["op"] = pc.call_function("if_else", [pc.equal(op, pa.scalar("")), pa.scalar(ADD), op])
+    return pa.table(columns)
+
+
+def _each(items: Any) -> Iterator[Any]:
+    """The single triples among items; a publication `(id, [(s, p, o), …])` gives all of its own."""
+    for item in [items] if is_single(items) or not isinstance(items, Iterable) else items:
+        if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], (tuple, list, set, frozenset)):
+            yield from item[1]
+        else:
+            yield item
+
+
+def _as_update(item: Any) -> Any:
+    if isinstance(item, Mapping):
+        return {"op": ADD, **item}
+    return (ADD, *item) if isinstance(item, (tuple, list)) and len(item) == 3 else item

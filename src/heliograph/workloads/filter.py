@@ -1,43 +1,467 @@
-"""The seeds' filter workload ([G] table 1, [R] section 5), seeded, of any size, with the answer it must give.
-
-Publications are a path through their nodes plus extra edges. The seeds draw these uniformly; then hardly any 5 nodes
-carry 10 edges, so by default they join nodes that lie close on the path, and `drawing="uniform"` is the seeds' own.
-Subscriptions that match are subgraphs of a publication with some nodes turned into variables; the others are drawn like
-publications, `overlap` of them on the nodes and edges of another one.
-
-Why `expected` is exact: a match keeps its identity map, and every subscription keeps one *witness*, an edge between two
-constants that stands in its own publication only, or in none. No homomorphism can map that edge anywhere else.
-"""
+"""The filter workload of [G] table 1 and [R] section 5, seeded, of any size, with the answer it must give."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.errors import UsageError
-from heliograph.workloads.filter_graphs import (
-    Flags,
-    Graphs,
-    Ints,
-    Occurrences,
-    Random,
-    Shape,
-    Universe,
-    choose,
-    draw_graphs,
-    subgraphs,
-)
-from heliograph.workloads.filter_structure import one_sided_count, one_sided_matches, one_structure
-from heliograph.workloads.filter_tables import SPREAD, Pairs, Ranges, Tables
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Drawing many small labelled graphs at once: rows of arrays, one graph a row, nodes by their position in it.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Random = np.random.Generator
+
+_ROUNDS = 200  # redraws after which the parameters are blamed
+_CHUNK = 8192  # rows for which scores of all edges are held at once
+
+
+class Shape(NamedTuple):
+    """Nodes and edges of a graph; extra edges join nodes at most `reach` apart on the path."""
+
+    nodes: int
+    edges: int
+    reach: int
+
+
+class Universe(NamedTuple):
+    """How many node labels and properties there are to draw from."""
+
+    labels: int
+    properties: int
+
+    def codes(self, source: Ints, property: Ints, target: Ints) -> Ints:
+        """One number for each triple of labels."""
+        return (source * self.properties + property) * self.labels + target
+
+
+class Graphs(NamedTuple):
+    """Each row a graph: the labels of its nodes, and its edges as (position, property, position)."""
+
+    labels: Ints
+    source: Ints
+    property: Ints  # -1 where a graph has fewer edges than the array has columns
+    target: Ints
+
+    def codes(self, universe: Universe) -> Ints:
+        """The triples' codes; -1 where there is no edge."""
+        ends = (np.take_along_axis(self.labels, at, axis=1) for at in (self.source, self.target))
+        codes = universe.codes(next(ends), self.property, next(ends))
+        return np.where(self.property >= 0, codes, -1)
+
+    def take(self, rows: Ints) -> Graphs:
+        return Graphs(*(column[rows] for column in self))
+
+
+class Occurrences(NamedTuple):
+    """In how many publications each triple stands."""
+
+    known: Ints
+    times: Ints
+
+    @classmethod
+    def of(cls, codes: Ints) -> Occurrences:
+        return cls(*np.unique(codes, return_counts=True))
+
+    def number(self, codes: Ints) -> Ints:
+        if not len(self.known):
+            return np.zeros_like(codes)
+        at = np.minimum(np.searchsorted(self.known, codes), len(self.known) - 1)
+        return np.where(self.known[at] == codes, self.times[at], 0)
+
+
+def draw_graphs(rng: Random, count: int, shape: Shape, universe: Universe) -> Graphs:
+    """[G] section 5: a simple path through the nodes, then extra edges between pairs of them; all edges distinct."""
+    path = np.broadcast_to(np.arange(shape.nodes - 1), (count, shape.nodes - 1))
+    extra = (count, shape.edges - shape.nodes + 1)
+    start = rng.integers(0, shape.nodes, extra)
+    end = _ends(rng, start, shape)
+    source, target = np.hstack([path, start]), np.hstack([path + 1, end])
+    labels = _distinct_labels(rng, count, shape.nodes, universe.labels)
+    return Graphs(labels, source, _properties(rng, source, target, shape.nodes, universe), target)
+
+
+def _ends(rng: Random, start: Ints, shape: Shape) -> Ints:
+    """Where extra edges end: anywhere else, or within reach."""
+    if shape.reach >= shape.nodes - 1:
+        return (start + rng.integers(1, shape.nodes, start.shape)) % shape.nodes
+    step = rng.integers(1, shape.reach + 1, start.shape) * rng.choice(np.array([-1, 1]), start.shape)
+    end = start + step
+    turned: Ints = np.where((end < 0) | (end >= shape.nodes), start - step, end)  # at the ends of the path
+    return turned
+
+
+def _distinct_labels(rng: Random, count: int, nodes: int, labels: int) -> Ints:
+    drawn = rng.integers(0, labels, (count, nodes))
+    for _ in range(_ROUNDS * nodes):
+        repeated = _repeated(drawn)
+        if not repeated.any():
+            return drawn
+        drawn[repeated] = rng.integers(0, labels, int(repeated.sum()))
+    raise _impossible(f"{nodes} distinct nodes out of {labels} labels", "labels")
+
+
+def _properties(rng: Random, source: Ints, target: Ints, nodes: int, universe: Universe) -> Ints:
+    """A property for each edge, such that no edge stands twice."""
+    property = rng.integers(0, universe.properties, source.shape)
+    for _ in range(_ROUNDS):
+        repeated = _repeated((source * nodes + target) * universe.properties + property)
+        if not repeated.any():
+            return property
+        property[repeated] = rng.integers(0, universe.properties, int(repeated.sum()))
+    raise _impossible(f"distinct edges out of {universe.properties} properties", "properties")
+
+
+def _repeated(rows: Ints) -> Flags:
+    """Where a number stands in its row for the second time or later."""
+    order = np.argsort(rows, axis=1, kind="stable")
+    ranked = np.take_along_axis(rows, order, axis=1)
+    again = np.zeros(rows.shape, bool)
+    np.put_along_axis(again, order[:, 1:], ranked[:, 1:] == ranked[:, :-1], axis=1)
+    return again
+
+
+def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: Shape) -> tuple[Graphs, Ints]:
+    """For each owner a connected subgraph: a stretch of its path with at most `shape.edges` of the edges within.
+
+    Among the stretches those with enough edges are preferred. Also returns where each stretch begins.
+    """
+    dense = _stretches(graphs, shape)
+    enough = np.where(
+        (dense >= shape.edges).any(axis=1, keepdims=True), dense >= shape.edges, dense == dense.max(1)[:, None]
+    )
+    parts = [_cut(rng, graphs, owners[at : at + _CHUNK], enough, shape) for at in range(0, len(owners), _CHUNK)]
+    parts = parts or [_cut(rng, graphs, owners, enough, shape)]
+    columns = zip(*(part for part, _ in parts), strict=True)
+    return Graphs(*(np.concatenate(column) for column in columns)), np.concatenate([start for _, start in parts])
+
+
+def _stretches(graphs: Graphs, shape: Shape) -> Ints:
+    """How many edges lie within each stretch of the path."""
+    low, high = np.minimum(graphs.source, graphs.target), np.maximum(graphs.source, graphs.target)
+    starts = np.arange(graphs.labels.shape[1] - shape.nodes + 1)
+    return np.stack([((low >= at) & (high < at + shape.nodes)).sum(axis=1) for at in starts], axis=1)
+
+
+def _cut(rng: Random, graphs: Graphs, owners: Ints, enough: Flags, shape: Shape) -> tuple[Graphs, Ints]:
+    scores = np.where(enough[owners], rng.random((len(owners), enough.shape[1])), -1.0)
+    start = scores.argmax(axis=1)
+    source, target = (column[owners] - start[:, None] for column in (graphs.source, graphs.target))
+    inside = (np.minimum(source, target) >= 0) & (np.maximum(source, target) < shape.nodes)
+    on_path = np.arange(source.shape[1]) < graphs.labels.shape[1] - 1
+    order = np.where(inside, np.where(on_path, 0.0, 1.0 + rng.random(source.shape)), 3.0)  # the path comes first
+    chosen = np.argsort(order, axis=1)[:, : shape.edges]
+    kept = np.take_along_axis(inside, chosen, axis=1)
+    property = np.where(kept, np.take_along_axis(graphs.property[owners], chosen, axis=1), -1)
+    ends = (np.where(kept, np.take_along_axis(column, chosen, axis=1), 0) for column in (source, target))
+    labels = np.take_along_axis(graphs.labels[owners], start[:, None] + np.arange(shape.nodes), axis=1)
+    return Graphs(labels, next(ends), property, next(ends)), start
+
+
+def choose(rng: Random, allowed: Flags) -> Ints:
+    """One allowed column of each row, at random; -1 where none is."""
+    scores = np.where(allowed, rng.random(allowed.shape), -1.0)
+    return np.where(allowed.any(axis=1), scores.argmax(axis=1), -1)
+
+
+def _impossible(what: str, option: str) -> UsageError:
+    return UsageError("HG-048", f"cannot draw {what}", fix=f"ask for more {option}, or for smaller graphs")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A drawn filter workload as the contract's tables. Labels become names: n7 a node, p3 a property, C5 a class.
+# ----------------------------------------------------------------------------------------------------------------------
+
+SPREAD = 1000  # values of nodes are this far apart, so that a range around one holds no other
+_VALUE_VARIABLE = "?value"
+
+Texts: TypeAlias = "pa.Array[Any]"
+
+
+class Ranges(NamedTuple):
+    """For each subscription: whether it has a range, on the value of which node, from where to where.
+
+    Without a lower or an upper end it is one-sided.
+    """
+
+    present: Flags
+    node: Ints
+    low: Ints
+    high: Ints
+    below: Flags  # whether there is a lower end
+    above: Flags
+
+
+class Core(NamedTuple):
+    """A graph that stands in every publication, its first node with another value in each."""
+
+    graph: Graphs
+    values: Ints
+
+
+class Pairs(NamedTuple):
+    """Subscriptions with the publications that they match, in parallel columns."""
+
+    subscription: Ints
+    publication: Ints
+
+
+class Tables:
+    """Names for labels, and a taxonomy over them."""
+
+    def __init__(self, rng: Random, labels: int, classes: int) -> None:
+        self._classes = classes
+        self._parents = [_parents(rng, number) for number in range(classes)]
+        self._class_of = rng.integers(0, classes, labels) if classes else np.zeros(0, np.int64)
+        self._rng = rng
+
+    def patterns(self, graphs: Graphs, stars: Flags, ranges: Ranges | None) -> pa.Table:
+        row, column = np.nonzero(graphs.property >= 0)
+        ends = [_node_names(graphs, stars, row, at[row, column]) for at in (graphs.source, graphs.target)]
+        table = _table(
+            subscription_id=_named("s", row),
+            subject=ends[0],
+            property=_named("p", graphs.property[row, column]),
+            object=ends[1],
+        )
+        return table if ranges is None else pa.concat_tables([table, _value_patterns(graphs, ranges)])
+
+    def constraints(self, graphs: Graphs, ranges: Ranges | None, asking: Flags) -> pa.Table:
+        """The ends of ranges, and classes for the variables that ask for one."""
+        parts = [_table(subscription_id=[], variable=[], operator=[], value=[])]
+        if ranges is not None:
+            ends = ((">=", ranges.below, ranges.low), ("<=", ranges.above, ranges.high))
+            parts += [_bounds(np.flatnonzero(ranges.present & wanted), sign, limits) for sign, wanted, limits in ends]
+        if self._classes:
+            parts.append(self._is_a(graphs, asking))
+        return pa.concat_tables(parts)
+
+    def _is_a(self, graphs: Graphs, asking: Flags) -> pa.Table:
+        """Each variable asks for a class that the node it replaced belongs to, at any height."""
+        rows, node = np.nonzero(asking)
+        labels = graphs.labels[rows, node]
+        wanted = [self._some_ancestor(int(self._class_of[label])) for label in labels]
+        return _table(
+            subscription_id=_named("s", rows),
+            variable=_named("?x", node),
+            operator=["is-a"] * len(rows),
+            value=_named("C", np.array(wanted, np.int64)),
+        )
+
+    def _some_ancestor(self, number: int) -> int:
+        """A class at a random height above this one, itself included."""
+        while self._parents[number] and self._rng.random() < 0.6:
+            number = self._parents[number][int(self._rng.integers(len(self._parents[number])))]
+        return number
+
+    def publications(self, graphs: Graphs, values: Ints | None, core: Core | None = None) -> pa.Table:
+        row, column = np.nonzero(graphs.property >= 0)
+        none = np.zeros(graphs.labels.shape, bool)
+        parts = [
+            _table(
+                publication_id=_named("d", row),
+                subject=_node_names(graphs, none, row, graphs.source[row, column]),
+                property=_named("p", graphs.property[row, column]),
+                object=_node_names(graphs, none, row, graphs.target[row, column]),
+            )
+        ]
+        if values is not None:
+            row, column = np.nonzero(~none)
+            parts.append(_value_triples(row, graphs.labels[row, column], values[row, column]))
+        if core is not None:
+            parts += self._core(core, len(graphs.labels))
+        return pa.concat_tables(parts)
+
+    def _core(self, core: Core, count: int) -> list[pa.Table]:
+        """The same graph in every publication, and the value that tells them apart."""
+        copies = self.publications(core.graph.take(np.zeros(count, np.int64)), None)
+        return [copies, _value_triples(np.arange(count), np.full(count, core.graph.labels[0, 0]), core.values)]
+
+    def taxonomy(self) -> pa.Table:
+        pairs = [(number, parent) for number, parents in enumerate(self._parents) for parent in parents]
+        children, parents = np.array(pairs, np.int64).reshape(-1, 2).T
+        members = _table(child=_named("n", np.arange(len(self._class_of))), parent=_named("C", self._class_of))
+        return pa.concat_tables([_table(child=_named("C", children), parent=_named("C", parents)), members])
+
+    def expected(self, pairs: Pairs) -> pa.Table:
+        """In the order of notifications: by publication, then by subscription."""
+        order = np.lexsort((pairs.subscription, pairs.publication))
+        columns = (column[order] for column in pairs)
+        return _table(subscription_id=_named("s", next(columns)), publication_id=_named("d", next(columns)))
+
+
+def _parents(rng: Random, number: int) -> list[int]:
+    """One or two classes with lower numbers, so that there is no cycle; the first class is the top."""
+    return sorted(set(rng.integers(0, number, rng.integers(1, 3)).tolist())) if number else []
+
+
+def _table(**columns: Sequence[str] | Texts) -> pa.Table:
+    return pa.table(
+        {
+            name: column if isinstance(column, pa.Array) else pa.array(column, pa.string())
+            for name, column in columns.items()
+        }
+    )
+
+
+def _named(letter: str, numbers: Ints) -> Texts:
+    """The letter with each number behind it; each distinct name is made once."""
+    known, codes = np.unique(numbers, return_inverse=True)
+    names = pa.array([f"{letter}{number}" for number in known.tolist()], pa.string())
+    return names.take(codes.ravel())
+
+
+def _node_names(graphs: Graphs, stars: Flags, row: Ints, at: Ints) -> Texts:
+    """A node's label, or its variable where it is one."""
+    labels, variables = _named("n", graphs.labels[row, at]), _named("?x", at)
+    return cast(Texts, pc.if_else(pa.array(stars[row, at]), variables, labels))
+
+
+def _value_patterns(graphs: Graphs, ranges: Ranges) -> pa.Table:
+    rows = np.flatnonzero(ranges.present)
+    return _table(
+        subscription_id=_named("s", rows),
+        subject=_named("n", graphs.labels[rows, ranges.node[rows]]),
+        property=["value"] * len(rows),
+        object=[_VALUE_VARIABLE] * len(rows),
+    )
+
+
+def _value_triples(row: Ints, labels: Ints, values: Ints) -> pa.Table:
+    return _table(
+        publication_id=_named("d", row),
+        subject=_named("n", labels),
+        property=["value"] * len(row),
+        object=pa.array(values).cast(pa.string()),
+    )
+
+
+def _bounds(rows: Ints, sign: str, limits: Ints) -> pa.Table:
+    return _table(
+        subscription_id=_named("s", rows),
+        variable=[_VALUE_VARIABLE] * len(rows),
+        operator=[sign] * len(rows),
+        value=pa.array(limits[rows]).cast(pa.string()),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# [R] figure 9(b): one pattern for all subscriptions, and a range of its own for each.
+#
+# All publications hold the pattern, each with another value, the values `GAP` apart. Why `expected` is exact: two-
+# sided ranges lie around one value or between two. One-sided ranges come in pairs with their ends between the same
+# two values, one upwards and one downwards, so each pair gives every publication exactly one match; the other one-
+# sided ranges begin beyond the last value or end before the first.
+# ----------------------------------------------------------------------------------------------------------------------
+
+GAP = 10**9  # so wide that no two ends of ranges coincide but by a rare chance
+
+
+class _Drawn(NamedTuple):
+    """Ranges with the publications that they hold the values of: from `first`, so many."""
+
+    below: Flags  # whether there is a lower end
+    above: Flags
+    low: Ints
+    high: Ints
+    first: Ints
+    held: Ints
+
+
+def one_structure(rng: Random, workload: FilterWorkload, publications: Graphs, tables: Tables) -> dict[str, pa.Table]:
+    """The tables of the workload."""
+    core = draw_graphs(rng, 1, workload.subscription_shape, workload.universe)
+    core = core._replace(labels=core.labels * 0 + workload.labels + np.arange(workload.subscription_nodes))
+    drawn = _shuffled(rng, [_two_sided(rng, workload), _one_sided(rng, workload)])
+    zeros = np.zeros(workload.subscriptions, np.int64)
+    ranges = Ranges(drawn.below | drawn.above, zeros, drawn.low, drawn.high, drawn.below, drawn.above)
+    graphs = core.take(zeros)
+    stars = np.zeros(graphs.labels.shape, bool)
+    stars[:, 2 : 2 + workload.variables] = True
+    values = np.arange(workload.publications) * GAP
+    return {
+        "patterns": tables.patterns(graphs, stars, ranges),
+        "constraints": tables.constraints(graphs, ranges, np.zeros_like(stars)),
+        "publications": tables.publications(publications, None, Core(core, values)),
+        "taxonomy": tables.taxonomy(),
+        "expected": tables.expected(_pairs(drawn)),
+    }
+
+
+def one_sided_count(workload: FilterWorkload) -> int:
+    """How many ranges are one-sided."""
+    return round(workload.subscriptions * workload.one_sided)
+
+
+def one_sided_matches(workload: FilterWorkload) -> int:
+    """How many of a publication's matches have a one-sided range."""
+    return round(workload.matches_each * workload.one_sided)
+
+
+def _two_sided(rng: Random, workload: FilterWorkload) -> _Drawn:
+    """Around the value of a publication, or between two."""
+    count = workload.subscriptions - one_sided_count(workload)
+    each = workload.matches_each - one_sided_matches(workload)
+    owner = np.repeat(np.arange(workload.publications), each)
+    matching = np.arange(count) < len(owner)
+    between = rng.integers(0, max(1, workload.publications), count - len(owner)) * GAP + GAP // 2
+    middle = np.concatenate([owner * GAP, between])
+    low, high = (rng.integers(0, GAP // 4, count) for _ in range(2))
+    first = np.concatenate([owner, np.zeros(count - len(owner), np.int64)])
+    both = np.ones(count, bool)
+    return _Drawn(both, both, middle - low, middle + high, first, matching.astype(np.int64))
+
+
+def _one_sided(rng: Random, workload: FilterWorkload) -> _Drawn:
+    """First the pairs, as many as a publication has matches here; then those that hold no value."""
+    count, pairs, values = one_sided_count(workload), one_sided_matches(workload), workload.publications
+    upward = np.arange(count) % 2 == 0
+    cut = np.where(upward, values, 0)  # upwards: the values from number `cut` on; downwards: those before it
+    cut[: 2 * pairs] = np.repeat(rng.integers(0, values + 1, pairs), 2)
+    end = cut * GAP - GAP // 2 + rng.integers(-GAP // 4, GAP // 4, count)
+    held = np.where(upward, values - cut, cut)
+    return _Drawn(upward, ~upward, end, end, np.where(upward, cut, 0), held)
+
+
+def _shuffled(rng: Random, parts: list[_Drawn]) -> _Drawn:
+    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = rng.permutation(len(joined[0]))
+    return _Drawn(*(column[order] for column in joined))
+
+
+def _pairs(drawn: _Drawn) -> Pairs:
+    """Every subscription with every publication whose value it holds."""
+    subscription = np.repeat(np.arange(len(drawn.first)), drawn.held)
+    place = np.arange(len(subscription)) - np.repeat(np.cumsum(drawn.held) - drawn.held, drawn.held)
+    return Pairs(subscription, drawn.first[subscription] + place)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The seeds' filter workload ([G] table 1, [R] section 5), seeded, of any size, with the answer it must give.
+#
+# Publications are a path through their nodes plus extra edges. The seeds draw these uniformly; then hardly any 5
+# nodes carry 10 edges, so by default they join nodes that lie close on the path, and `drawing="uniform"` is the
+# seeds' own. Subscriptions that match are subgraphs of a publication with some nodes turned into variables; the
+# others are drawn like publications, `overlap` of them on the nodes and edges of another one.
+#
+# Why `expected` is exact: a match keeps its identity map, and every subscription keeps one *witness*, an edge between
+# two constants that stands in its own publication only, or in none. No homomorphism can map that edge anywhere else.
+# ----------------------------------------------------------------------------------------------------------------------
 
 DRAWINGS = ("local", "uniform")
 _REACH = 2  # how far apart on the path a local extra edge's ends may lie
 _MATCHES = 100  # [R]'s matches of a publication
 _SHARES = ("variable_share", "overlap", "hard_negatives", "constraints", "one_sided", "is_a")
-_ROUNDS = 50  # redraws of subscriptions that lack a witness
+_FILTER_ROUNDS = 50  # redraws of subscriptions that lack a witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +572,7 @@ def _matching(
 ) -> Patterns:
     """Subgraphs of their owners whose witness stands in no other publication."""
     graphs, start = subgraphs(rng, publications, owners, workload.subscription_shape)
-    for _ in range(_ROUNDS):
+    for _ in range(_FILTER_ROUNDS):
         alone = known.number(graphs.codes(workload.universe)) == 1
         lacking = np.flatnonzero(~alone.any(axis=1))
         if not len(lacking):
@@ -163,7 +587,7 @@ def _matching(
 def _spoil(rng: Random, workload: FilterWorkload, known: Occurrences, patterns: Patterns) -> Patterns:
     """Near misses: the witness gets a property with which it stands in no publication."""
     graphs, rows = patterns.graphs, np.arange(len(patterns.owner))
-    for _ in range(_ROUNDS * workload.properties):
+    for _ in range(_FILTER_ROUNDS * workload.properties):
         if not len(rows):
             return patterns._replace(owner=np.full(len(patterns.owner), -1))
         at = patterns.witness[rows]
@@ -177,7 +601,7 @@ def _unmatched(rng: Random, workload: FilterWorkload, known: Occurrences, count:
     """Graphs of their own; `overlap` of them repeat the nodes and edges of another, with other variables."""
     bases = max(1, count - int(count * workload.overlap))
     graphs = draw_graphs(rng, bases, workload.subscription_shape, workload.universe)
-    for _ in range(_ROUNDS):
+    for _ in range(_FILTER_ROUNDS):
         unknown = known.number(graphs.codes(workload.universe)) == 0
         lacking = np.flatnonzero(~unknown.any(axis=1))
         if not len(lacking):

@@ -10,9 +10,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from heliograph.kernels.metric_layout import CAME, WENT, Log, Said
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
+from heliograph.watch.metrics.thresholds import Points
 
 Edges = Mapping[tuple[Any, Any, Any], float]  # (s, p, o) to weight, NaN for none
 

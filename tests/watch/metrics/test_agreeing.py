@@ -13,10 +13,10 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.watch.metrics import making
+from heliograph.watch.metrics import meter as making
 from heliograph.watch.metrics.betweenness import Betweenness
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.measure import Order
+from heliograph.watch.metrics.thresholds import Order
 from tests.watch.metrics.questions import VERTICES, grouped, options, query, timed, updates
 
 MANY_VERTICES = tuple("abcdefghij")

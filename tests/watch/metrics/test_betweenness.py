@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, CHANGED, WENT, Log, Said
 from heliograph.watch.metrics.betweenness import Betweenness
+from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT, Log, Said
 
 Edge: TypeAlias = tuple[int, int, int]
 Step: TypeAlias = list[tuple[int, Edge]]  # changes, each with what became of the edge

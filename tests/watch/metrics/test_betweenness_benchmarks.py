@@ -8,7 +8,7 @@ from benchmarks import metric_betweenness
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_betweenness import Size, after, attached, begun, stream
 
-from heliograph.kernels.metric_layout import WENT
+from heliograph.watch.metrics.simple_graph import WENT
 
 SMALL = Size(exact=60, sampled=120, links=3, cap=12, exact_updates=30, updates=60, batch=20, samples=1)
 

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_betweenness_layout import UNREACHED
-from heliograph.watch.metrics.betweenness import _board
-from heliograph.watch.metrics.betweenness_exact import Arc, ExactBetweenness
+from heliograph.watch.metrics.betweenness import UNREACHED, Arc, ExactBetweenness, _board
 
 arcs_of_few = st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda arc: arc[0] != arc[1])
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, WENT
-from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.sampling import Sampling
+from heliograph.watch.metrics.betweenness import Betweenness, Sampling
+from heliograph.watch.metrics.simple_graph import CAME, WENT
 from tests.watch.metrics.test_betweenness import (
     Edge,
     Step,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, WENT
-from heliograph.watch.metrics.cliques import Cliques
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
+from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.thresholds import Points
 from tests.watch.metrics.test_simple_graph_streams import (
     Edge,
     as_log,

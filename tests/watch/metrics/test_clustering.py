@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, WENT
 from heliograph.watch.metrics.clustering import Clustering, GlobalClustering
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.thresholds import Points
 from tests.watch.metrics.test_simple_graph_streams import (
     Asking,
     Edge,

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from heliograph import Watch
-from heliograph.semantics.expressions import METRIC_TOLERANCE
-from heliograph.watch.metrics import judging, vertices
-from heliograph.watch.metrics.comparing import Comparison
-from heliograph.watch.metrics.listeners import Listeners
-from heliograph.watch.metrics.vertices import Ends, Vertices
+from heliograph.sparql.evaluate import METRIC_TOLERANCE
+from heliograph.watch.metrics import queries as judging
+from heliograph.watch.metrics import simple_graph as vertices
+from heliograph.watch.metrics.calls import Comparison
+from heliograph.watch.metrics.simple_graph import Ends, Vertices
+from heliograph.watch.metrics.thresholds import Listeners
 
 QUERIES = {
     "many": "SELECT ?x { FILTER(hg:degree(?x) >= 4) }",

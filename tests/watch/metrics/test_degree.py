@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, CHANGED, WENT
 from heliograph.watch.metrics.degree import Degree
+from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT
 from tests.watch.metrics.test_simple_graph_streams import (
     Asking,
     Edge,

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.baselines.watch_metrics import naive_value
-from heliograph.kernels.metric_dense_layout import EDGES, FIRST, FOLLOWING, LEVELS
-from heliograph.kernels.metric_dense_layout import VERTICES as OF_VERTICES
-from heliograph.kernels.metric_dense_room import Coring
-from heliograph.kernels.metric_layout import CAME, WENT
 from heliograph.terms import plain_name
-from heliograph.watch.metrics.dense import FACTOR, Dense
-from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.dense import EDGES, FACTOR, FIRST, FOLLOWING, LEVELS, Coring, Dense
+from heliograph.watch.metrics.dense import VERTICES as OF_VERTICES
+from heliograph.watch.metrics.naive import naive_value
+from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.thresholds import Measure, Points
 from tests.watch.metrics.density_streams import (
     Edge,
     Step,

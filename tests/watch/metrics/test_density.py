@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_density_layout import LIVE
-from heliograph.kernels.metric_layout import CAME, WENT
-from heliograph.watch.metrics.density import NeighbourhoodDensity
-from heliograph.watch.metrics.measure import Measure, Points
-from heliograph.watch.metrics.selection import SelectionDensity, selections
+from heliograph.watch.metrics.density import LIVE, NeighbourhoodDensity, SelectionDensity, selections
+from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.thresholds import Measure, Points
 from tests.watch.metrics.density_streams import (
     Edge,
     Step,

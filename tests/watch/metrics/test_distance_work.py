@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import from_dtype
 
-from heliograph.kernels import metric_paths_room as room
-from heliograph.kernels import metric_paths_world as world
-from heliograph.kernels.metric_layout import CAME, WENT
+from heliograph.watch.metrics import paths as room
+from heliograph.watch.metrics import paths as world
 from heliograph.watch.metrics.distance import Distance
+from heliograph.watch.metrics.simple_graph import CAME, WENT
 from heliograph.watch.metrics.steiner import Steiner, SteinerPoint
 from tests.watch.metrics.test_distance_scenes import Row, log_of, rows_of, steps
 

@@ -10,15 +10,14 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.baselines.solve import Graph, Plan, world
-from heliograph.baselines.watch_metrics import naive_value
-from heliograph.syntax.query import Metric, Query
-from heliograph.syntax.sparql import parse_sparql
+from heliograph.sparql.query import Metric, Query
+from heliograph.sparql.solve import Graph, Plan, world
+from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DOUBLE
-from heliograph.watch import enrolment
-from heliograph.watch.metrics.calls import call_of
-from heliograph.watch.metrics.comparing import metric_filters
+from heliograph.watch import queries as enrolment
+from heliograph.watch.metrics.calls import call_of, metric_filters
+from heliograph.watch.metrics.naive import naive_value
 from tests.watch.metrics.oracle import Recomputed, metric_value
 from tests.watch.metrics.questions import CHOSEN, EXACT, query, updates
 

@@ -18,11 +18,11 @@ import pytest
 from heliograph import Watch
 from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
-from heliograph.watch import strategies
+from heliograph.watch import engine as strategies
 from heliograph.watch.indexed import Indexed
-from heliograph.watch.metrics import making
+from heliograph.watch.metrics import meter as making
 from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.measure import Order
+from heliograph.watch.metrics.thresholds import Order
 
 ALGORITHMS = ("plain", "indexed")
 VERTICES, PROPERTIES = "abcdefgh", "pqr"

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, CHANGED, WENT
-from heliograph.kernels.simple_graph_layout import (
+from heliograph.watch.metrics.simple_graph import (
     ARCS,
     BACKWARD,
+    CAME,
+    CHANGED,
     FORWARD,
     JOINED,
     LENGTH,
@@ -22,11 +23,13 @@ from heliograph.kernels.simple_graph_layout import (
     START,
     TAKEN,
     VERTICES,
+    WENT,
     A,
     B,
+    GrowingGraph,
     Lists,
+    counted,
 )
-from heliograph.kernels.simple_graph_room import GrowingGraph, counted
 from tests.watch.metrics.test_simple_graph_streams import Edge, as_log, at_ends, toggled
 
 few_edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1), st.integers(0, 6)), max_size=80)

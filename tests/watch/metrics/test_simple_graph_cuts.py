@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import EVERY, SILENT
-from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.measure import Points
+from heliograph.watch.metrics.simple_graph import EVERY, SILENT
+from heliograph.watch.metrics.thresholds import Cutting, Points
 
 Watcher = tuple[int, tuple[float, ...] | None]
 ALL = -1

@@ -12,8 +12,8 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.kernels.metric_layout import CAME, CHANGED, WENT, Log, Said
-from heliograph.watch.metrics.measure import Measure, Points
+from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT, Log, Said
+from heliograph.watch.metrics.thresholds import Measure, Points
 
 Edge = tuple[int, int, int]
 Step = Sequence[tuple[int, Edge]]  # changes

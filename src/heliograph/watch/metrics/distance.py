@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels import metric_paths_room as room
-from heliograph.kernels.evolution_layout import IN, OBJECT, OUT, PREDICATE, SUBJECT, Int64s
-from heliograph.kernels.metric_layout import SAID_COLUMNS, Log, Said
-from heliograph.kernels.metric_paths_layout import (
+from heliograph.compiled.growing import first_room
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import IN, OBJECT, OUT, PREDICATE, SUBJECT, Int64s
+from heliograph.watch.metrics import paths as room
+from heliograph.watch.metrics.paths import (
     ALERT,
     ALERTED,
     BALLS_BROKEN,
@@ -46,11 +46,8 @@ from heliograph.kernels.metric_paths_layout import (
     WAY,
     Telling,
 )
-from heliograph.kernels.simple_graph_layout import Asked
-from heliograph.kernels.simple_graph_room import enlarged, fixed_log
-from heliograph.kernels.sizes import room as size
-from heliograph.watch.metrics.cutting import Cutting
-from heliograph.watch.metrics.measure import Order, Points
+from heliograph.watch.metrics.simple_graph import SAID_COLUMNS, Asked, Log, Said, enlarged, fixed_log
+from heliograph.watch.metrics.thresholds import Cutting, Order, Points
 
 Edge = tuple[int, int, int]
 _Arrays = tuple[Any, Int64s, Int64s]  # of the graph, its reach and scratch, as kernels take them
@@ -98,7 +95,7 @@ class Groups:
 
     def enter(self, terminals: Sequence[int], alert: bool = False) -> int:
         """A new group of at least two terminals; one that `alert`s is told of whenever its tree may have changed."""
-        from heliograph.kernels.metric_paths_run import begin_group
+        from heliograph.watch.metrics.paths import begin_group
 
         self.cover(1 + max(terminals))
         group, pairs = self._free[2].take(1), len(terminals) * (len(terminals) - 1) // 2
@@ -116,7 +113,7 @@ class Groups:
 
     def leave(self, group: int) -> None:
         """Nobody asks for a group any more."""
-        from heliograph.kernels.metric_paths_run import end_group
+        from heliograph.watch.metrics.paths import end_group
 
         end_group(self._reach, group)
         count, first = (int(self.reach.groups[group, column]) for column in (TERMINALS, FIRST_PAIR))
@@ -137,7 +134,7 @@ class Groups:
         return value
 
     def _worth(self, group: int) -> float:
-        from heliograph.kernels.metric_paths_run import worth
+        from heliograph.watch.metrics.paths import worth
 
         while math.isnan(value := float(worth(self.graph.arrays, self._reach, self._scratch, group))):
             self._mend()
@@ -157,7 +154,7 @@ class Groups:
 
     def settle(self) -> None:
         """Brings groups up to date that are queued, without telling anybody."""
-        from heliograph.kernels.metric_paths_run import settle_silently
+        from heliograph.watch.metrics.paths import settle_silently
 
         while not settle_silently(self.graph.arrays, self._reach, self._scratch):
             self._mend()
@@ -168,7 +165,7 @@ class Groups:
         self.reach.pairs[pair, [LEFT, LEFT + 1, GROUP, STALE]] = *balls, group, 0
 
     def _ball(self, centre: int, way: int) -> int:
-        from heliograph.kernels.metric_paths_run import begin_ball
+        from heliograph.watch.metrics.paths import begin_ball
 
         if (centre, way) not in self._balls:
             ball = self._balls[centre, way] = self._free[0].take(1)
@@ -181,7 +178,7 @@ class Groups:
         return self._balls[centre, way]
 
     def _release(self, ball: int) -> None:
-        from heliograph.kernels.metric_paths_run import end_ball
+        from heliograph.watch.metrics.paths import end_ball
 
         self._users[ball] -= 1
         if not self._users[ball]:
@@ -194,12 +191,12 @@ class Groups:
     def follow(self, log: Log, asked: Asked, alerted: Callable[[int, int], None] = _ignore) -> Said:
         """Takes changes over, and tells what passed a cut. Alerts (step, group) come while the graph is as it was at
         the end of that step."""
-        from heliograph.kernels.metric_paths_run import follow
+        from heliograph.watch.metrics.paths import follow
 
         log = fixed_log(log)
         self._expect(log)
         self.reach.counters[[ROW, SAID]] = 0
-        telling = Telling(asked, np.empty((size(_SAID), SAID_COLUMNS), np.int32), np.empty(size(_SAID)))
+        telling = Telling(asked, np.empty((first_room(_SAID), SAID_COLUMNS), np.int32), np.empty(first_room(_SAID)))
         while (stop := follow(self.graph.arrays, self._reach, self._scratch, log, telling)) != DONE:
             if stop == ALERTED:
                 last = int(self.reach.counters[SAID]) - 1
@@ -214,13 +211,13 @@ class Groups:
         elif stop == LACKS_ENTRIES:
             self._mend()
         elif stop == LACKS_SAID:
-            more = size(2 * len(telling.rows), len(telling.rows) + 1)
+            more = first_room(2 * len(telling.rows), len(telling.rows) + 1)
             return telling._replace(rows=enlarged(telling.rows, more), values=enlarged(telling.values, more))
         return telling
 
     def restore(self, log: Log) -> None:
         """Takes over edges, and makes all balls anew."""
-        from heliograph.kernels.metric_paths_run import forget_balls
+        from heliograph.watch.metrics.paths import forget_balls
 
         log = fixed_log(log)
         self._expect(log)
@@ -235,7 +232,7 @@ class Groups:
 
     def path(self, start: int, end: int) -> list[Edge] | None:
         """The shortest path that is shown, from its start; None if there is none."""
-        from heliograph.kernels.metric_paths_trace import begin_trace, end_trace
+        from heliograph.watch.metrics.paths import begin_trace, end_trace
 
         self.cover(1 + max(start, end))
         arrays = self.graph.arrays, self._reach, self._scratch
@@ -254,9 +251,9 @@ class Groups:
 
     def _last_edge(self, arrays: _Arrays, vertex: int) -> Edge:
         """The edge by which the path that is shown comes to a vertex on it."""
-        from heliograph.kernels.metric_paths_trace import step_back
+        from heliograph.watch.metrics.paths import step_back
 
-        edges = np.empty(size(_TIED), np.int32)
+        edges = np.empty(first_room(_TIED), np.int32)
         while (count := int(step_back(*arrays, vertex, edges))) > len(edges):
             edges = np.empty(count, np.int32)
         tied = [self._triple(edge) for edge in edges[:count].tolist()]
@@ -294,7 +291,7 @@ class Groups:
 
     def _weigh(self) -> None:
         """From now on weights matter. While all were 1, sums were hops, and balls half as large were enough."""
-        from heliograph.kernels.metric_paths_run import queue_groups
+        from heliograph.watch.metrics.paths import queue_groups
 
         self.graph.keep_weights()
         self.reach = room.weighted(self.reach)
@@ -313,7 +310,7 @@ class Groups:
 
     def _mend(self) -> None:
         """Makes room for members until no ball lacks any."""
-        from heliograph.kernels.metric_paths_run import mend
+        from heliograph.watch.metrics.paths import mend
 
         while self.reach.counters[BALLS_BROKEN]:
             self.reach = room.with_entries(self.reach)

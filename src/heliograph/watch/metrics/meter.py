@@ -1,31 +1,127 @@
-"""All measures over one graph: each is kept once for everybody who asks it, and follows the journal of the graph.
-
-Metrics see triples whose object is no literal and whose property is neither rdf:type nor rdfs:subClassOf; where
-properties are named, those in place of that choice. The law: a measure that nobody asks any more is gone, and one that
-comes over a graph stands as if it had been there from the first edge.
-"""
+"""All measures over one graph: each is kept once for every query that asks it, and follows the journal of the graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from heliograph.errors import StorageError
-from heliograph.evolution.graph import FlatGraph
-from heliograph.kernels.evolution_layout import OBJECT, PREDICATE, SUBJECT, Floats, Int8s, Int32s, Int64s
-from heliograph.kernels.metric_layout import CAME, Log
-from heliograph.kernels.network_layout import J_CHANGE, J_OBJECT, J_PHASE, J_PREDICATE, J_SUBJECT, J_UPDATE
-from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, TermKind, sort_key
+from heliograph.sparql.query import Metric, Query
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.encoding import NO_TERM
-from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.listeners import Attention, Listeners
-from heliograph.watch.metrics.measure import Counting, Measure, Order
-from heliograph.watch.metrics.vertices import Turnout, Vertices, ends_of
-from heliograph.watch.sequence import Flags
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import (
+    J_CHANGE,
+    J_OBJECT,
+    J_PHASE,
+    J_PREDICATE,
+    J_SUBJECT,
+    J_UPDATE,
+    OBJECT,
+    PREDICATE,
+    SUBJECT,
+    Floats,
+    Int8s,
+    Int32s,
+    Int64s,
+)
+from heliograph.watch.metrics.calls import DEGREES, Call, Key, call_of, metric_term, spelled_edge
+from heliograph.watch.metrics.simple_graph import CAME, Log, Turnout, Vertices, ends_of
+from heliograph.watch.metrics.thresholds import Attention, Counting, Listeners, Measure, Order
+from heliograph.watch.modes import Solution
+from heliograph.watch.updates import NO_TERM, Flags
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Which measure answers which function.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def make_measure(key: Key, order: Order) -> Measure:
+    """The measure of a key, over an empty graph. Of paths and trees that are equally good, that is shown whose terms
+    come first in an `order` of their ids."""
+    measure: Measure = _MAKERS[key.name](key, order)
+    return measure
+
+
+def _degree(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.degree import Degree
+
+    return Degree(key.name)  # type: ignore[arg-type]
+
+
+def _clustering(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.clustering import Clustering
+
+    return Clustering()
+
+
+def _global_clustering(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.clustering import GlobalClustering
+
+    return GlobalClustering(key.name)  # type: ignore[arg-type]
+
+
+def _cliques(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
+
+    return Cliques(int(key.options[0]))
+
+
+def _distance(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.distance import Distance
+
+    return Distance(undirected="undirected" in key.options, weighted="weight" in key.options, order=order)
+
+
+def _density(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.density import NeighbourhoodDensity, SelectionDensity
+
+    return NeighbourhoodDensity(int(key.options[0])) if key.options else SelectionDensity()
+
+
+def _betweenness(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.betweenness import Betweenness
+
+    return Betweenness(order=order)
+
+
+def _dense(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.dense import Dense
+
+    return Dense()
+
+
+def _steiner(key: Key, order: Order) -> Any:
+    from heliograph.watch.metrics.steiner import Steiner, SteinerPoint
+
+    return Steiner(order) if key.name == "steiner" else SteinerPoint(order)
+
+
+_MAKERS: dict[str, Callable[[Key, Order], Any]] = {
+    **dict.fromkeys(DEGREES, _degree),
+    "clustering": _clustering,
+    "transitivity": _global_clustering,
+    "averageClustering": _global_clustering,
+    "distance": _distance,
+    "cliques": _cliques,
+    "density": _density,
+    "betweenness": _betweenness,
+    "dense": _dense,
+    "steiner": _steiner,
+    "steinerPoint": _steiner,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# All measures over one graph: each is kept once for everybody who asks it, and follows the journal of the graph.
+#
+# Metrics see triples whose object is no literal and whose property is neither rdf:type nor rdfs:subClassOf; where
+# properties are named, those in place of that choice. The law: a measure that nobody asks any more is gone, and one
+# that comes over a graph stands as if it had been there from the first edge.
+# ----------------------------------------------------------------------------------------------------------------------
 
 Make: TypeAlias = Callable[[Key, Order], Measure]
 Measures: TypeAlias = Mapping[Key, Mapping[str, Any]]  # what each has `saved`
@@ -332,3 +428,60 @@ def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
     delta = np.zeros(len(steps), np.int64)
     np.add.at(delta, np.searchsorted(steps, turnout.step), np.where(turnout.came, 1, -1))
     return before + np.cumsum(delta)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Metrics for whoever asks about a single solution: looked up in the measures that are kept.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Selected: TypeAlias = Callable[[Query], frozenset[Term]]
+
+
+class Metered:
+    """Answers `hg:` functions that some query asks; see `baselines.watch_naive.Measuring`."""
+
+    def __init__(self, meter: Meter, vocabulary: Vocabulary, selected: Selected) -> None:
+        self._meter, self._vocabulary, self._selected = meter, vocabulary, selected
+
+    @property
+    def vertices(self) -> Collection[Term]:
+        if not self._meter.is_asked_everywhere:
+            return ()
+        return [self._vocabulary.term(id) for id in self._meter.every_vertex()]
+
+    def selected(self, query: Query) -> frozenset[Term]:
+        """The vertices that solutions of a query bind, if it asks for them."""
+        return self._selected(query)
+
+    def term(self, metric: Metric, bindings: Solution, selected: frozenset[Term]) -> Term | None:
+        """The value of a function; None of one that nobody asks, or where an argument is unbound."""
+        call = self._call(metric, bindings)
+        return None if call is None else metric_term(call.key, self._value(call, selected))
+
+    def shown(self, metric: Metric, bindings: Solution) -> Mapping[str, Any]:
+        """What a function of vertices shows beside its value, edges as texts."""
+        call = self._call(metric, bindings)
+        if call is None or call.key.is_selected:
+            return {}
+        shown = self._meter.evidence(call.key, call.vertices, self._value(call, frozenset()))
+        return {name: [*map(self._edge, what)] if name == "edges" else what for name, what in shown.items()}
+
+    def _call(self, metric: Metric, bindings: Solution) -> Call | None:
+        """A function with its vertices, each of them known."""
+        names = tuple(bindings)
+        asked = [each for each in metric.arguments if isinstance(each, Variable)]
+        if any(each not in bindings for each in asked):
+            return None
+        intern = self._vocabulary.intern
+        call = call_of(metric, {name: place for place, name in enumerate(names)}, intern)
+        if call.key not in self._meter.kept:
+            return None
+        return call._replace(vertices=call.of(tuple(intern(bindings[name]) for name in names)))
+
+    def _value(self, call: Call, selected: frozenset[Term]) -> float:
+        """Of what is selected, the value of a set with the same vertices."""
+        vertices = tuple(map(self._vocabulary.intern, selected)) if call.key.is_selected else call.vertices
+        return self._meter.look_up(call.key, vertices)
+
+    def _edge(self, edge: Iterable[int]) -> list[str]:
+        return spelled_edge(map(self._vocabulary.term, edge))

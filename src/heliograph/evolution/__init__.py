@@ -1,1 +1,0 @@
-"""The evolving graph in flat arrays, and the edges that follow from what it says."""

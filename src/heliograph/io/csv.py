@@ -1,0 +1,278 @@
+"""CSV to raw columns of text: nothing is guessed; a broken record is refused without losing the next."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from heliograph.errors import Place, TableError
+from heliograph.io.reads import Raw, Refused, Source, numbered, read_blocks
+from heliograph.io.schemas import TableSchema
+from heliograph.model import Brief, Rejected
+
+# ----------------------------------------------------------------------------------------------------------------------
+# CSV records: where they end, and how a broken one is left without losing the next.
+#
+# The grammar is RFC 4180 as Excel writes it: a field is quoted as a whole or not at all, a quote inside is doubled, a
+# quoted field may hold line ends; a quote within an unquoted field stands for itself. A record that is never closed,
+# or has text behind a closing quote, is refused by its first line, and reading goes on with the line after that.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_QUOTED = rb'"([^"]*+(?:""[^"]*+)*+)'
+_END = rb"(,|\r\n|\n|\r|\Z)"
+_FIELD = re.compile(_QUOTED + rb'"' + _END + rb"|([^\",\r\n][^,\r\n]*+)?" + _END)
+_OPEN = re.compile(_QUOTED + rb"\Z")
+_LOOK_AHEAD = 1 << 26  # bytes that may be given back, beyond eight times what was read
+
+
+class Record(NamedTuple):
+    """The fields of one record, or None with what is wrong; `line` is the number of its first line."""
+
+    line: int
+    fields: list[bytes] | None
+    problem: str = ""
+
+
+class _Lines:
+    """Numbered lines that can be taken back, as long as that stays linear in what has been read."""
+
+    def __init__(self, blocks: Iterable[bytes], line: int) -> None:
+        self._lines = (text for block in blocks for text in block.splitlines(keepends=True))
+        self._ahead: deque[bytes] = deque()
+        self._budget = _LOOK_AHEAD
+        self.line = line - 1
+
+    def take(self) -> bytes | None:
+        if not self._ahead:
+            if (text := next(self._lines, None)) is None:
+                return None
+            self._budget += 8 * len(text)
+            self._ahead.append(text)
+        self.line += 1
+        return self._ahead.popleft()
+
+    def give_back(self, texts: list[bytes]) -> None:
+        self.line -= len(texts)
+        self._budget -= sum(map(len, texts))
+        self._ahead.extendleft(reversed(texts))
+
+    def up_to_closing(self) -> list[bytes]:
+        """The lines up to the next that can close a quoted field, one with an odd number of quotes; else none."""
+        taken: list[bytes] = []
+        while self._budget > 0 and (text := self.take()) is not None:
+            taken.append(text)
+            if text.count(b'"') % 2:
+                return taken
+        self.give_back(taken)
+        return []
+
+
+def read_records(blocks: Iterable[bytes], line: int = 1) -> Iterator[Record]:
+    """Every record of blocks of whole lines, the first of which has the number `line`. Blank lines are no records."""
+    lines = _Lines(blocks, line)
+    while (text := lines.take()) is not None:
+        if text.rstrip(b"\r\n"):
+            yield _record(text, lines)
+
+
+def _record(text: bytes, lines: _Lines) -> Record:
+    first = lines.line
+    if b'"' not in text:
+        return Record(first, text.rstrip(b"\r\n").split(b","))
+    fields: list[bytes] = []
+    more: list[bytes] = []
+    while (opened := _split(text, fields)) > 0 and (rest := lines.up_to_closing()):
+        more += rest
+        text = b"".join((text[opened - 1 :], *rest))
+    if not opened:
+        return Record(first, fields)
+    lines.give_back(more)
+    return Record(first, None, "a quote that is not closed" if opened > 0 else "text behind a closing quote")
+
+
+def _split(text: bytes, fields: list[bytes]) -> int:
+    """Add the fields of `text`. 0: that was all; n > 0: the field at n - 1 is still open; -1: malformed."""
+    at = 0
+    while match := _FIELD.match(text, at):
+        quoted, end, bare, bare_end = match.groups()
+        fields.append(quoted.replace(b'""', b'"') if quoted is not None else bare or b"")
+        at = match.end()
+        if (end or bare_end) != b",":
+            return 0
+    return at + 1 if _OPEN.match(text, at) else -1
+
+
+_COMMA, _LF, _CR, _QUOTE = b',\n\r"'
+_EDGE = np.zeros(256, dtype=bool)
+_EDGE[[_COMMA, _LF, _CR, _QUOTE]] = True
+
+
+def whole_records(data: bytes) -> int | None:
+    """How many bytes of `data` are whole records; None where its quotes do not stand at the edges of fields.
+
+    With every odd quote at the start of a field (or doubling the one before it) and every even quote at the end of one
+    (or doubled by the next), a line end ends a record exactly when the number of quotes before it is even.
+    """
+    quotes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _QUOTE)
+    if not len(quotes):
+        return data.rfind(b"\n") + 1
+    padded = np.frombuffer(b"\n" + data + b"\n", dtype=np.uint8)
+    if not (_EDGE[padded[quotes[0::2]]].all() and _EDGE[padded[quotes[1::2] + 2]].all()):
+        return None
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _LF)
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if len(outside) else 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# CSV to raw columns of text: nothing is guessed, `007`, `true` and `1e5` stay what they are; an empty field is null.
+#
+# Arrow reads blocks of whole, regular records; `records` reads the others, and everything behind a quote that stands
+# where none belongs. The law: both give the same rows.
+# ----------------------------------------------------------------------------------------------------------------------
+
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Which fields are wanted, and how far the file has been read."""
+
+    source: str
+    width: int
+    wanted: dict[str, int]
+    row: int = 1
+    line: int = 1
+
+
+def read_csv(schema: TableSchema, source: Source) -> Iterator[Raw]:
+    """The rows of one file, block by block."""
+    blocks = read_blocks(source)
+    first = next(blocks, b"")
+    header, length = _header(first, source.name)
+    schema.check(header, Place(source.name))
+    schema.hint(header, Place(source.name))
+    wanted = {name: header.index(name) for name in schema.names if name in header}
+    reading = _Reading(source.name, len(header), wanted, line=1 + len(first[:length].splitlines()))
+    yield from _blocks(reading, chain([first[length:]], blocks))
+
+
+def _header(block: bytes, source: str) -> tuple[list[str], int]:
+    """The names of the columns, and the length of the text that holds them."""
+    record = next(read_records([block]), Record(1, []))
+    if record.fields is None:
+        raise _broken(record.problem, Place(source, None, record.line))
+    try:
+        names = [field.decode("utf-8").strip() for field in record.fields]
+    except UnicodeDecodeError as error:
+        place = Place(source, None, record.line)
+        raise TableError("HG-207", "column names that are not UTF-8", place=place, fix="save it as UTF-8") from error
+    lines = block.splitlines(keepends=True)
+    following = next(islice(read_records([block]), 1, None), None)
+    return names, sum(map(len, lines[: following.line - 1] if following else lines))
+
+
+def _blocks(reading: _Reading, blocks: Iterator[bytes]) -> Iterator[Raw]:
+    rest = b""
+    for block in blocks:
+        data = rest + block
+        cut = whole_records(data)
+        if cut is None:
+            yield from _slow(reading, chain([data], blocks))
+            return
+        rest = data[cut:]
+        yield from _fast(reading, data[:cut])
+    yield from _slow(reading, [rest])
+
+
+def _fast(reading: _Reading, block: bytes) -> Iterator[Raw]:
+    """A block of whole, regular records."""
+    table = _arrow_csv(reading, block) if block.strip(b"\r\n") else None
+    if table is None:
+        yield from _slow(reading, [block])
+    else:
+        columns = dict(zip(reading.wanted, (column.combine_chunks() for column in table.columns), strict=True))
+        yield Raw(reading.source, columns, numbered(reading.row, table.num_rows))
+        reading.row += table.num_rows
+    reading.line += block.count(b"\n")
+
+
+def _arrow_csv(reading: _Reading, block: bytes) -> pa.Table | None:
+    from pyarrow import csv
+
+    names = [str(number) for number in range(reading.width)]
+    wanted = [str(number) for number in reading.wanted.values()]
+    try:
+        return csv.read_csv(
+            cast("IO[bytes]", pa.BufferReader(block)),
+            read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 1),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    except (pa.ArrowException, OverflowError):
+        return None
+
+
+def _slow(reading: _Reading, blocks: Iterable[bytes]) -> Iterator[Raw]:
+    """Any records, one by one."""
+    records = read_records(blocks, reading.line)
+    for first in records:
+        yield _batch(reading, chain([first], islice(records, BATCH_ROWS - 1)))
+
+
+def _batch(reading: _Reading, records: Iterable[Record]) -> Raw:
+    columns: dict[str, list[str | None]] = {name: [] for name in reading.wanted}
+    rows: list[int] = []
+    refused: list[Refused] = []
+    brief = Brief()
+    for row, record in enumerate(records, reading.row):
+        reading.row = row + 1
+        fields = _fields(reading, record)
+        if fields is None:
+            refused.append(Refused(row, _refused(reading, record, row, brief)))
+            continue
+        rows.append(row)
+        for column, field in zip(columns.values(), fields, strict=True):
+            column.append(field)
+    return Raw(reading.source, columns, np.array(rows, dtype=np.int64), refused)
+
+
+def _fields(reading: _Reading, record: Record) -> list[str | None] | None:
+    """The wanted fields of a record as text; None where it must be refused."""
+    fields = record.fields
+    if fields is not None and len(fields) == reading.width:
+        with suppress(UnicodeDecodeError):
+            return [fields[index].decode("utf-8") or None for index in reading.wanted.values()]
+    return None
+
+
+def _refused(reading: _Reading, record: Record, row: int, brief: Brief) -> Rejected:
+    """Why a record was refused."""
+    fields = record.fields
+    is_broken = fields is None or len(fields) != reading.width
+    code = "HG-206" if is_broken else "HG-207"
+    if not brief.wants(code):
+        return Rejected(reading.source, str(row), code, "")
+    place = Place(reading.source, str(row), record.line)
+    if is_broken:
+        problem = f"{len(fields)} fields where the header has {reading.width}" if fields is not None else record.problem
+        return Rejected.of(_broken(problem, place))
+    return Rejected.of(TableError(code, "text that is not UTF-8", place=place, fix="save it as UTF-8"))
+
+
+def _broken(problem: str, place: Place) -> TableError:
+    fix = 'put a field with a comma, a quote or a line end in quotes, and double the quotes inside: "a ""b"", c"'
+    return TableError("HG-206", problem, place=place, fix=fix)

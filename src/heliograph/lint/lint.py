@@ -1,0 +1,371 @@
+"""Everything that looks wrong with subscriptions, in their order; repeated and covered ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from heliograph.errors import HeliographError
+from heliograph.filter.encode import encode
+from heliograph.io.publications import Publications
+from heliograph.io.reads import collector_paused
+from heliograph.lint import findings as codes
+from heliograph.lint.cost import SUSPECTS, Trial, expenses, is_small, many_ways
+from heliograph.lint.findings import COVERED, SAME, Finding, Sound, Subjects, table_of
+from heliograph.lint.names import Sample
+from heliograph.lint.queries import Kinds, Names, conjuncts, never_bound, replaced, why_never
+from heliograph.model import Receipt, Rejections
+from heliograph.partition.containment import Forest
+from heliograph.sparql.query import Compare, Expression, Query, Values, children, walk
+from heliograph.sparql.regions import MIRRORED
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import PREFIXES, Term, Variable
+from heliograph.vocabulary import Vocabulary
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Queries that are one up to the names of their variables and the order of their parts.
+#
+# A query is a set of parts. Its variables are told apart by how they occur: colours are refined until that tells no
+# more, and where variables still look alike each of them is tried as the first. The law: equal keys mean that a
+# renaming turns one query into the other. The converse holds but for patterns so symmetrical that trying would not
+# end, and for conditions and VALUES that say the same in another order.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Colours = dict[Variable, int]
+Token = Hashable  # a variable, a constant, or the sort of an operation
+
+_TRIED = 64  # ways of naming the variables of one query
+
+
+class Part(NamedTuple):
+    """One part of a query: what holds it together, its constants and variables in order."""
+
+    sort: str
+    tokens: tuple[Token, ...]
+
+
+def alike(queries: Sequence[Query]) -> Iterator[list[int]]:
+    """The groups of two or more that ask the same, each by their places in ascending order."""
+    for bucket in _grouped((_rough(query) for query in queries), range(len(queries))):
+        if len(bucket) > 1:
+            yield from (same for same in _grouped((key_of(queries[at]) for at in bucket), bucket) if len(same) > 1)
+
+
+def _grouped(keys: Iterable[Hashable], places: Iterable[int]) -> list[list[int]]:
+    groups: dict[Hashable, list[int]] = {}
+    for key, place in zip(keys, places, strict=True):
+        groups.setdefault(key, []).append(place)
+    return list(groups.values())
+
+
+def _rough(query: Query) -> Hashable:
+    """What two queries that ask the same have in common for certain, at little cost."""
+    masked = [tuple([None if isinstance(node, Variable) else node for node in pattern]) for pattern in query.patterns]
+    return frozenset(masked), sum(1 for _ in conjuncts(query.filters)), len(query.values), len(query.group_by)
+
+
+def select_the_same(one: Query, other: Query) -> bool:
+    """Whether two queries that ask the same select the same too."""
+    if (one.form, one.distinct) != (other.form, other.distinct):
+        return False
+    if all(set(query.projection) == set(query.variables) for query in (one, other)):
+        return True
+    return key_of(one, selected=True) == key_of(other, selected=True)
+
+
+def key_of(query: Query, selected: bool = False) -> Hashable:
+    """The query without the names of its variables; with what it selects, if that matters."""
+    chosen = [Part("selected", (variable,)) for variable in query.projection] if selected else []
+    parts = list(dict.fromkeys([*_parts(query), *chosen]))
+    names = dict.fromkeys(token for part in parts for token in part.tokens if isinstance(token, Variable))
+    return frozenset(_renamed(parts, colours) for colours in islice(_namings(dict.fromkeys(names, 0), parts), _TRIED))
+
+
+def _namings(colours: Colours, parts: Sequence[Part]) -> Iterator[Colours]:
+    """The ways of giving each variable a colour of its own that do not depend on names."""
+    stack: list[tuple[Colours, Variable | None]] = [(colours, None)]  # refined when its turn comes: few are asked for
+    while stack:
+        coarse, chosen = stack.pop()
+        colours = _refined(coarse if chosen is None else {**coarse, chosen: -1}, parts)
+        tied = _tied(colours)
+        if not tied:
+            yield colours
+        stack += [(colours, variable) for variable in tied]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------
+
+
+def _parts(query: Query) -> Iterator[Part]:
+    yield from (Part(type(pattern).__name__, tuple(pattern)) for pattern in query.patterns)
+    yield from (Part("filter", _tokens(each)) for each in conjuncts(query.filters))
+    yield from (Part("values", _listed(block)) for block in query.values)
+    yield from (Part("group", (variable,)) for variable in query.group_by)
+    yield Part("counted", (query.counted,))
+    if query.having is not None:
+        yield Part("having", _tokens(query.having))
+
+
+def _tokens(expression: Expression) -> tuple[Token, ...]:
+    """An expression as its nodes, operators first: with the number of their operands that says all."""
+    turned: dict[Expression, Expression] = {
+        node: _turned(node) for node in walk(expression) if isinstance(node, Compare)
+    }
+    return tuple([_token(node) for node in walk(replaced(expression, turned) if turned else expression)])
+
+
+def _turned(test: Compare) -> Compare:
+    """A comparison with its constant on the right."""
+    if isinstance(test.left, Term) and not isinstance(test.right, Term):
+        return Compare(MIRRORED[test.operator], test.right, test.left)
+    return test
+
+
+def _token(node: Expression) -> Token:
+    if isinstance(node, (Term, Variable)):
+        return node
+    said = tuple(getattr(node, name, None) for name in ("operator", "name", "negated"))
+    return type(node), said, len(children(node))
+
+
+def _listed(block: Values) -> tuple[Token, ...]:
+    """A block as its columns, rows in an order that does not depend on how they were given."""
+    rows = sorted(set(block.rows), key=repr)
+    columns = [(variable, tuple(row[at] for row in rows)) for at, variable in enumerate(block.variables)]
+    return tuple(token for column in columns for token in column)
+
+
+# --- colours ----------------------------------------------------------------------------------------------------
+
+
+def _refined(colours: Colours, parts: Sequence[Part]) -> Colours:
+    """Variables coloured by how they occur together with other colours, until that tells no more of them apart."""
+    while True:
+        seen: dict[Variable, list[int]] = {variable: [] for variable in colours}
+        for part in parts:
+            shown = tuple([colours[token] if isinstance(token, Variable) else token for token in part.tokens])
+            for at, token in enumerate(part.tokens):
+                if isinstance(token, Variable):
+                    seen[token].append(hash((part.sort, shown, at)))
+        finer = {variable: hash((colours[variable], *sorted(marks))) for variable, marks in seen.items()}
+        if len(set(finer.values())) == len(set(colours.values())):
+            return finer
+        colours = finer
+
+
+def _tied(colours: Colours) -> list[Variable]:
+    """The variables of the first colour that several have."""
+    by_colour: dict[int, list[Variable]] = {}
+    for variable, colour in colours.items():
+        by_colour.setdefault(colour, []).append(variable)
+    return next((by_colour[colour] for colour in sorted(by_colour) if len(by_colour[colour]) > 1), [])
+
+
+def _renamed(parts: Sequence[Part], colours: Mapping[Variable, int]) -> Hashable:
+    order = {variable: number for number, variable in enumerate(sorted(colours, key=lambda name: colours[name]))}
+    return frozenset(
+        (part.sort, tuple([order[token] if isinstance(token, Variable) else (token,) for token in part.tokens]))
+        for part in parts
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Subscriptions that ask the same: one pattern up to the names of its variables, with the same options.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Repeat(NamedTuple):
+    """A subscription that asks what an earlier one asks."""
+
+    each: Sound
+    first: Sound
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(self.each.id, SAME, _said(*self), self.first.id)
+
+
+def repeated(sound: Sequence[Sound]) -> Iterator[Repeat]:
+    """Each but the first of those that ask the same, with an earlier one: of the same subscriber, if there is one."""
+    for places in alike([each.query for each in sound]):
+        earlier: dict[tuple[str | None, str | None], Sound] = {}
+        firsts: dict[str | None, Sound] = {}
+        for each in (sound[place] for place in places):
+            first = earlier.get((each.options, each.subscriber)) or firsts.get(each.options)
+            if first is not None:
+                yield Repeat(each, first)
+            earlier.setdefault((each.options, each.subscriber), each)
+            firsts.setdefault(each.options, each)
+
+
+def _said(each: Sound, first: Sound) -> str:
+    selected = "" if select_the_same(each.query, first.query) else ", but for what they select"
+    return f"asks the same as {first.id}{selected}; {owners(each, first)}"
+
+
+def owners(each: Sound, other: Sound) -> str:
+    """Whose the two are."""
+    if each.subscriber == other.subscriber:
+        return "neither names a subscriber" if each.subscriber is None else f"both are of {each.subscriber}"
+    named = "nobody by name" if other.subscriber is None else other.subscriber
+    return f"that one is of another subscriber, {named}"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Subscriptions that another one of the same subscriber covers: whatever matches them matches that one too.
+#
+# Each subscriber's patterns stand in a containment forest of their own, so that a pattern which any other contains is
+# below a root. Subscriptions without a subscriber count as of one. Those whose options say when to notify, and those
+# with `hg:` functions, are left out: of them more is told than whether they match.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def covered(sound: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Finding]]:
+    """Those that are covered, with the most general one that covers them."""
+    by_subscriber: dict[str | None, list[Sound]] = {}
+    for each in sound:
+        if not each.options and not each.query.metrics:
+            by_subscriber.setdefault(each.subscriber, []).append(each)
+    for own in by_subscriber.values():
+        if len(own) > 1:
+            yield from _covered(own, taxonomy)
+
+
+def _covered(own: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Finding]]:
+    forest = Forest(taxonomy)
+    forest.insert([(number, each.query) for number, each in enumerate(own)])
+    for number, each in enumerate(own):
+        node = forest.node_of(number)
+        root = forest.root_of(node)
+        first = forest.subscribers_of(root)[0]
+        if first != number:
+            how = "exactly what it matches" if root == node else "whatever it matches"
+            whose = owners(each, own[first])
+            message = f"covered: {own[first].id} matches {how}; {whose}; drop it unless separate notices are wanted"
+            yield each.place, Finding(each.id, COVERED, message, own[first].id)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# lint: everything that looks wrong with subscriptions, in their order.
+#
+# The laws: "the same", "covered" and "can never match" are true of every publication; "expensive", "never seen" and
+# "nothing in common" are what a shape, a sample and a taxonomy suggest, and are told as such.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Placed = tuple[int, Finding]
+
+_TWICE = "the id comes twice: the first subscription stands, this one is refused; choose another id"
+
+
+def lint_subscriptions(
+    items: Any = None,
+    *,
+    patterns: Any = None,
+    constraints: Any = None,
+    taxonomy: Any = None,
+    sample: Any = None,
+    prefixes: Mapping[str, str] | None = None,
+) -> pa.Table:
+    """The findings on subscriptions: subject_id, code, message, related_id.
+
+    `items`, or `patterns` and `constraints`, are what `Filter.subscribe` takes; `sample` is what `publish` takes.
+    What could not be read is among the findings.
+    """
+    known = {**PREFIXES, **(prefixes or {})}
+    given = taxonomy if isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy or [], known)
+    linter = Linter(given, known)
+    refused = [*given.rejected, *linter.subscribe(items, patterns=patterns, constraints=constraints).rejected]
+    if sample is not None:
+        batch = encode(sample, linter.vocabulary, known)
+        linter.learn(batch.publications)
+        refused += batch.rejected
+    return table_of([*linter.findings(), *(Finding(each.item or "", each.code, each.message) for each in refused)])
+
+
+class Linter:
+    """Takes subscriptions as an engine does, and a sample of what will be published; then tells."""
+
+    def __init__(self, taxonomy: Taxonomy, prefixes: Mapping[str, str]) -> None:
+        self.vocabulary = Vocabulary()
+        self._taxonomy = taxonomy
+        self._subjects = Subjects(prefixes)
+        self._sample = Sample(taxonomy)
+        self._batches: list[Publications] = []
+
+    def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
+        before = len(self._subjects.given)
+        refused = self._subjects.take(items, patterns, constraints)
+        return Receipt(len(self._subjects.given) - before, Rejections(refused))
+
+    def learn(self, publications: Publications) -> None:
+        """Adds publications to the sample."""
+        self._sample.learn(publications)
+        self._batches.append(publications)
+
+    def findings(self) -> list[Finding]:
+        """All findings, by subscription."""
+        with collector_paused():
+            found = self._found(self._subjects.sound())
+        return [finding for _, finding in sorted(found, key=lambda placed: placed[0])]
+
+    def _found(self, sound: list[Sound]) -> list[Placed]:
+        never = {each.place: why for each in sound if (why := why_never(each.query)) is not None}
+        possible = [each for each in sound if each.place not in never]
+        repeats = list(repeated([each for each in sound if each.stands]))
+        told = {each.place for each, first in repeats if each.subscriber == first.subscriber}
+        return [
+            *self._unread(),
+            *((repeat.each.place, repeat.finding) for repeat in repeats),
+            *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
+            *covered([each for each in possible if each.stands and each.place not in told], self._taxonomy),
+            *self._apart(possible),
+            *self._expensive(possible),
+            *self._unseen(sound),
+            *((each.place, Finding(each.id, codes.UNBOUND, why)) for each in sound for why in never_bound(each.query)),
+        ]
+
+    def _unread(self) -> Iterator[Placed]:
+        """What an engine refuses, by its own codes."""
+        standing = self._subjects.standing()
+        for place, (id, _, query, _, refusal) in enumerate(self._subjects.given):
+            if isinstance(query, HeliographError):
+                yield place, Finding(id, query.code, query.describe())
+            elif refusal is not None:
+                yield place, Finding(id, refusal.code, f"watch would refuse it: {refusal.describe()}")
+            elif place not in standing:
+                yield place, Finding(id, codes.TWICE, _TWICE, id)
+
+    def _apart(self, sound: list[Sound]) -> Iterator[Placed]:
+        kinds = Kinds(self._taxonomy, self._sample)
+        for each in sound:
+            yield from ((each.place, Finding(each.id, codes.APART, why)) for why in kinds.apart(each.query))
+
+    def _expensive(self, sound: list[Sound]) -> Iterator[Placed]:
+        foretold = {each.place: [*expenses(each.query, self._taxonomy)] for each in sound}
+        for each in sound:
+            yield from ((each.place, Finding(each.id, codes.PREDICTED, why)) for why in foretold[each.place])
+        if self._sample.size:
+            yield from self._measured(sound, [each for each in sound if foretold[each.place]])
+
+    def _measured(self, sound: list[Sound], foretold: list[Sound]) -> Iterator[Placed]:
+        queries = {each.place: each for each in sound if not each.query.metrics}
+        asked = queries
+        if not is_small(len(queries), self._sample):
+            trial = Trial([(each.place, each.query) for each in queries.values()], self.vocabulary, self._taxonomy)
+            for publications in self._batches:
+                trial.publish(publications)
+            costs = list(trial.costs(self._sample.size))
+            yield from ((cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)) for cost in costs)
+            places = [*(cost.place for cost in costs), *(each.place for each in foretold if each.place in queries)]
+            asked = {place: queries[place] for place in places[:SUSPECTS]}
+        for cost in many_ways([(place, each.query) for place, each in asked.items()], self._sample):
+            yield cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)
+
+    def _unseen(self, sound: list[Sound]) -> Iterator[Placed]:
+        names = Names(self._taxonomy, self._sample)
+        for each in sound:
+            for code, message, nearest in names.unseen(each.query):
+                yield each.place, Finding(each.id, code, message, nearest)

@@ -1,0 +1,814 @@
+"""What is wrong with one query: it can never match, names nothing that is in use, or asks for what nothing binds."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations, pairwise
+from math import ceil, floor, inf, isfinite, isnan, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from heliograph.filter.interests import conditions_of
+from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
+from heliograph.lint.names import Near, Sample, Spellings, distance, frequent
+from heliograph.sparql.evaluate import Condition
+from heliograph.sparql.query import (
+    And,
+    Arithmetic,
+    Call,
+    ClassPattern,
+    ClassRelation,
+    Compare,
+    Count,
+    Expression,
+    In,
+    Metric,
+    Negate,
+    Node,
+    Not,
+    Or,
+    Query,
+    TriplePattern,
+    Values,
+    children,
+    spell_expression,
+    walk,
+)
+from heliograph.sparql.regions import (
+    MIRRORED,
+    NAMES,
+    WHOLE,
+    Box,
+    Domain,
+    Intern,
+    Lines,
+    Region,
+    any_of,
+    identity,
+    place_of,
+)
+from heliograph.sparql.solve import Plan
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import (
+    PLAIN,
+    PREFIXES,
+    RDF_LANG_STRING,
+    RDF_TYPE,
+    Position,
+    Term,
+    TermKind,
+    Variable,
+    literal,
+    spell,
+    value_of,
+)
+from heliograph.values import NUMERIC, XSD_FLOAT, XSD_STRING, Instant, to_float32
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
+#
+# The laws: a solution satisfies all demands of its query, so demands that contradict each other rule out every
+# publication. A subject is never a literal and a property is an IRI, in documents and in taxonomies. Conditions with
+# `hg:` functions are left out: what a graph measures is nobody's to say beforehand.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_LONGEST = 200  # characters of a condition that a message quotes
+_IRIS: Lines = {Domain.IRI: WHOLE}
+_TEXTS: Lines = {Domain.TEXT: WHOLE}
+_RESULTS = {"STR": _TEXTS, "LANG": _TEXTS, "DATATYPE": _IRIS}
+
+
+class Place(NamedTuple):
+    """Where the value of a variable must lie."""
+
+    variable: Variable
+    lines: Lines
+
+
+class Demand(NamedTuple):
+    """One thing that a match must satisfy: a condition, a VALUES block, or where a variable stands."""
+
+    condition: Expression | None = None
+    settled: bool = False  # every variable of the condition is bound in every solution
+    lost: tuple[Variable, ...] = ()  # variables that nothing binds, without which the condition is an error
+    values: Values | None = None
+    place: Place | None = None
+
+    @property
+    def text(self) -> str:
+        if self.condition is not None:
+            return shortened(spell_expression(self.condition))
+        if self.values is not None:
+            return f"VALUES {' '.join(map(str, self.values.variables))}"
+        assert self.place is not None
+        said = "a property (always an IRI)" if self.place.lines is _IRIS else "a subject (never a literal)"
+        return f"{self.place.variable} being {said}"
+
+
+def demands_of(query: Query) -> list[Demand]:
+    """The demands of a query, conditions first."""
+    known = set(query.variables)
+    doubtful = _doubtful(query)
+    demands = [_condition(each, known, doubtful) for each in conjuncts(query.filters) if not _measures(each)]
+    demands += [Demand(values=block) for block in query.values]
+    return demands + [Demand(place=place) for place in _places(query)]
+
+
+def conjuncts(filters: Iterable[Expression]) -> Iterator[Expression]:
+    """What filters demand, one by one."""
+    stack = list(filters)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack.extend(reversed(node.operands))
+        else:
+            yield node
+
+
+def names_in(expression: Expression) -> set[Variable]:
+    return {node for node in walk(expression) if isinstance(node, Variable)}
+
+
+def _measures(expression: Expression) -> bool:
+    return any(isinstance(node, Metric) for node in walk(expression))
+
+
+def _doubtful(query: Query) -> set[Variable]:
+    """Variables that some solutions may leave unbound: no pattern has them, and VALUES says UNDEF."""
+    bound = set(Query(patterns=query.patterns).variables)
+    columns = ((name, {row[at] for row in block.rows}) for block in query.values for at, name in _numbered(block))
+    return {name for name, terms in columns if None in terms} - bound
+
+
+def _numbered(block: Values) -> Iterable[tuple[int, Variable]]:
+    return enumerate(block.variables)
+
+
+def _condition(expression: Expression, known: set[Variable], doubtful: set[Variable]) -> Demand:
+    names = names_in(expression)
+    unbound = names - known
+    lost = tuple(sorted(unbound)) if unbound and _is_lost(expression, unbound) else ()
+    return Demand(expression, names <= known - doubtful, lost)
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
+    """Whether it is an error whatever else is bound: an error passes through everything but AND, OR, IN and BOUND."""
+    match expression:
+        case Variable():
+            return expression in unbound
+        case Or(operands):
+            return all(_is_lost(operand, unbound) for operand in operands)
+        case Compare(_, left, right) | Arithmetic(_, left, right):
+            return _is_lost(left, unbound) or _is_lost(right, unbound)
+        case Not(operand) | Negate(operand) | In(operand):
+            return _is_lost(operand, unbound)
+        case Call(name, arguments) if name != "BOUND":
+            return any(_is_lost(argument, unbound) for argument in arguments)
+    return False
+
+
+# --- places -----------------------------------------------------------------------------------------------------
+
+
+def _places(query: Query) -> Iterator[Place]:
+    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
+    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
+    for nodes, lines in ((subjects, NAMES), (properties, _IRIS)):
+        yield from [Place(node, lines) for node in nodes if isinstance(node, Variable)]
+
+
+# --- what functions give ----------------------------------------------------------------------------------------
+
+
+class Abstract(NamedTuple):
+    """A condition in which calls that give text or an IRI are variables, and where these must lie."""
+
+    condition: Expression
+    places: list[Place]
+
+
+def abstracted(condition: Expression) -> Abstract | None:
+    """The condition about the results of its functions; None if it has none.
+
+    Where a call is an error, so is everything that an unbound variable in its stead would be; as a value it lies in its
+    place. So a condition that no such value satisfies is never true.
+    """
+    calls = {node: node.name for node in walk(condition) if isinstance(node, Call) and node.name in _RESULTS}
+    if not calls:
+        return None
+    stand_ins: dict[Expression, Expression] = {node: Variable(spell_expression(node)) for node in calls}
+    places = [Place(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
+    return Abstract(replaced(condition, stand_ins), places)
+
+
+def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -> Expression:
+    """The expression with others in the place of some parts; SPARQL's depth is limited, so this may recurse."""
+    found = instead.get(expression)
+    if found is not None:
+        return found
+    match expression:
+        case Not(operand):
+            return Not(replaced(operand, instead))
+        case Negate(operand):
+            return Negate(replaced(operand, instead))
+        case And(operands):
+            return And(tuple(replaced(each, instead) for each in operands))
+        case Or(operands):
+            return Or(tuple(replaced(each, instead) for each in operands))
+        case Call(name, arguments):
+            return Call(name, tuple(replaced(each, instead) for each in arguments))
+        case Compare(operator, left, right):
+            return Compare(operator, replaced(left, instead), replaced(right, instead))
+        case Arithmetic(operator, left, right):
+            return Arithmetic(operator, replaced(left, instead), replaced(right, instead))
+        case In(operand, choices, negated):
+            return In(replaced(operand, instead), tuple(replaced(each, instead) for each in choices), negated)
+    return expression
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Comparisons and text tests that exclude each other, seen from their operands alone.
+#
+# The laws come from `semantics.comparison`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
+# is, `!=` never where `=` is; a text equals itself alone, and is ordered within its language by its characters.
+# ----------------------------------------------------------------------------------------------------------------------
+
+TEXTS = (XSD_STRING, RDF_LANG_STRING)
+
+# What may be so where a comparison is true: below, equal, above, or just different, as not-a-number is.
+_TRUE_OF = {"<": "b", "<=": "be", "=": "e", ">=": "ea", ">": "a", "!=": "bad"}
+
+
+def opposed(conditions: Iterable[Expression]) -> bool:
+    """Whether one pair of operands is compared in ways that no two values satisfy."""
+    known: dict[tuple[Expression, Expression], set[str]] = {}
+    for condition in conditions:
+        if isinstance(condition, Compare):
+            operator, left, right = condition.operator, condition.left, condition.right
+            if (right, left) in known:
+                operator, left, right = MIRRORED[operator], right, left
+            may_be = known.get((left, right)) or set("ed" if left == right else "bead")
+            known[left, right] = may_be & set(_TRUE_OF[operator])
+            if not known[left, right]:
+                return True
+    return False
+
+
+class Test(NamedTuple):
+    """What is asked of the text that an expression gives."""
+
+    operator: str  # < <= = >= > STRSTARTS STRENDS
+    constant: Term
+
+
+def texts_apart(conditions: Iterable[Expression]) -> bool:
+    """Whether some expression is asked for a text that there is none of."""
+    tests: dict[Expression, list[Test]] = {}
+    for subject, test in _tests(conditions):
+        tests.setdefault(subject, []).append(test)
+    return any(len(asked) > 1 and _no_text(asked) for asked in tests.values())
+
+
+def _no_text(tests: list[Test]) -> bool:
+    ordered = [test for test in tests if len(test.operator) <= 2]
+    if len({test.constant[2:] for test in ordered}) > 1:  # datatype and language
+        return True
+    starts = [test.constant.value for test in tests if test.operator == "STRSTARTS"]
+    ends = [test.constant.value[::-1] for test in tests if test.operator == "STRENDS"]
+    return _crossed(ordered) or _branching(starts) or _branching(ends)
+
+
+def _crossed(tests: list[Test]) -> bool:
+    """Whether a lower end lies above an upper one, or at it where one of both is open."""
+    lows = [(test.constant.value, test.operator == ">") for test in tests if test.operator in (">", ">=", "=")]
+    highs = [(test.constant.value, test.operator != "<") for test in tests if test.operator in ("<", "<=", "=")]
+    if not lows or not highs:
+        return False
+    (low, above), (high, up_to) = max(lows), min(highs)
+    return low > high or (low == high and (above or not up_to))
+
+
+def _branching(beginnings: list[str]) -> bool:
+    """Whether no text begins with all of these."""
+    ordered = sorted(beginnings, key=len)
+    return any(not longer.startswith(shorter) for shorter, longer in pairwise(ordered))
+
+
+def _tests(conditions: Iterable[Expression]) -> Iterator[tuple[Expression, Test]]:
+    for condition in conditions:
+        match condition:
+            case Compare(operator, subject, Term() as constant):
+                test = Test(operator, constant)
+            case Compare(operator, Term() as constant, subject):
+                test = Test(MIRRORED[operator], constant)
+            case Call(("STRSTARTS" | "STRENDS") as name, (subject, Term() as constant)):
+                test = Test(name, constant)
+            case _:
+                continue
+        if test.constant.datatype in TEXTS and test.operator != "!=":
+            yield subject, test
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where a query leaves finitely many values to choose from, each is tried: VALUES, `=` and `IN` with texts and names.
+#
+# The law: a text or a name equals itself alone, so a condition `x = "a"` puts that very term in the place of x, and a
+# demand about nothing else is decided by evaluating it. A choice of which every alternative fails a demand is empty.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Alternative = Mapping[Expression, Term]  # an expression and the very term that it gives
+
+_MANY = 10_000  # alternatives beyond which they are not tried
+
+
+def no_choice(demands: Sequence[Demand]) -> bool:
+    """Whether some choice has no alternative that the demands leave."""
+    for demand in demands:
+        choice = _choice(demand)
+        if choice is not None and len(choice) <= _MANY and not any(_stands(each, demands) for each in choice):
+            return True
+    return False
+
+
+def _choice(demand: Demand) -> list[Alternative] | None:
+    if demand.values is not None:
+        return list(_rows(demand.values))
+    return None if demand.condition is None else alternatives(demand.condition)
+
+
+def alternatives(condition: Expression) -> list[Alternative] | None:
+    """The alternatives that a condition leaves; None where it leaves more than can be named."""
+    match condition:
+        case Compare("=", subject, Term() as constant) | Compare("=", Term() as constant, subject):
+            return _named(subject, (constant,))
+        case In(subject, choices, negated=False):
+            return _named(subject, choices)
+        case Or(operands):
+            parts = [alternatives(operand) for operand in operands]
+            return None if None in parts else [each for part in parts if part is not None for each in part]
+    return None
+
+
+def _named(subject: Expression, constants: Sequence[Expression]) -> list[Alternative] | None:
+    terms = [constant for constant in constants if isinstance(constant, Term)]
+    if len(terms) < len(constants) or isinstance(subject, Term):
+        return None
+    return [{subject: term} for term in terms] if all(map(_equals_itself_alone, terms)) else None
+
+
+def _equals_itself_alone(term: Term) -> bool:
+    return not term.is_literal or term.datatype in TEXTS
+
+
+def _rows(block: Values) -> Iterator[Alternative]:
+    for row in block.rows:
+        yield {name: term for name, term in zip(block.variables, row, strict=True) if term is not None}
+
+
+# --- trying -----------------------------------------------------------------------------------------------------
+
+
+def _stands(alternative: Alternative, demands: Sequence[Demand]) -> bool:
+    return all(_agrees(alternative, demand) for demand in demands)
+
+
+def _agrees(alternative: Alternative, demand: Demand) -> bool:
+    """Whether the demand is satisfied, or cannot be decided from this alternative."""
+    if demand.condition is not None:
+        return _may_hold(demand.condition, alternative)
+    if demand.place is not None:
+        term = alternative.get(demand.place.variable)
+        return term is None or _lies(term, demand.place.lines)
+    assert demand.values is not None
+    return any(all(row.get(name, term) == term for name, term in alternative.items()) for row in _rows(demand.values))
+
+
+def _may_hold(condition: Expression, alternative: Alternative) -> bool:
+    known = replaced(condition, alternative)
+    if any(isinstance(node, Variable) for node in walk(known)):
+        return True
+    return Condition.of(known).holds({})
+
+
+def _lies(term: Term, lines: Lines) -> bool:
+    """Whether a term lies in a place that takes whole domains."""
+    return place_of(term, lambda _: 0).domain in lines
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where the demands leave no value for a variable: intervals, sets and kinds of term, as the filter's index sees them.
+#
+# The law is that of `index.conditions`: a term for which the conditions hold lies in every conjunct of its variable,
+# so an empty conjunct is a contradiction. An xsd:float is in every interval of numbers there, because it is compared
+# after rounding the other side; where floats alone are left, the ones that matter are tried. Between two constants,
+# as floats, comparisons do not change, so it is enough to try each constant and its neighbours.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Number = int | float | Decimal
+
+
+def no_region(demands: Sequence[Demand]) -> bool:
+    """Whether some variable has nowhere to lie."""
+    conditions = [demand.condition for demand in demands if demand.condition is not None and demand.settled]
+    found = [made for made in map(abstracted, conditions) if made is not None]
+    places = [demand.place for demand in demands if demand.place is not None]
+    places += [place for made in found for place in made.places]
+    everything = conditions + [made.condition for made in found]
+    ids: dict[Term, int] = {}
+    boxes = [*map(_box, places), *_choices(demands, lambda term: ids.setdefault(term, len(ids)))]
+    asked = conditions_of(everything, lambda term: ids.setdefault(term, len(ids)), boxes)
+    return asked.never or any(
+        not atoms or (_floats_alone(atoms) and _no_float(variable, everything)) for variable, atoms in asked.conjuncts
+    )
+
+
+def _box(place: Place) -> Box:
+    return Box({place.variable: Region(place.lines)})
+
+
+def _choices(demands: Sequence[Demand], intern: Intern) -> Iterator[Box]:
+    """What VALUES leaves of each variable for which it has no UNDEF."""
+    for block in [demand.values for demand in demands if demand.values is not None]:
+        for at, variable in enumerate(block.variables):
+            yield from _regions_choice(block, at, variable, intern)
+
+
+def _regions_choice(block: Values, at: int, variable: Variable, intern: Intern) -> Iterator[Box]:
+    terms = {row[at] for row in block.rows}
+    known = [term for term in terms if term is not None]
+    if len(known) == len(terms):
+        boxes = [Box({variable: Region(identity(term, intern).lines)}) for term in known]
+        yield any_of(boxes) if boxes else Box({variable: Region({})})
+
+
+# --- floats -----------------------------------------------------------------------------------------------------
+
+
+def _floats_alone(atoms: Sequence[tuple[int, float, float, int]]) -> bool:
+    return all(atom[0] == Domain.FLOAT for atom in atoms)
+
+
+def _no_float(variable: Variable, conditions: Sequence[Expression]) -> bool:
+    """Whether the comparisons of a variable with constants are satisfied by no xsd:float."""
+    asked = [each for each in conditions if names_in(each) == {variable} and _compares(each)]
+    tests = [Condition.of(each) for each in asked]
+    numbers = {number for each in asked for number in numbers_in(each)}
+    return not any(all(test.holds({variable: term}) for test in tests) for term in _floats(numbers))
+
+
+def _compares(expression: Expression) -> bool:
+    """Whether it is made of comparisons of a variable with constants, and nothing else."""
+    match expression:
+        case And() | Or() | Not():
+            return all(map(_compares, children(expression)))
+        case Compare() | In():
+            parts = children(expression)
+            return all(isinstance(part, (Term, Variable)) for part in parts)
+    return False
+
+
+def numbers_in(expression: Expression) -> Iterator[Number]:
+    """The numeric constants of an expression."""
+    for node in walk(expression):
+        value = value_of(node) if isinstance(node, Term) else None
+        if value is not None and value.kind in NUMERIC and not isinstance(value.value, Instant):
+            yield value.value
+
+
+def _floats(numbers: set[Number]) -> Iterator[Term]:
+    """The floats at and beside these numbers, the infinities and not-a-number."""
+    at = [to_float32(_as_double(number)) for number in numbers]
+    with np.errstate(all="ignore"):
+        beside = [float(np.nextafter(np.float32(each), np.float32(end))) for each in at for end in (-inf, inf)]
+    for each in dict.fromkeys([*at, *beside, -inf, inf, nan, 0.0]):
+        yield literal(_spelled(each), XSD_FLOAT)
+
+
+def _as_double(number: Number) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def _spelled(number: float) -> str:
+    if isfinite(number):
+        return repr(number)
+    return "NaN" if isnan(number) else "INF" if number > 0 else "-INF"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Classes that one variable is asked to belong to, and that have nothing in common in the taxonomy.
+#
+# That is no proof: a publication may type anything with any two classes. So it is told as what it is, a suspicion,
+# and withdrawn where the sample has something of both.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_ANY = Variable("x")
+
+
+class Pair(NamedTuple):
+    """Two classes."""
+
+    one: Term
+    other: Term
+
+
+class Kinds:
+    """Asked for one query after another; each pair of classes is looked at once."""
+
+    def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
+        self._taxonomy, self._sample = taxonomy, sample
+        self._known = {term for row in taxonomy.rows for term in row}
+        self._apart: dict[Pair, bool] = {}
+
+    def apart(self, query: Query) -> Iterator[str]:
+        """What is asked to be of two classes that nothing is of both."""
+        asked: dict[Variable, dict[Term, None]] = {}
+        for variable, kind in _memberships(query):
+            if kind in self._known:
+                asked.setdefault(variable, {})[kind] = None
+        for variable, kinds in asked.items():
+            for one, other in combinations(kinds, 2):
+                if self._are_apart(Pair(one, other)):
+                    yield (
+                        f"{variable} must be both {spell(one)} and {spell(other)}, and nothing in the taxonomy is: "
+                        "only a publication that says so itself can match"
+                    )
+
+    def _are_apart(self, pair: Pair) -> bool:
+        if pair not in self._apart:
+            self._apart[pair] = not self._below(pair.one) & self._below(pair.other) and not self._is_met(pair)
+        return self._apart[pair]
+
+    def _below(self, kind: Term) -> set[Term]:
+        return {kind, *self._taxonomy.descendants(kind)}
+
+    def _is_met(self, pair: Pair) -> bool:
+        """Whether a publication of the sample has something of both."""
+        plan = Plan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
+        publications = self._sample.publications if self._sample is not None else ()
+        return any(plan.matches(publication.world) for publication in publications)
+
+
+def _memberships(query: Query) -> Iterator[tuple[Variable, Term]]:
+    for pattern in query.patterns:
+        is_class = isinstance(pattern, ClassPattern) or pattern.predicate == RDF_TYPE
+        if is_class and isinstance(pattern.subject, Variable) and isinstance(pattern.object, Term):
+            yield pattern.subject, pattern.object
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Variables that are asked for and that nothing binds, with the variable that was probably meant.
+#
+# The law: edges, VALUES and `hg:` functions bind variables; SELECT, GROUP BY and conditions do not. Such a variable
+# is absent from every solution.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_SHORT, _LONG = 3, 8  # letters from which on one letter, or two, may be wrong
+_BEGUN = 2  # letters that are enough to begin another name
+
+
+def never_bound(query: Query) -> Iterator[str]:
+    """What is selected, or grouped by, though nothing binds it."""
+    known = query.variables
+    for names, how in ((query.projection, "selected"), (query.group_by, "grouped by")):
+        for name in dict.fromkeys(names):
+            if name not in known:
+                yield f"{name} is {how}, but {no_edge_binds(name, known)}"
+
+
+def no_edge_binds(name: Variable, known: Iterable[Variable]) -> str:
+    near = nearest(name, known)
+    return f"no edge binds {name}" + (f"; did you mean {near}?" if near is not None else "")
+
+
+def nearest(name: Variable, known: Iterable[Variable]) -> Variable | None:
+    """The variable whose name comes nearest, if one is near."""
+    one = name.name.casefold()
+    ranked = sorted((distance(one, other.name.casefold()), other) for other in known if not other.hidden)
+    return next((other for far, other in ranked if far <= _slack(one) or _begins(one, other.name.casefold())), None)
+
+
+def _slack(name: str) -> int:
+    return 0 if len(name) < _SHORT else 1 if len(name) < _LONG else 2
+
+
+def _begins(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _BEGUN and long.startswith(short)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Why a query can never match, as far as that can be proved.
+#
+# The law: what is said never to match matches no publication, whatever it adds to the taxonomy. So classes are never
+# called disjoint here: a document may type anything with any two classes. What is said is a smallest set of demands
+# that contradict each other: without any one of them the others do not, as far as we can tell.
+#
+# A count may be satisfied by no solution at all, and such a query is left alone.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_WHOLE = 2**53  # up to here every integer is a double
+
+
+def why_never(query: Query) -> str | None:
+    """Why no publication can match, or None."""
+    if query.having is not None:
+        if _no_count(query.having, first=1 if query.group_by else 0):
+            return f"can never match: no count satisfies HAVING({shortened(spell_expression(query.having))})"
+        if not query.group_by and Condition.of(query.having).holds({}, count=0):
+            return None
+    if not query.filters and not query.values:
+        return None
+    demands = demands_of(query)
+    return f"can never match: {_said(_smallest(demands), query)}" if _contradict(demands) else None
+
+
+def _contradict(demands: Sequence[Demand]) -> bool:
+    """Whether nothing satisfies all demands. If that holds of some demands, it holds of more."""
+    conditions = [demand.condition for demand in demands if demand.condition is not None]
+    return (
+        any(demand.lost for demand in demands)
+        or opposed(conditions)
+        or texts_apart(conditions)
+        or no_region(demands)
+        or no_choice(demands)
+    )
+
+
+def _smallest(demands: Sequence[Demand]) -> list[Demand]:
+    """Demands that contradict each other, none of them needless: the last that is needed, then the one before it."""
+    left, core = list(demands), list[Demand]()
+    while not _contradict(core):
+        needed = bisect_left(range(len(left)), True, key=lambda size: _contradict([*core, *left[:size]]))
+        left, core = left[: needed - 1], [left[needed - 1], *core]
+    return core
+
+
+def _said(core: Sequence[Demand], query: Query) -> str:
+    if len(core) > 1:
+        return f"{' and '.join(demand.text for demand in core)} cannot hold together"
+    [only] = core
+    if only.values is not None:
+        return f"{only.text} has no row that fits"
+    unbound = ", and ".join(no_edge_binds(name, query.variables) for name in only.lost)
+    return f"FILTER({only.text}) cannot hold" + (f": {unbound}" if unbound else "")
+
+
+# --- counts -----------------------------------------------------------------------------------------------------
+
+
+def _no_count(having: Expression, first: int) -> bool:
+    """Whether no number of solutions satisfies a condition on the count alone: between two constants nothing changes,
+    and those are small enough to be compared without rounding."""
+    numbers = list(numbers_in(having))
+    if not _only_counts(having) or not all(-_WHOLE < number < _WHOLE for number in numbers):
+        return False
+    test, near = Condition.of(having), [end for number in numbers for end in (floor(number), ceil(number))]
+    counts = {first, first + 1, *(count + step for count in near for step in (-1, 0, 1))}
+    return not any(test.holds({}, count=count) for count in counts if count >= first)
+
+
+def _only_counts(expression: Expression) -> bool:
+    match expression:
+        case And() | Or() | Not():
+            return all(map(_only_counts, children(expression)))
+        case Compare() | In():
+            return all(isinstance(part, (Term, Count)) for part in children(expression))
+    return False
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Properties and classes that a query names and nobody uses, with the known name that comes nearest.
+#
+# A class is known if the sample or the taxonomy has it. Without a sample only a class that looks like one of the
+# taxonomy is told: documents may have classes of their own.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Unseen(NamedTuple):
+    """A name that nobody uses: the code, what to say, and the name that was probably meant."""
+
+    code: str
+    message: str
+    nearest: str | None
+
+
+class Names:
+    """The names that are known; asked for one query after another."""
+
+    def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
+        met = sample or Sample(taxonomy)
+        declared = dict.fromkeys(term for row in taxonomy.rows for term in row)
+        self._sampled = met.size > 0
+        places = (("the sample", self._sampled), ("the taxonomy", bool(declared)))
+        self._looked_in = " or ".join(place for place, known in places if known)
+        self._properties = _Known([*frequent(met.properties), *([RDF_TYPE] if declared else ())])
+        self._classes = _Known([*frequent(met.classes), *declared])
+
+    def unseen(self, query: Query) -> Iterator[Unseen]:
+        """The names of a query that are not known."""
+        if self._sampled:
+            for term in _properties(query):
+                if term not in self._properties:
+                    yield _unseen_property(term, self._properties.nearest(term))
+        for term in _classes(query):
+            if term not in self._classes:
+                near = self._classes.nearest(term)
+                if self._sampled or near is not None:
+                    yield _unseen_class(term, near, self._looked_in)
+
+
+class _Known:
+    """A set of names that knows which of them comes nearest to another; each is looked for once."""
+
+    def __init__(self, names: Iterable[Term]) -> None:
+        self._names = dict.fromkeys(names)
+        self._spellings: Spellings | None = None
+        self._found: dict[Term, Near | None] = {}
+
+    def __contains__(self, term: Term) -> bool:
+        return term in self._names
+
+    def nearest(self, term: Term) -> Near | None:
+        if term not in self._found:
+            self._spellings = self._spellings or Spellings(self._names)
+            self._found[term] = self._spellings.nearest(term)
+        return self._found[term]
+
+
+def _unseen_property(term: Term, near: Near | None) -> Unseen:
+    message = f"no publication of the sample has the property {_short(term, Position.PROPERTY)}"
+    return Unseen(UNSEEN_PROPERTY, *_with_nearest(message, near, Position.PROPERTY))
+
+
+def _unseen_class(term: Term, near: Near | None, where: str) -> Unseen:
+    message = f"nothing in {where} has to do with the class {_short(term)}"
+    return Unseen(UNSEEN_CLASS, *_with_nearest(message, near, Position.OBJECT))
+
+
+def _with_nearest(message: str, near: Near | None, position: Position) -> tuple[str, str | None]:
+    if near is None:
+        return message, None
+    name = _short(near.term, position)
+    return f"{message}; did you mean {name}? ({near.how})", name
+
+
+def _short(term: Term, position: Position = Position.OBJECT) -> str:
+    """A name as in tables, with a built-in prefix where it has one."""
+    for prefix, namespace in PREFIXES.items():
+        end = term.value.removeprefix(namespace)
+        if namespace != PLAIN and end != term.value and end.isidentifier():
+            return f"{prefix}:{end}"
+    return spell(term, position)
+
+
+# --- the names of a query ---------------------------------------------------------------------------------------
+
+
+def _properties(query: Query) -> Iterable[Term]:
+    nodes = [pattern.predicate for pattern in query.patterns if isinstance(pattern, TriplePattern)]
+    return _names_named(nodes, query)
+
+
+def _classes(query: Query) -> Iterable[Term]:
+    return _names_named([node for pattern in query.patterns for node in _class_nodes(pattern)], query)
+
+
+def _class_nodes(pattern: TriplePattern | ClassPattern) -> tuple[Node, ...]:
+    """The nodes of a pattern that stand for classes."""
+    if isinstance(pattern, TriplePattern):
+        return (pattern.object,) if pattern.predicate == RDF_TYPE else ()
+    return (pattern.object,) if pattern.relation is ClassRelation.IS_A else (pattern.subject, pattern.object)
+
+
+def _names_named(nodes: Iterable[Node], query: Query) -> Iterable[Term]:
+    """The IRIs among nodes, and those that conditions and VALUES put in the place of variables."""
+    found = dict.fromkeys(nodes)
+    variables = [node for node in found if isinstance(node, Variable)]
+    if variables and (query.filters or query.values):
+        pinned = _pinned(query)
+        found.update((term, None) for variable in variables for term in pinned.get(variable, ()))
+    return [node for node in found if isinstance(node, Term) and node.kind is TermKind.IRI]
+
+
+def _pinned(query: Query) -> dict[Variable, list[Term]]:
+    """The terms that variables are asked to be."""
+    pinned: dict[Variable, list[Term]] = {}
+    for condition in conjuncts(query.filters):
+        for alternative in alternatives(condition) or ():
+            for subject, term in alternative.items():
+                if isinstance(subject, Variable):
+                    pinned.setdefault(subject, []).append(term)
+    for block in query.values:
+        for at, variable in enumerate(block.variables):
+            pinned.setdefault(variable, []).extend(row[at] for row in block.rows if row[at] is not None)  # type: ignore
+    return pinned

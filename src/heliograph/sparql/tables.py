@@ -1,0 +1,851 @@
+"""Pattern and constraint tables to queries, whole columns at a time, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heliograph.errors import HeliographError, InterestError, Place, TermError
+from heliograph.io.publications import Triples
+from heliograph.io.reads import collector_paused
+from heliograph.io.schemas import TABLES
+from heliograph.sparql.query import (
+    MAX_CONSTRAINTS,
+    MAX_PATTERNS,
+    Call,
+    ClassPattern,
+    ClassRelation,
+    Compare,
+    Expression,
+    Form,
+    In,
+    Node,
+    Pattern,
+    Query,
+    TriplePattern,
+)
+from heliograph.sparql.tokens import regex_problem
+from heliograph.terms import (
+    PLAIN,
+    PREFIXES,
+    RDF_TYPE,
+    Position,
+    Term,
+    TermKind,
+    Variable,
+    iri,
+    literal,
+    parse_cell,
+    parse_node,
+    spell,
+)
+from heliograph.vocabulary.columns import Cells, Distinct, Text, distinct
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The constraints table: `variable operator value` to the filter or the is-a pattern that it means.
+#
+# A row is read from its three cells alone, so equal rows are read once. Comparisons become FILTERs, the class
+# operators become patterns; `contains`, `starts-with` and `regex` look at the text of whatever the variable is bound
+# to.
+# ----------------------------------------------------------------------------------------------------------------------
+
+COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_REMEMBERED = 4096  # readings of rows that are kept: what is read again soon is read from memory
+_MISSPELT = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", "isa": "is-a", "startswith": "starts-with"}
+
+
+class Constraint(NamedTuple):
+    """What a row means: a condition or a pattern, and the variables that the pattern rows must bind."""
+
+    needs: tuple[Variable, ...]
+    condition: Expression | None = None
+    pattern: Pattern | None = None
+
+
+class CellProblem(Exception):
+    """An error and the column it is about; the caller knows the row."""
+
+    def __init__(self, column: str, error: HeliographError) -> None:
+        super().__init__(column)
+        self.column = column
+        self.error = error
+
+
+class Constraints:
+    """Reads constraint rows, and remembers some thousands of them."""
+
+    def __init__(self, prefixes: Mapping[str, str] = PREFIXES) -> None:
+        self.prefixes = prefixes
+        self._read: dict[tuple[str | None, str | None, str | None], Constraint | CellProblem] = {}
+
+    def read(self, row: tuple[str | None, str | None, str | None]) -> Constraint | CellProblem:
+        """What a row (variable, operator, value) means, or what is wrong with it."""
+        found = self._read.get(row)
+        if found is None:
+            try:
+                found = self._constraint(*row)
+            except CellProblem as problem:
+                found = problem
+            if len(self._read) >= _REMEMBERED:
+                self._read = {}
+            self._read[row] = found
+        return found
+
+    def _constraint(self, variable: str | None, operator: str | None, value: str | None) -> Constraint:
+        name = self.variable(variable)
+        reader = _READERS.get(operator or "")
+        if reader is None:
+            raise CellProblem("operator", _unknown_operator(operator))
+        try:
+            return reader(name, operator or "", value, self.prefixes)
+        except HeliographError as error:
+            raise CellProblem("value", error) from None
+
+    def variable(self, text: str | None) -> Variable:
+        """The variable of a cell, with or without its question mark."""
+        name = (text or "").removeprefix("?")
+        try:
+            node = parse_node("?" + name)
+        except TermError:
+            node = None
+        if not isinstance(node, Variable):
+            fix = "write the variable's name, with or without the question mark"
+            raise CellProblem("variable", InterestError("HG-441", f"{text!r} is no variable", fix=fix))
+        return node
+
+
+def _unknown_operator(operator: str | None) -> InterestError:
+    close = _MISSPELT.get((operator or "").replace("_", "").lower()) or next(
+        iter(get_close_matches((operator or "").strip().lower(), _READERS, n=1)), None
+    )
+    fix = f"did you mean {close}?" if close else f"the operators are {' '.join(_READERS)}"
+    return InterestError("HG-442", f"no operator {operator!r}", fix=fix)
+
+
+def _comparison(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    node = parse_node(value, Position.OBJECT, prefixes)
+    if isinstance(node, Variable):
+        return Constraint((name, node), Compare(operator, name, node))
+    if node.kind is TermKind.BLANK:
+        raise InterestError("HG-443", f"the blank node {value} as value", fix="compare with a variable, ?x")
+    return Constraint((name,), Compare(operator, name, node))
+
+
+def _membership(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    return Constraint((name,), In(name, tuple(_choices(value, prefixes))))
+
+
+def _choices(value: str | None, prefixes: Mapping[str, str]) -> list[Expression]:
+    fix = 'write a JSON array of terms, such as ["Alice", 5, "\\"text\\""]'
+    try:
+        cells = json.loads(value or "", parse_int=str, parse_float=str, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise InterestError("HG-443", f"{_short(value)} is no JSON array", fix=fix) from None
+    if not isinstance(cells, list):
+        raise InterestError("HG-443", f"{_short(value)} is no JSON array", fix=fix)
+    return [_choice(cell, prefixes, fix) for cell in cells]
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(text)
+
+
+def _choice(cell: object, prefixes: Mapping[str, str], fix: str) -> Term:
+    if isinstance(cell, bool):
+        cell = "true" if cell else "false"
+    if not isinstance(cell, str):
+        raise InterestError("HG-443", f"{_short(json.dumps(cell))} in the array is no term", fix=fix)
+    term = parse_cell(cell, Position.OBJECT, prefixes)
+    if term.kind is TermKind.BLANK:
+        raise InterestError("HG-443", f"the blank node {cell} in the array", fix="list IRIs, names and literals")
+    return term
+
+
+def _class(value: str | None, prefixes: Mapping[str, str]) -> Node:
+    """A class: an IRI, a name or a variable."""
+    node = parse_node(value, Position.SUBJECT, prefixes)
+    if isinstance(node, Term) and node.kind is TermKind.BLANK:
+        raise InterestError("HG-443", f"the blank node {value} as class", fix="name the class, or use a variable")
+    return node
+
+
+def _is_a(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    return Constraint((name,), pattern=ClassPattern(ClassRelation.IS_A, name, _class(value, prefixes)))
+
+
+def _direct(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    return Constraint((name,), pattern=TriplePattern(name, RDF_TYPE, _class(value, prefixes)))
+
+
+def _subclass(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    return Constraint((name,), pattern=ClassPattern(ClassRelation.SUBCLASS_OF, name, _class(value, prefixes)))
+
+
+def _superclass(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    return Constraint((name,), pattern=ClassPattern(ClassRelation.SUBCLASS_OF, _class(value, prefixes), name))
+
+
+_FUNCTIONS = {"contains": "CONTAINS", "starts-with": "STRSTARTS", "regex": "REGEX"}
+
+
+def _textual(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    text = _text(value, prefixes)
+    problem = regex_problem(text) if operator == "regex" else None
+    if problem is not None:
+        raise InterestError("HG-404", problem.message, fix=problem.fix)
+    return Constraint((name,), Call(_FUNCTIONS[operator], (Call("STR", (name,)), literal(text))))
+
+
+def _text(value: str | None, prefixes: Mapping[str, str]) -> str:
+    """The text of a value: a quoted literal's, or the cell itself."""
+    if not value:
+        raise InterestError("HG-443", "an empty value", fix='write the text, or "" for the empty one')
+    return parse_cell(value, Position.OBJECT, prefixes).value if value[0] == '"' else value
+
+
+def _short(value: str | None, limit: int = 60) -> str:
+    text = value or "nothing"
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+_Reader = Callable[[Variable, str, str | None, Mapping[str, str]], Constraint]
+_READERS: dict[str, _Reader] = dict.fromkeys(["=", "!=", "<", "<=", ">", ">="], _comparison)
+_READERS |= {"in": _membership, "is-a": _is_a, "direct-is-a": _direct, "subclass-of": _subclass}
+_READERS |= {"superclass-of": _superclass, **dict.fromkeys(_FUNCTIONS, _textual)}
+OPERATORS = tuple(_READERS)
+
+
+def bare_integers(values: pa.Array[Any]) -> npt.NDArray[np.bool_]:
+    """Which cells are integers that a float64 holds exactly. Any variable may be compared with one."""
+    return np.asarray(pc.match_substring_regex(values, "^-?[0-9]{1,15}$").fill_null(False))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The cells of pattern tables: which nodes they spell. A reader remembers the last thousands, so that the terms of
+# subscriptions that come one by one are read once and kept once.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_PATTERN_CELLS_REMEMBERED = 16_384  # cells of one position
+_NOT_NAMES = frozenset({"a", "true", "false"})
+
+
+class Reader:
+    """Reads cells under some prefixes; one for all tables of an engine."""
+
+    def __init__(self, prefixes: Mapping[str, str] = PREFIXES) -> None:
+        self.prefixes = prefixes
+        self.constraints = Constraints(prefixes)
+        self._nodes: dict[Position, dict[Text, Node]] = {position: {} for position in Position}
+
+    def node(self, text: Text, position: Position) -> Node:
+        """The node that a cell spells; a blank node is a variable that nobody sees."""
+        known = self._nodes[position]
+        found = known.get(text)
+        if found is None:
+            found = _read(text, position, self.prefixes)
+            if len(known) >= _PATTERN_CELLS_REMEMBERED:
+                known.clear()
+            known[text] = found
+        return found
+
+
+def _read(text: Text, position: Position, prefixes: Mapping[str, str]) -> Node:
+    if isinstance(text, str) and text.isidentifier() and text.isascii() and text not in _NOT_NAMES:
+        return iri(PLAIN + text)  # what parse_node would say of so simple a name, in a third of its time
+    if isinstance(text, bytes):
+        raise TermError("HG-108", f"text that is not UTF-8: {text[:60]!r}", fix="save the table as UTF-8")
+    node = parse_node(text, position, prefixes)
+    return Variable(f"_:{node.value}") if isinstance(node, Term) and node.kind is TermKind.BLANK else node
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pattern and constraint tables as codes, each distinct cell read once, their rows sorted by subscription.
+#
+# The law: the rows of group i, `offsets[i]` to `offsets[i + 1]`, are those of the subscription `names[i]` in table
+# order, and names come in order of first appearance. A node's code counts from 0; a cell that spells no node has the
+# code `WRONG`, and a variable that no pattern has the code `UNBOUND`.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Ints: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
+WRONG, UNBOUND = -1, -2
+NO_OPERATOR = 255
+_FEW = 64
+_POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
+_NUMBERS = {operator: number for number, operator in enumerate(OPERATORS)}
+
+
+def _distinct(cells: Cells) -> Distinct:
+    """As `distinct`; for a few rows without Arrow's kernels, which take 30 µs to begin."""
+    if len(cells) > _FEW or not pa.types.is_string(cells.type):
+        return distinct(cells)
+    try:
+        texts = cells.to_pylist()
+    except UnicodeDecodeError:
+        return distinct(cells)
+    numbers: dict[Text, int] = {}
+    codes = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
+    return Distinct(np.array(codes, np.int32), list(numbers))
+
+
+# --- rows by subscription ---------------------------------------------------------------------------------------
+
+
+class Groups(NamedTuple):
+    """Which rows belong to which subscription. `order` is the table row of each sorted one, None if they are alike."""
+
+    names: list[str]
+    owners: Ints  # of sorted rows: the group of each
+    order: Ints | None
+    offsets: npt.NDArray[np.int64]
+
+    def sorted(self, column: Ints) -> Ints:
+        return column if self.order is None else column[self.order]
+
+    def row(self, position: int) -> int:
+        """Where a sorted row stood."""
+        return position if self.order is None else int(self.order[position])
+
+
+def _group(names: list[str], owners: Ints) -> Groups:
+    offsets = np.zeros(len(names) + 1, np.int64)
+    np.cumsum(np.bincount(owners, minlength=len(names)), out=offsets[1:])
+    if (owners[1:] >= owners[:-1]).all():
+        return Groups(names, owners, None, offsets)
+    order = np.argsort(owners, kind="stable")
+    return Groups(names, owners[order], order, offsets)
+
+
+def _owners(ids: pa.ChunkedArray[Any], numbers: dict[str, int]) -> Ints:
+    """The group of each row; names that have none yet are given the next number."""
+    codes, texts = _distinct(ids.cast(pa.string()) if pa.types.is_dictionary(ids.type) else ids)
+    names = _decoded([*texts, None] if _has_nulls(codes) else texts)
+    owners: Ints = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)[codes]
+    return owners
+
+
+def _decoded(texts: list[Text]) -> list[str]:
+    """Names, where a null is an empty one."""
+    if set(map(type, texts)) <= {str}:
+        return cast(list[str], texts)
+    return [text.decode(errors="replace") if isinstance(text, bytes) else text or "" for text in texts]
+
+
+# --- patterns ---------------------------------------------------------------------------------------------------
+
+
+class Column(NamedTuple):
+    """A column with cells that spell no node: what is wrong with them by code, in table order."""
+
+    name: str
+    codes: Ints
+    problems: Mapping[int, TermError]
+
+
+class EdgeRows(NamedTuple):
+    """Sorted pattern rows as codes of the distinct nodes, and the columns with wrong cells."""
+
+    groups: Groups
+    codes: Triples
+    known: dict[Node, int]
+    columns: Sequence[Column]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(self.known)
+
+
+def read_edges(table: pa.Table, reader: Reader) -> EdgeRows:
+    numbers: dict[str, int] = {}
+    owners = _owners(table["subscription_id"], numbers)
+    groups = _group(list(numbers), owners)
+    index: dict[Node, int] = {}
+    columns = [_read_column(table[name], name, index, reader) for name in _POSITIONS]
+    wrong = [column for column, _ in columns if column.problems]
+    return EdgeRows(groups, Triples(*(groups.sorted(codes) for _, codes in columns)), index, wrong)
+
+
+def _read_column(
+    cells: Cells, name: str, index: dict[Node, int], reader: Reader
+) -> tuple[Column, npt.NDArray[np.int32]]:
+    codes, texts = _distinct(cells)
+    position = _POSITIONS[name]
+    known: list[int] = []
+    problems: dict[int, TermError] = {}
+    for code, text in enumerate([*texts, None] if _has_nulls(codes) else texts):
+        try:
+            known.append(index.setdefault(reader.node(text, position), len(index)))
+        except TermError as error:
+            known.append(WRONG)
+            problems[code if code < len(texts) else -1] = error
+    return Column(name, codes, problems), np.array(known, np.int32)[codes]
+
+
+def _has_nulls(codes: Ints) -> bool:
+    return bool(len(codes)) and bool(codes.min() < 0)
+
+
+# --- constraints ------------------------------------------------------------------------------------------------
+
+
+class LimitRows(NamedTuple):
+    """Sorted constraint rows. `cells` are the columns as they were, in table order."""
+
+    groups: Groups
+    variable: npt.NDArray[np.int32]
+    operator: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.int32]
+    values: pa.Array[Any]
+    cells: tuple[Distinct, Distinct, Distinct]
+    reader: Constraints
+
+    def row(self, row: int) -> tuple[str | None, str | None, str | None]:
+        """The three cells of a table row."""
+        return cast(
+            "tuple[str | None, str | None, str | None]", tuple(texts[codes[row]] for codes, texts in self.cells)
+        )
+
+
+_NO_CELLS = Distinct(np.zeros(0, np.int32), [])
+_NO_CODES, _NO_OPERATORS, _NO_VALUES = np.zeros(0, np.int32), np.zeros(0, np.uint8), pa.array([], pa.string())
+
+
+def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Reader) -> LimitRows:
+    """The constraints of the same subscriptions; those of others follow as further groups."""
+    names = edges.groups.names
+    if table is None or not table.num_rows:
+        groups = Groups(names, _NO_CODES, None, np.zeros(len(names) + 1, np.int64))
+        none = (_NO_CELLS, _NO_CELLS, _NO_CELLS)
+        return LimitRows(groups, _NO_CODES, _NO_OPERATORS, _NO_CODES, _NO_VALUES, none, reader.constraints)
+    numbers = {name: number for number, name in enumerate(names)}
+    owners = _owners(table["subscription_id"], numbers)
+    groups = _group(list(numbers), owners)
+    variables, operators, values = (_texts(table[name]) for name in ("variable", "operator", "value"))
+    bound = [_variable(text, edges.known, reader.constraints) for text in variables.texts]
+    known = [_NUMBERS.get(str(text), NO_OPERATOR) for text in operators.texts]
+    return LimitRows(
+        groups,
+        np.array(bound, np.int32)[groups.sorted(variables.codes)],
+        np.array(known, np.uint8)[groups.sorted(operators.codes)],
+        groups.sorted(values.codes).astype(np.int32),
+        pa.array(values.texts, pa.string()),
+        (variables, operators, values),
+        reader.constraints,
+    )
+
+
+def _texts(cells: Cells) -> Distinct:
+    """As `distinct`, all of it text; a null is the last of the texts."""
+    codes, texts = _distinct(cells)
+    if not _has_nulls(codes):
+        return Distinct(codes, [*_decoded(texts)])
+    return Distinct(np.where(codes < 0, len(texts), codes), [*_decoded(texts), None])
+
+
+def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int:
+    assert not isinstance(text, bytes)
+    try:
+        return index.get(reader.variable(text), UNBOUND)
+    except CellProblem:
+        return WRONG
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What is wrong with the subscriptions of pattern tables: for each the first wrong row, and in it the first wrong
+# cell.
+#
+# Rows that are surely right are told apart whole columns at a time; of the others each distinct one is read once.
+# ----------------------------------------------------------------------------------------------------------------------
+
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+_ANY = -3  # stands for a variable that need not be bound
+_IS_COMPARISON = np.array([operator in COMPARISONS for operator in OPERATORS] + [False] * (256 - len(OPERATORS)))
+
+
+def nameless() -> InterestError:
+    return InterestError("HG-440", "pattern rows without subscription_id", fix="give every row its subscription")
+
+
+def without_patterns(name: str) -> InterestError:
+    fix = "write its pattern rows too, or drop its constraints"
+    return InterestError("HG-445", f"constraints for {name!r}, which has no patterns", place=Place(item=name), fix=fix)
+
+
+def _at(error: HeliographError, table: str, row: int, column: str) -> HeliographError:
+    """The same error, saying where it stands; rows count from 1."""
+    message = f"{table} row {row + 1}, column {column}: {error.message}"
+    return type(error)(error.code, message, fix=error.fix)
+
+
+def _first(groups: Groups, wrong: _Flags) -> list[tuple[int, int]]:
+    """The groups that have wrong rows, and the first of them as it was sorted."""
+    positions = np.flatnonzero(wrong)
+    if not len(positions):
+        return []
+    owners, first = np.unique(groups.owners[positions], return_index=True)
+    return list(zip(owners.tolist(), positions[first].tolist()))
+
+
+def size_faults(groups: Groups, table: str, most: int) -> dict[int, HeliographError]:
+    """The subscriptions that have too many rows of a table."""
+    counts = np.diff(groups.offsets)
+    fix = "split it into several subscriptions"
+    return {
+        row: InterestError(
+            "HG-436",
+            f"{table}: {counts[row]:,} rows of one subscription, of at most {most:,}",
+            place=Place(item=groups.names[row]),
+            fix=fix,
+        )
+        for row in np.flatnonzero(counts > most).tolist()
+    }
+
+
+# --- patterns ---------------------------------------------------------------------------------------------------
+
+
+def edge_faults(edges: EdgeRows) -> dict[int, HeliographError]:
+    """What is wrong with each wrong subscription's patterns."""
+    if not edges.columns:
+        return {}
+    wrong = np.logical_or.reduce([codes < 0 for codes in edges.codes])
+    return {owner: _edge_fault(edges, position) for owner, position in _first(edges.groups, wrong)}
+
+
+def _edge_fault(edges: EdgeRows, position: int) -> HeliographError:
+    row = edges.groups.row(position)
+    for column in edges.columns:
+        problem = column.problems.get(int(column.codes[row]))
+        if problem is not None:
+            return _at(problem, "patterns", row, column.name)
+    raise AssertionError(row)
+
+
+# --- constraints ------------------------------------------------------------------------------------------------
+
+
+class _Readings(NamedTuple):
+    """For each sorted row the number of its reading, or -1 where it is surely right; what each reading was."""
+
+    numbers: Ints
+    found: list[Constraint | CellProblem]
+
+
+def limit_faults(limits: LimitRows, edges: EdgeRows) -> dict[int, HeliographError]:
+    """What is wrong with each wrong subscription's constraints."""
+    if not len(limits.variable):
+        return {}
+    readings = _pattern_faults_read(limits)
+    lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, readings))
+    wrong = _first(limits.groups, lacking[0] | lacking[1])
+    return {owner: _limit_fault(limits, readings, position, bool(lacking[0, position])) for owner, position in wrong}
+
+
+def _pattern_faults_read(limits: LimitRows) -> _Readings:
+    """Reads every distinct row except variables compared with bare integers: nothing can be wrong with those."""
+    sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG)
+    if len(sure) > _FEW:
+        sure &= bare_integers(limits.values)[limits.value]
+    else:
+        sure[:] = False
+    positions = np.flatnonzero(~sure)
+    numbers = np.full(len(sure), -1, np.int64)
+    if not len(positions):
+        return _Readings(numbers, [])
+    keys = np.zeros(len(positions), np.int64)
+    for cell in limits.cells:
+        keys = keys * len(cell.texts) + limits.groups.sorted(cell.codes)[positions]
+    _, first, numbers[positions] = np.unique(keys, return_index=True, return_inverse=True)
+    rows = [limits.groups.row(position) for position in positions[first].tolist()]
+    return _Readings(numbers, [limits.reader.read(limits.row(row)) for row in rows])
+
+
+def _needs(limits: LimitRows, edges: EdgeRows, readings: _Readings) -> Ints:
+    """For each row the variables that must be bound, as two columns of codes; a wrong row has an unbound one."""
+    read = [[_need(each, place, edges) for each in readings.found] + [_ANY] for place in (0, 1)]
+    needs: Ints = np.array(read, np.int64)[:, readings.numbers]
+    needs[0] = np.where(readings.numbers < 0, limits.variable, needs[0])
+    return needs
+
+
+def _need(reading: Constraint | CellProblem, place: int, edges: EdgeRows) -> int:
+    if isinstance(reading, CellProblem):
+        return UNBOUND
+    return edges.known.get(reading.needs[place], UNBOUND) if place < len(reading.needs) else _ANY
+
+
+def _bound(edges: EdgeRows, owners: Ints, needs: Ints) -> _Flags:
+    """Whether a subscription's own patterns have the variable that it needs."""
+    width = len(edges.known) + 1
+    wanted = owners.astype(np.int64) * width + needs
+    is_variable = np.array([type(node) is Variable for node in edges.known] + [False])
+    rows = [np.flatnonzero(is_variable[codes]) for codes in edges.codes]
+    known = [edges.groups.owners[at].astype(np.int64) * width + codes[at] for at, codes in zip(rows, edges.codes)]
+    bound: _Flags = (needs == _ANY) | (needs >= 0) & _is_in(wanted, np.concatenate(known))
+    return bound
+
+
+def _is_in(wanted: Ints, known: Ints) -> _Flags:
+    """As np.isin, in a fraction of its time: a few are compared with all, many are looked up among the sorted."""
+    found: _Flags
+    if wanted.size * known.size <= _FEW**2:
+        found = (wanted[..., None] == known).any(axis=-1)
+    else:
+        known = np.sort(known)
+        found = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
+    return found
+
+
+def _limit_fault(limits: LimitRows, readings: _Readings, position: int, at_first: bool) -> HeliographError:
+    """What is wrong with a row: a cell, or else the first or the second variable that it needs."""
+    row, number = limits.groups.row(position), int(readings.numbers[position])
+    found = readings.found[number] if number >= 0 else limits.reader.read(limits.row(row))
+    if isinstance(found, CellProblem):
+        return _at(found.error, "constraints", row, found.column)
+    variable = found.needs[0 if at_first else 1]
+    fix = f"write {variable} in a pattern row of this subscription"
+    error = InterestError("HG-444", f"no pattern row has {variable}", fix=fix)
+    return _at(error, "constraints", row, "variable" if at_first else "value")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pattern tables to queries: the bulk way to subscribe, which skips text.
+#
+# The rows of one subscription are ANDed, wherever they lie. A row that is wrong rejects its whole subscription,
+# because a pattern that lacks an edge would match too much; other subscriptions are not touched.
+#
+# A `PatternSet` keeps whole tables as codes into their distinct nodes and values, some 20 bytes a row; the query of
+# one subscription is made when it is asked for. The law: it depends on the subscription's own rows alone.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Offsets: TypeAlias = npt.NDArray[np.int64]
+Texts: TypeAlias = "pa.Array[Any]"
+
+# A pattern from its fields, without the wrapper that checks their number: half of its time.
+_make = cast(Callable[[type, tuple[Any, ...]], TriplePattern], tuple.__new__)
+
+
+def compile_patterns(
+    patterns: pa.Table, constraints: pa.Table | None = None, prefixes: Mapping[str, str] = PREFIXES
+) -> dict[str, Query | HeliographError]:
+    """The query of every subscription, or what is wrong with it, in order of first appearance."""
+    read = read_patterns(patterns, constraints, Reader(prefixes))
+    with collector_paused():
+        return {name: read.errors.get(row) or read.query(row) for row, name in enumerate(read.names)}
+
+
+class Limits(NamedTuple):
+    """Constraint rows: the code of their variable, their operator's number in `OPERATORS`, the code of their value."""
+
+    variable: npt.NDArray[np.int32]
+    operator: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """The rows of some subscriptions, end to end: where each stands in its set, to which of them it belongs (counted
+    from 0), and where the rows of each begin and end."""
+
+    positions: Offsets
+    owners: Offsets
+    offsets: Offsets
+
+    def of(self, one: int) -> list[int]:
+        """Where the rows of one of them stand."""
+        rows: list[int] = self.positions[self.offsets[one] : self.offsets[one + 1]].tolist()
+        return rows
+
+
+class PatternSet:
+    """The subscriptions of pattern tables. Number i is called `names[i]`; if it is not in `errors`, it has the edges
+    from edge_offsets[i] to edge_offsets[i + 1] and the limits from limit_offsets[i] to limit_offsets[i + 1].
+
+    Edges and limits are codes: of `nodes`, and of `values` for the value of a limit.
+    """
+
+    __slots__ = (
+        "_reader",
+        "edge_offsets",
+        "edges",
+        "errors",
+        "limit_offsets",
+        "limits",
+        "names",
+        "nodes",
+        "values",
+    )
+
+    def __init__(self, edges: EdgeRows, limits: LimitRows, errors: dict[int, HeliographError]) -> None:
+        self.names: Sequence[str] = limits.groups.names
+        self.nodes: Sequence[Node] = edges.nodes
+        self.edges = edges.codes
+        self.edge_offsets = _extended(edges.groups.offsets, len(self.names))
+        self.limits = Limits(limits.variable, limits.operator, limits.value)
+        self.limit_offsets = limits.groups.offsets
+        self.values: Texts = limits.values
+        self.errors: Mapping[int, HeliographError] = errors
+        self._reader = limits.reader
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    # --- one subscription ---------------------------------------------------------------------------------------
+
+    def query(self, number: int) -> Query:
+        """The query of one subscription, made anew."""
+        rows = slice(*self.edge_offsets[number : number + 2].tolist())
+        nodes = self.nodes
+        ends = zip(*(column[rows].tolist() for column in self.edges))
+        edges = [_make(TriplePattern, (nodes[s], nodes[p], nodes[o])) for s, p, o in ends]
+        first, last = self.limit_offsets[number : number + 2].tolist()
+        return _query(edges, [self.constraint(row) for row in range(first, last)])
+
+    def constraint(self, row: int) -> Constraint:
+        """What a limit of a subscription without errors means."""
+        name = str(self.nodes[self.limits.variable[row]])
+        value = self.values[int(self.limits.value[row])].as_py()
+        found = self._reader.read((name, OPERATORS[self.limits.operator[row]], value))
+        assert isinstance(found, Constraint)
+        return found
+
+    # --- many ---------------------------------------------------------------------------------------------------
+
+    def edge_rows(self, numbers: Offsets) -> Rows:
+        return _rows(self.edge_offsets, numbers)
+
+    def limit_rows(self, numbers: Offsets) -> Rows:
+        return _rows(self.limit_offsets, numbers)
+
+
+def _rows(offsets: Offsets, numbers: Offsets) -> Rows:
+    starts = offsets[numbers]
+    counts = offsets[numbers + 1] - starts
+    ends = np.cumsum(counts)
+    shift = np.repeat(starts - ends + counts, counts)
+    return Rows(shift + np.arange(len(shift)), np.repeat(np.arange(len(numbers)), counts), np.append(0, ends))
+
+
+def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Reader) -> PatternSet:
+    """A set from the tables of the contract. Constraints without patterns are errors, behind the subscriptions."""
+    with collector_paused():
+        edges = read_edges(patterns, reader)
+        limits = read_limits(constraints, edges, reader)
+        errors = limit_faults(limits, edges) | edge_faults(edges) | _name_faults(edges.groups, limits.groups)
+        errors |= size_faults(edges.groups, "patterns", MAX_PATTERNS)
+        errors |= size_faults(limits.groups, "constraints", MAX_CONSTRAINTS)
+        return PatternSet(edges, limits, errors)
+
+
+def _name_faults(patterns: Groups, all: Groups) -> dict[int, HeliographError]:
+    """Rows without a name, and names that only constraints have."""
+    first = len(patterns.names)
+    strays = {row: without_patterns(name) for row, name in enumerate(all.names[first:], first)}
+    return {**strays, **({patterns.names.index(""): nameless()} if "" in patterns.names else {})}
+
+
+def _extended(offsets: Offsets, count: int) -> Offsets:
+    """Offsets of `count` groups, the further ones empty."""
+    return np.append(offsets, np.full(count + 1 - len(offsets), offsets[-1])) if len(offsets) <= count else offsets
+
+
+def _query(edges: Sequence[TriplePattern], constraints: Iterable[Constraint]) -> Query:
+    patterns: list[Pattern] = [*edges]
+    filters: list[Expression] = []
+    for constraint in constraints:
+        if constraint.condition is not None:
+            filters.append(constraint.condition)
+        elif constraint.pattern is not None:
+            patterns.append(constraint.pattern)
+    variables = dict.fromkeys([node for node in chain.from_iterable(patterns) if type(node) is Variable])
+    shown = [variable for variable in variables if variable.name[:2] != "_:"]
+    return Query(Form.SELECT, tuple(patterns), tuple(filters), (), tuple(shown))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Pattern sets back to the tables of the contract. The law: what `tables_of` returns reads as the same queries.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+_Codes: TypeAlias = "npt.NDArray[np.integer[Any]]"
+_CHUNK = 1 << 20  # rows of an Arrow chunk: the texts of one must stay below 2 GB
+
+
+class Selection(NamedTuple):
+    """Some subscriptions of a set, by number, and their names."""
+
+    patterns: PatternSet
+    numbers: Numbers
+    names: Sequence[str]
+
+
+class PatternTables(NamedTuple):
+    patterns: pa.Table
+    constraints: pa.Table
+
+
+class _Column:
+    """A column that grows by codes into further things; each distinct thing is spelled once."""
+
+    def __init__(self, spelling: Callable[[Any], str | None]) -> None:
+        self._spelling = spelling
+        self._known: dict[Any, int] = {}
+        self._codes: list[Numbers] = []
+
+    def add(self, things: Iterable[Any], codes: _Codes) -> None:
+        known = self._known
+        numbers = np.array([known.setdefault(thing, len(known)) for thing in things], np.int64)
+        self._codes.append(numbers[codes])
+
+    def texts(self) -> pa.ChunkedArray[Any]:
+        texts = pa.array([self._spelling(thing) for thing in self._known], pa.string())
+        codes = np.concatenate([np.zeros(0, np.int64), *self._codes])
+        chunks = [texts.take(codes[at : at + _CHUNK]) for at in range(0, len(codes), _CHUNK)]
+        return pa.chunked_array(chunks, pa.string())
+
+
+def _as_it_is(text: str | None) -> str | None:
+    return text
+
+
+def _cell(position: Position) -> Callable[[Node], str]:
+    return lambda node: spell(node, position) if isinstance(node, Term) else str(node)
+
+
+def tables_of(selections: Iterable[Selection]) -> PatternTables:
+    """The rows of these subscriptions, those of one together and in order."""
+    patterns = [_Column(_as_it_is), *(_Column(_cell(position)) for position in Position)]
+    constraints = [_Column(_as_it_is), _Column(str), _Column(_as_it_is), _Column(_as_it_is)]
+    for selection in selections:
+        _add_edges(selection, patterns)
+        if len(selection.patterns.values):
+            _add_limits(selection, constraints)
+    return PatternTables(_table("patterns", patterns), _table("constraints", constraints))
+
+
+def _add_edges(selection: Selection, columns: Sequence[_Column]) -> None:
+    names, *ends = columns
+    patterns = selection.patterns
+    rows = patterns.edge_rows(selection.numbers)
+    names.add(selection.names, rows.owners)
+    for column, codes in zip(ends, patterns.edges):
+        column.add(patterns.nodes, codes[rows.positions])
+
+
+def _add_limits(selection: Selection, columns: Sequence[_Column]) -> None:
+    patterns = selection.patterns
+    rows = patterns.limit_rows(selection.numbers)
+    things = (selection.names, patterns.nodes, OPERATORS, patterns.values.to_pylist())
+    codes = (rows.owners, *(column[rows.positions] for column in patterns.limits))
+    for column, each, of in zip(columns, things, codes):
+        column.add(each, of)
+
+
+def _table(name: str, columns: Sequence[_Column]) -> pa.Table:
+    return pa.Table.from_arrays([column.texts() for column in columns], schema=TABLES[name].arrow)

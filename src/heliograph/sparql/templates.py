@@ -1,0 +1,324 @@
+"""Many texts at once: those that differ only in constants and variables share one parse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import getitem, itemgetter
+from typing import Any, NamedTuple, cast
+
+from heliograph.errors import SparqlError
+from heliograph.io.reads import collector_paused
+from heliograph.sparql.parser import Draft, finish, parse, ranging
+from heliograph.sparql.query import (
+    MAX_COMBINATIONS,
+    MAX_RANGING,
+    And,
+    Arithmetic,
+    Call,
+    Compare,
+    Expression,
+    In,
+    Metric,
+    Negate,
+    Not,
+    Or,
+    Query,
+    Values,
+    combinations,
+    walk,
+)
+from heliograph.sparql.tokens import (
+    COMMENTS,
+    IGNORED,
+    LIFT,
+    Problem,
+    Record,
+    Role,
+    Scope,
+    check_characters,
+    slot_number,
+    tokenize,
+)
+from heliograph.terms import PREFIXES, Variable
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A parsed shape, ready to be filled: which table reads each constant, and how a query is made of what they read.
+#
+# Making a query touches no text and, for its patterns, runs no Python loop: the ends of all patterns are picked from
+# one pool of nodes (first the slots by number, then the nodes that the shape itself holds) and cut into threes. Both
+# kinds of pattern have three fields, so one row serves them all.
+# ----------------------------------------------------------------------------------------------------------------------
+
+Pool = Sequence[Any]
+Maker = Callable[[Pool], Any]
+
+# A NamedTuple from its fields, without the wrapper that checks their number: half of its time.
+_make = cast(Callable[[type, tuple[Any, ...]], Any], tuple.__new__)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The parse of a shape."""
+
+    query: Query  # with slots where texts of the shape differ
+    star: bool
+    counts: frozenset[Variable]  # the names of counts
+    tables: tuple[Mapping[str, Any], ...]  # by constant
+    signed: tuple[tuple[str, int], ...]
+    numbers: Mapping[str, Any]
+    own: tuple[Any, ...]
+    classes: tuple[type, ...]  # of each pattern
+    ends: Maker  # the three fields of every pattern in one row
+    selected: Maker
+    filters: tuple[Maker, ...]
+    values: tuple[Maker, ...]
+    having: Maker
+    measured: bool  # metrics may name variables of their own
+    strict: bool  # names decide whether the query may stand, so each text is checked anew
+
+    def fill(self, constants: list[str]) -> Query:
+        """The query of a text with these constants; raises `Problem` where they do not fit."""
+        pool = [*map(getitem, self.tables, constants)]
+        if self.signed:
+            pool += [self.numbers[sign + constants[number]] for sign, number in self.signed]
+        pool += self.own
+        ends = self.ends(pool)
+        if self.counts and not self.counts.isdisjoint(ends):
+            raise Problem("HG-407", "the count is named like a variable of the pattern", "give it another name")
+        return self._query(pool, ends)
+
+    def _query(self, pool: Pool, ends: tuple[Any, ...]) -> Query:
+        shape = self.query
+        query = Query(
+            shape.form,
+            tuple(map(_make, self.classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
+            tuple([make(pool) for make in self.filters]) if self.filters else (),
+            tuple([make(pool) for make in self.values]) if self.values else (),
+            self._projection(pool, ends),
+            shape.distinct,
+            shape.counted,
+            shape.group_by,
+            self.having(pool),
+        )
+        if self.measured and self.star:
+            query = replace(query, projection=query.named_variables)
+        if self.strict and not _may_stand(query):
+            raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
+        return query
+
+    def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
+        if self.query.counted:
+            return ()
+        if not self.star:
+            return tuple(dict.fromkeys(self.selected(pool)))
+        named = [node for node in ends if type(node) is Variable and node.name[:2] != "_:"]
+        for block in self.query.values:
+            named += block.variables
+        return tuple(dict.fromkeys(named))
+
+
+class _Filling:
+    """Where each node of a shape's query comes from: the pool under construction."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self.own: dict[Any, int] = {}
+
+    def place(self, node: Any) -> int:
+        """The node's place in the pool."""
+        number = slot_number(node)
+        return self._slots + self.own.setdefault(node, len(self.own)) if number is None else number
+
+    def row(self, nodes: Iterable[Any]) -> Maker:
+        return row_of([self.place(node) for node in nodes])
+
+    def expression(self, expression: Expression | None) -> Maker:
+        """A maker of the expression; one without slots is made once and for all."""
+        if isinstance(expression, tuple):
+            return itemgetter(self.place(expression))
+        if expression is None or all(slot_number(node) is None for node in walk(expression)):
+            return lambda pool: expression
+        return self._compound(expression)
+
+    def _compound(self, expression: Expression) -> Maker:
+        match expression:
+            case Not(operand) | Negate(operand):
+                kind, inner = type(expression), self.expression(operand)
+                return lambda pool: kind(inner(pool))
+            case And(operands) | Or(operands):
+                several, parts = type(expression), self._all(operands)
+                return lambda pool: several(parts(pool))
+            case Call(name, operands) | Metric(name, operands):
+                call, parts = type(expression), self._all(operands)
+                return lambda pool: call(name, parts(pool))
+            case Compare(operator, left, right) | Arithmetic(operator, left, right):
+                binary, first, second = type(expression), self.expression(left), self.expression(right)
+                return lambda pool: binary(operator, first(pool), second(pool))
+            case In(operand, choices, negated):
+                inner, parts = self.expression(operand), self._all(choices)
+                return lambda pool: In(inner(pool), parts(pool), negated)
+        raise TypeError(expression)
+
+    def _all(self, expressions: tuple[Expression, ...]) -> Maker:
+        makers = [self.expression(expression) for expression in expressions]
+        return lambda pool: tuple([make(pool) for make in makers])
+
+    def values(self, block: Values) -> Maker:
+        rows = [self.row(row) for row in block.rows]
+        return lambda pool: Values(block.variables, tuple([row(pool) for row in rows]))
+
+
+def row_of(places: list[int]) -> Maker:
+    """Picks the places as a tuple, whatever their number."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
+
+
+def _may_stand(query: Query) -> bool:
+    """Whether the query passes those checks of a parse that compare names."""
+    bound = {node for pattern in query.patterns for node in pattern}
+    return combinations(query.values, bound) <= MAX_COMBINATIONS and len(ranging(query)) <= MAX_RANGING
+
+
+def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
+    filling = _Filling(len(constants) + len(record.signed))
+    query = finish(draft)
+    return Template(
+        query=query,
+        star=draft.star,
+        counts=frozenset(draft.counts),
+        tables=tuple(_table(scope, record, number, text) for number, text in enumerate(constants)),
+        signed=tuple(record.signed),
+        numbers=scope.table(Role.NUMBER),
+        ends=filling.row(node for pattern in draft.patterns for node in pattern),
+        classes=tuple(type(pattern) for pattern in draft.patterns),
+        selected=filling.row(draft.selected),
+        filters=tuple(filling.expression(condition) for condition in draft.filters),
+        values=tuple(filling.values(block) for block in draft.values),
+        having=filling.expression(query.having),
+        own=tuple(filling.own),
+        measured=bool(query.metrics),
+        strict=bool(query.metrics) or combinations(query.values) > MAX_COMBINATIONS,
+    )
+
+
+def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str, Any]:
+    if number in record.roles:
+        return scope.table(record.roles[number])
+    return COMMENTS if text[0] == "#" else IGNORED
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Sharing parses: texts that differ only in constants and variables have one shape, which is parsed once.
+#
+# The shape of a text is what remains when its constants are lifted out. Parsing the first text of a shape records
+# which constants the parser looked at (they are pinned: only texts that agree on them share the parse) and which it
+# merely passed on in a role (they are slots). A later text is then a matter of reading its constants, role by role,
+# and putting them into the slots. The law: for every text the outcome equals that of a parse of its own; whatever
+# does not fit (a constant that may not stand in its role, a count named like a variable) falls back to just that
+# parse.
+#
+# A shape is learnt when it is met again, so that texts which share nothing cost no more than their parse.
+# ----------------------------------------------------------------------------------------------------------------------
+
+MOST_TEMPLATES = 4096  # about 5 kB each; beyond that, texts are parsed one by one
+
+
+class _Family(NamedTuple):
+    """The templates of one shape whose parses looked at the same constants, by the texts of those."""
+
+    pinned: Callable[[list[str]], Any]
+    templates: dict[Any, Template]
+
+
+class Shapes:
+    """The shapes met so far."""
+
+    def __init__(self, verb: str, prefixes: Mapping[str, str]) -> None:
+        self._verb = verb
+        self._scope = Scope(prefixes)
+        self._scopes: dict[tuple[Any, ...], Scope] = {}
+        self._families: dict[tuple[str, ...], dict[tuple[int, ...], _Family]] = {}
+        self._met: set[int] = set()  # hashes of shapes; two shapes with one hash are merely learnt a little early
+        self.learnt = 0
+
+    def compile(self, text: str) -> Query:
+        """The query of a text; raises `SparqlError`."""
+        check_characters(text)
+        parts = LIFT.split(text)
+        shape, constants = tuple(parts[0::2]), parts[1::2]
+        template = self._known(shape, constants) or self._meet(shape, text, parts)
+        if template is None:
+            return parse_alone(text, self._scope, self._verb)
+        try:
+            return template.fill(constants)
+        except Problem:
+            return parse_alone(text, self._scope, self._verb)
+
+    def _known(self, shape: tuple[str, ...], constants: list[str]) -> Template | None:
+        for family in self._families.get(shape, _NONE).values():
+            template = family.templates.get(family.pinned(constants))
+            if template is not None:
+                return template
+        return None
+
+    def _meet(self, shape: tuple[str, ...], text: str, parts: list[str]) -> Template | None:
+        """The template of a shape that is met again; None the first time."""
+        mark = hash(shape)
+        if mark in self._met and self.learnt < MOST_TEMPLATES:
+            return self._learn(text, parts)
+        self._met.add(mark)
+        return None
+
+    def _learn(self, text: str, parts: list[str]) -> Template:
+        constants = parts[1::2]
+        record = Record([match.start(1) for match in LIFT.finditer(text)])
+        draft, scope = parse(tokenize(text), self._scope, self._verb, record)
+        scope = self._scopes.setdefault((scope.base, *sorted(scope.prefixes.items())), scope)
+        template = make_template(draft, record, scope, constants)
+        behind_signs = {number for _, number in record.signed}
+        pinned = tuple(
+            number for number, table in enumerate(template.tables) if table is IGNORED and number not in behind_signs
+        )
+        self.learnt += 1
+        families = self._families.setdefault(tuple(parts[0::2]), {})
+        family = families.setdefault(pinned, _Family(row_of(list(pinned)), {}))
+        family.templates[family.pinned(constants)] = template
+        return template
+
+
+_NONE: dict[tuple[int, ...], _Family] = {}
+
+
+def parse_alone(text: str, scope: Scope, verb: str) -> Query:
+    """The query of a text by a parse of its own."""
+    draft, _ = parse(tokenize(text), scope, verb)
+    return finish(draft)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# SPARQL interests: one text, or a hundred thousand that share their shapes.
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def parse_sparql(text: str, *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES) -> Query:
+    """The query that a text means for a verb (`filter` or `watch`); raises `SparqlError` with the place and a fix."""
+    return parse_alone(text, Scope(prefixes), verb)
+
+
+def compile_sparql(
+    texts: Iterable[str], *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES
+) -> list[Query | SparqlError]:
+    """The queries of many texts, or the error of each that is wrong; each equals what `parse_sparql` gives."""
+    shapes = Shapes(verb, prefixes)
+    with collector_paused():
+        return [_outcome(shapes, text) for text in texts]
+
+
+def _outcome(shapes: Shapes, text: str) -> Query | SparqlError:
+    try:
+        return shapes.compile(text)
+    except SparqlError as error:
+        return error

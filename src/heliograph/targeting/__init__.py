@@ -1,1 +1,0 @@
-"""Compiled targeting: names, encoded events and expressions, usable without a graph."""

@@ -1,0 +1,181 @@
+"""A watch engine on disk: its graph, its subscriptions, and where in the stream it stands.
+
+The law: an engine that is saved and loaded in mid-stream gives the notifications that it would have given. What stands
+is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
+a top-k set, and the initial matches that are still to be reported.
+
+An engine that measures is saved with the solutions that a hysteresis holds beyond a threshold, and with what measures
+keep beside the edges, as its own version. Nothing depends on the ids of terms, which are others after a restore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heliograph.errors import HeliographError, Place, StorageError
+from heliograph.storage import Saved, write_folder
+from heliograph.taxonomy import Taxonomy
+from heliograph.terms import Position, parse_cell, spell
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import NO_TIME, Int64s
+from heliograph.watch.metrics import calls
+from heliograph.watch.modes import Key
+from heliograph.watch.state import Edges, Memory
+from heliograph.watch.updates import Extent
+
+KIND, VERSION, MEASURED = "watch", 1, 2
+READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
+_MEASURES = "measures."
+
+Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
+
+
+class Metrics(NamedTuple):
+    """What an engine that measures adds to a save."""
+
+    arrays: Arrays
+    meta: Mapping[str, Any]
+
+
+_POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
+_TYPES: Mapping[str, pa.DataType] = {
+    **dict.fromkeys(_POSITIONS, pa.string()),
+    "weight": pa.float64(),
+    **dict.fromkeys(("at", "seq", "number"), pa.int64()),
+}
+_EDGES = pa.schema(_TYPES)
+
+
+@contextmanager
+def damaged(path: str | Path) -> Iterator[None]:
+    """Whatever a save lacks, or has that it should not, is the save's fault."""
+    try:
+        yield
+    except (HeliographError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StorageError(
+            "HG-810", f"a damaged save of a watch: {error}", place=Place(str(path)), fix="save it again"
+        ) from error
+
+
+def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Metrics | None) -> None:
+    """Writes a save, of an engine that measures in a version of its own."""
+    if metrics is None:
+        write_folder(path, KIND, VERSION, tables=tables, meta=meta)
+    else:
+        whole = {**meta, "metrics": metrics.meta}
+        write_folder(path, KIND, MEASURED, arrays=metrics.arrays, tables=tables, meta=whole)
+
+
+def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
+    """The edges in the order in which they were added, terms spelled as in any table."""
+    ends = (edges.subject, edges.predicate, edges.object)
+    texts = [vocabulary.spell(ids, position) for ids, position in zip(ends, _POSITIONS.values(), strict=True)]
+    weights = pa.array(edges.weight, from_pandas=True)  # which takes NaN for null
+    known = [pa.array(column, mask=column == NO_TIME) for column in (edges.at, edges.seq, edges.number)]
+    return pa.Table.from_arrays([*texts, weights, *known], schema=_EDGES)
+
+
+def read_edges(table: pa.Table, vocabulary: Vocabulary) -> Edges:
+    cells = [vocabulary.intern_cells(table[name], position) for name, position in _POSITIONS.items()]
+    for _, errors in cells:
+        for _, error in errors:
+            raise error
+    subject, predicate, object = (ids for ids, _ in cells)
+    at, seq, number = (_integers(table[name]) for name in ("at", "seq", "number"))
+    return Edges(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
+
+
+def _integers(column: Any) -> Int64s:
+    filled: Int64s = pc.fill_null(column, pa.scalar(NO_TIME, pa.int64())).to_numpy()
+    return filled
+
+
+def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
+    """What an engine with a window of this extent is made with."""
+    span, updates = Extent(*extent)
+    return {"window": None if span is None else timedelta(microseconds=span), "window_updates": updates}
+
+
+def taxonomy_table(taxonomy: Taxonomy) -> pa.Table:
+    return pa.table(
+        {
+            "child": pa.array([spell(child) for child, _ in taxonomy.rows], pa.string()),
+            "parent": pa.array([spell(parent) for _, parent in taxonomy.rows], pa.string()),
+        }
+    )
+
+
+def restore_taxonomy(table: pa.Table) -> Taxonomy:
+    rows = zip(table["child"].to_pylist(), table["parent"].to_pylist(), strict=True)
+    return Taxonomy((parse_cell(child), parse_cell(parent)) for child, parent in rows)
+
+
+def memory_meta(memory: Memory) -> dict[str, Any]:
+    return {
+        "greeting": list(memory.greeting),
+        "stirred": sorted(memory.stirred),
+        "held": _rows(memory.held),
+    }
+
+
+def restore_memory(meta: Mapping[str, Any]) -> Memory:
+    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+
+
+def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
+    return [[id, [_cell(key) for key in keys]] for id, keys in held.items()]
+
+
+def _keys(rows: Iterable[Any]) -> dict[str, tuple[Key, ...]]:
+    return {id: tuple(_key(cells) for cells in keys) for id, keys in rows}
+
+
+def _cell(key: Key) -> list[str | None]:
+    return [None if term is None else spell(term) for term in key]
+
+
+def _key(cells: list[str | None]) -> Key:
+    return tuple(None if cell is None else parse_cell(cell) for cell in cells)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------
+
+
+def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
+    """What is saved beside the rest of an engine that measures."""
+    arrays: Arrays = {}
+    for number, kept in enumerate(memory.measures.values()):
+        arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
+    measures = [_measure_row(key, vocabulary) for key in memory.measures]
+    return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
+
+
+def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
+    """Memory with what an engine that measured kept of metrics."""
+    if saved.version != MEASURED:
+        return memory
+    meta = saved.meta["metrics"]
+    keys = [_measure_key(*row, vocabulary=vocabulary) for row in meta["measures"]]
+    measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
+    return memory._replace(satisfied=_keys(meta["satisfied"]), measures=measures)
+
+
+def _measure_row(key: calls.Key, vocabulary: Vocabulary) -> list[Any]:
+    return [key.name, key.options, [spell(vocabulary.term(id)) for id in key.properties]]
+
+
+def _measure_key(name: str, options: list[str | int], cells: list[str], *, vocabulary: Vocabulary) -> calls.Key:
+    properties = sorted(vocabulary.intern(parse_cell(cell)) for cell in cells)  # in the order that calls have them
+    return calls.Key(name, tuple(options), tuple(properties))
+
+
+def _within(arrays: Mapping[str, Any], prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
