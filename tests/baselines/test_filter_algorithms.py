@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ from tests.baselines.matchers import (
 )
 from tests.semantics import oxigraph
 
-ALGORITHMS = {"naive": NaiveMatcher, "ops": OpsMatcher, "gtopss": GToPSSMatcher, "rss": RssMatcher}
+ALGORITHMS: dict[str, Callable[[], PairMatcher]] = {"naive": NaiveMatcher, "ops": OpsMatcher, "gtopss": GToPSSMatcher, "rss": RssMatcher}
 
 INDEXED = sorted(ALGORITHMS.keys() - {"naive"})
 every = pytest.mark.parametrize("name", INDEXED)

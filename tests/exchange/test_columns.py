@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_ids_of_nothing() -> None:
 
 
 def test_kernels_pay_sooner_once_numba_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.route.version.sys.modules", {})
+    monkeypatch.setattr(columns, "sys", SimpleNamespace(modules={}))
     assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, False, True]
-    monkeypatch.setattr("heliograph.route.version.sys.modules", {"numba": None})
+    monkeypatch.setattr(columns, "sys", SimpleNamespace(modules={"numba": None}))
     assert [columns.pays(count) for count in (100, 5_000, 50_000)] == [False, True, True]
