@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.feeds.reading import read, read_files
+from tests.io.document_reading import read, read_files
 from tests.small_inputs import CHAINS, INPUTS, seconds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,7 +48,7 @@ def test_no_chain_of_terms_ends_the_process() -> None:
     """All of them in one process, which ends with the first that overflows its stack."""
     code = (
         "from tests.small_inputs import CHAINS\n"
-        "from tests.feeds.reading import read_files\n"
+        "from tests.io.document_reading import read_files\n"
         "good = '<a:s> <a:p> <a:o> .'\n"
         "files = {f'{name}.jsonld': made.make(made.size) for name, made in CHAINS.items()}\n"
         "found = read_files({'a.nt': good, **files, 'z.nt': good})\n"

@@ -1,7 +1,7 @@
 """FILTER conditions as text: every operator and function, over the few values that the documents hold.
 
 `WILD` is everything, corners included. `TAME` leaves out what pyoxigraph answers otherwise by name (see
-`tests/semantics/test_oracle_exceptions.py`): equality of literals under a negation, not-a-number, integers beyond 64
+`tests/sparql/test_oracle_exceptions.py`): equality of literals under a negation, not-a-number, integers beyond 64
 bits, sub-microsecond decimals, the order of booleans, the spelling of decimals and doubles under STR.
 """
 

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from heliograph.sparql.query import ClassPattern, Expression, Node, Pattern, Query, TriplePattern
 from heliograph.terms import RDF, RDFS_MEMBER, Position, Term, Variable, parse_cell, spell
-from tests.semantics import oxigraph
+from tests.sparql import oxigraph
 
 Cells = tuple[str, str, str]
 Binding = frozenset[tuple[str, str]]  # variable and term, both spelled

@@ -10,8 +10,8 @@ from heliograph.model import Notifications
 from heliograph.sparql.query import Query
 from heliograph.sparql.solve import Triple
 from heliograph.terms import Position, Term, TermKind, blank, sort_key, spell
-from tests.baselines.test_solve import abstracted, queries, rows, triples
-from tests.semantics import oxigraph
+from tests.sparql import oxigraph
+from tests.sparql.test_solve import abstracted, queries, rows, triples
 
 Cells = list[tuple[str, str, str]]
 Publication = tuple[str, Cells]

@@ -10,7 +10,7 @@ from heliograph.filter.encode import Listed, Segmented
 from heliograph.filter.interests import Interest
 from heliograph.filter.segment import Segment
 from heliograph.subscriptions import Subscription, Subscriptions
-from tests.index.worlds import columns_of, sketch
+from tests.filter.index_worlds import columns_of, sketch
 
 
 def subscriptions(count: int) -> list[Subscription]:

@@ -28,9 +28,9 @@ from heliograph.route import Route
 from heliograph.route.strategy import MATCHES, SEEDS
 from tests.fuzz.scene import Act, Difference, Scene, Told, attempt, codes, first_difference, indented, spell
 from tests.naive_exchange import Edge, Exchange, Node, refused_node
+from tests.predicate.naive import truth
 from tests.route import test_duckdb as duckdb
 from tests.route.worlds import LABELS, NEED_ORDER, SHAPES, World
-from tests.syntax.predicate_naive import truth
 
 SIZES = (1, 1, 2, 3, 8, 20, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 LIMITS = (1023, 1025, 4095, 4097, 32_767, 32_768, 32_769)

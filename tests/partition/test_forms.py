@@ -12,7 +12,7 @@ from heliograph.sparql.query import Compare, Expression, Not, Query
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, literal
 from heliograph.values import XSD_INTEGER
-from tests.index.strategies import all_filters
+from tests.filter.interest_strategies import all_filters
 from tests.partition.patterns import X, Y, Z, queries, renamed
 
 

@@ -29,7 +29,7 @@ from heliograph.sparql.evaluate import effective_boolean, evaluate
 from heliograph.sparql.query import And, Compare, Expression, In, Not, Or, walk
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
-from tests.index.strategies import POOL, SYMBOLS, X, all_filters, number_filters, plain_filters
+from tests.filter.interest_strategies import POOL, SYMBOLS, X, all_filters, number_filters, plain_filters
 from tests.term_strategies import numbers as wild_numbers
 from tests.term_strategies import objects as wild_terms
 

@@ -16,8 +16,8 @@ from heliograph.route import Route
 from heliograph.route.exchange import Exchange
 from heliograph.route.lint import doubtful_expressions, lint_route, never_accepts
 from heliograph.route.read import Edge, Node
+from tests.predicate.strategies import events, predicates
 from tests.route.exchanges import TARGETING, Case, event, exchanges, reached
-from tests.syntax.predicate_strategies import events, predicates
 
 
 def findings(nodes: Any, edges: Any) -> list[tuple[str, str, str | None]]:

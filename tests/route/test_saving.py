@@ -17,7 +17,7 @@ from heliograph.route.exchange import EDGES, NODES, Exchange
 from heliograph.route.read import Edge, Node
 from heliograph.route.save import load_exchange, save_exchange
 from heliograph.storage import Saved, read_folder, write_folder
-from tests.exchange.worlds import World, seen_in
+from tests.route.exchange_worlds import World, seen_in
 from tests.route.exchanges import reached
 
 NODE = {"node_id": "a", "targeting": "x = 1", "cost": 2.0, "labels": ["A"], "refused": None, "listed": True}

@@ -22,7 +22,7 @@ from heliograph.predicate.form import to_sql
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
 from heliograph.route.strategy import MATCHES, SEEDS, Strategy, strategy
-from tests.targeting import forms
+from tests.predicate import forms
 
 Tree = dict[str, Any]
 Row = dict[str, Any]

@@ -17,8 +17,8 @@ from heliograph.spark import filter_job as plans
 from heliograph.spark.filter_job import Plans
 from heliograph.workloads.filter import generate_filter
 from tests.filter.schemes import SCHEMES
-from tests.semantics.cases import read_cases
 from tests.spark.compare import expected, frame, table, told
+from tests.sparql.cases import read_cases
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

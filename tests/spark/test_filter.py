@@ -15,8 +15,8 @@ from heliograph.model import NOTIFICATIONS_SCHEMA
 from heliograph.vocabulary import Vocabulary
 from tests.cli.files import ATOM, DOCUMENTS, FEED_QUERY, RSS
 from tests.filter.schemes import SCHEMES
-from tests.semantics.cases import read_cases
 from tests.spark.compare import expected, frame, table, told
+from tests.sparql.cases import read_cases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
