@@ -28,7 +28,7 @@ from heliograph.route.events import read_events
 from heliograph.route.exchange import Exchange
 from heliograph.route.read import read_edges, read_nodes
 from heliograph.route.strategy import Batch, Options, slow_truth, strategy
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from heliograph.workloads.route import generate_route
 
 OURS, WALK, INDEX, TESTS = "heliograph", "plain walk", "index alone", "tests alone"

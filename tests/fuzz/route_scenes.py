@@ -242,7 +242,7 @@ def draw(seed: int) -> Scene:
         elif chance < 0.45:
             drawing.acts.append(("save", None))
         elif chance < 0.5:
-            drawing.acts.append(("settle", None))
+            drawing.acts.append(("compact", None))
         elif chance < 0.6:
             drawing.what_if()
         else:
@@ -486,8 +486,8 @@ def _do(engine: Route, way: Way, kind: str, what: Any, exact: list[Any]) -> Told
     if kind in METHODS:
         receipt = getattr(engine, METHODS[kind])(what)
         return Told([], codes(receipt.rejected) if kind in ("nodes", "edges") else [])
-    if kind == "settle":
-        engine._exchange.settle()
+    if kind == "compact":
+        engine._exchange.compact()
     if kind == "what_if":
         compared = engine.compare(what["changes"], what["events"])
         lines = [tuple(row.values()) for row in compared.table.to_pylist()]
@@ -596,8 +596,8 @@ def script(scene: Scene, way: Way) -> str:
             body += ['engine.save("saved")', 'engine = Route.load("saved", algorithm=algorithm)'] if way.saves else []
         elif kind in METHODS:
             body += [f"engine.{METHODS[kind]}({spell(what)})"]
-        elif kind == "settle":
-            body += ["engine._exchange.settle()"]
+        elif kind == "compact":
+            body += ["engine._exchange.compact()"]
         elif kind == "what_if":
             body += [f"told += engine.compare({spell(what['changes'])}, {spell(what['events'])}).table.to_pylist()"]
         elif kind == "bulk":

@@ -27,7 +27,8 @@ from heliograph.predicate.layout import Int32s
 from heliograph.route.exchange import Exchange as Store
 from heliograph.route.read import Edge, Node
 from heliograph.route.strategy import MATCHES
-from heliograph.route.version import Version, number_nodes
+from heliograph.route.exchange import Version
+from heliograph.route.numbering import number_nodes
 from heliograph.workloads.route import generate_route
 from tests.papers.route_cases import EVERY, Arc, Exchange, check_like_twin, numbered_events
 from tests.predicate.forms import events as drawn_events

@@ -36,7 +36,7 @@ def ample_facts(facts: int, attributes: int) -> Facts:
 
 def ample_board(names: Names, cells: Cells) -> Board:
     """A board that no store of these tests outgrows."""
-    made = make_board(names, cells)
+    made = make_board(*board_sizes(names, cells))
     rows: dict[str, Any] = {"rows": np.zeros((AMPLE, 6), np.int32), "kinds": np.zeros((AMPLE, 7), np.uint64)}
     long: dict[str, Any] = {
         name: np.full(2 * AMPLE, -1 if name == "slots" else 0, getattr(made, name).dtype)

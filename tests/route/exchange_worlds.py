@@ -12,7 +12,7 @@ from heliograph.predicate.parser import parse_predicate
 from heliograph.route import read as rows
 from heliograph.route.exchange import Exchange
 from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, REFUSED
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests import naive_exchange as naive
 
 NAMES = tuple("abcdef")
@@ -38,7 +38,7 @@ changes: st.SearchStrategy[tuple[str, Any]] = st.one_of(
     st.tuples(st.just("drop_nodes"), st.lists(names, min_size=1, max_size=2, unique=True)),
     st.tuples(st.just("drop_between"), st.tuples(names, names)),
     st.tuples(st.just("drop_named"), st.sampled_from(["e1", "e2"])),
-    st.tuples(st.just("settle"), st.none()),
+    st.tuples(st.just("compact"), st.none()),
 )
 
 
@@ -74,8 +74,8 @@ class World:
         self.store.drop_edges([number] if number >= 0 else [])
         self.twin.drop_edges([self.twin.by_id[id]] if id in self.twin.by_id else [])
 
-    def settle(self, _: None = None) -> None:
-        self.store.settle()
+    def compact(self, _: None = None) -> None:
+        self.store.compact()
 
 
 def _node(module: Any, kind: str, id: str, text: str | None, cost: float, some: frozenset[str]) -> Any:

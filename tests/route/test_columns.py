@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.route import version as columns
-from heliograph.route.version import Column, Ids
+from heliograph.route.numbering import Column, Ids
 
 parts = st.lists(st.lists(st.none() | st.text(max_size=3), max_size=90), max_size=4)
 

@@ -11,22 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.route import exchange as settling
-from heliograph.route.exchange import Exchange, Rebuilt, rebuild
+from heliograph.route.exchange import Exchange, Compacted, compact
 from heliograph.route.layout import TARGET
 from heliograph.route.read import Edge, Node
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
 class Pause:
-    """Holds a rebuild up when it is finished, until it is told to go on."""
+    """Holds a compact up when it is finished, until it is told to go on."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()
-        patch.setattr(settling, "rebuild", self._rebuild)
+        patch.setattr(settling, "compact", self._rebuild)
 
-    def _rebuild(self, version: Version) -> Rebuilt:
-        made = rebuild(version)
+    def _rebuild(self, version: Version) -> Compacted:
+        made = compact(version)
         self.begun.set()
         assert self.go_on.wait(60)
         return made
@@ -34,8 +34,8 @@ class Pause:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(changes.filter(lambda step: step[0] != "settle"), max_size=8),
-    st.lists(changes.filter(lambda step: step[0] != "settle"), max_size=8),
+    st.lists(changes.filter(lambda step: step[0] != "compact"), max_size=8),
+    st.lists(changes.filter(lambda step: step[0] != "compact"), max_size=8),
     st.sampled_from([None, "superset"]),
     st.booleans(),
 )
@@ -71,7 +71,7 @@ def test_dead_expressions_go(monkeypatch: pytest.MonkeyPatch) -> None:
             world.put_nodes([("good", "a", f"x = {number}", 0.0, some), ("bad", "b", None, 0.0, frozenset())])
         world.put_edges([("a", "b", None, "y = 1", 1.0), ("a", "c", None, None, 1.0)])
         before = len(world.store.targeting)
-        world.settle()
+        world.compact()
         assert len(world.store.targeting) < before
         assert seen_in(world.store.current) == seen_in_twin(world.twin)
         check_inside(world.store.current)
@@ -82,9 +82,9 @@ def test_a_settled_exchange_is_numbered_upwards_and_compact() -> None:
     for number in range(60, 0, -1):
         exchange.put_edges([Edge(f"n{number % 7}", f"n{number}"), Edge("gone", f"n{number}", str(number))])
     exchange.drop_nodes(["gone"])
-    exchange.settle()
-    arrays, graph = exchange._ledger.arrays, exchange.current.graph
-    assert (arrays.used.edges, arrays.used.blocks, exchange._ledger.wear) == (60, 0, 0)
+    exchange.compact()
+    arrays, graph = exchange._arrays, exchange.current.graph
+    assert (arrays.used.edges, arrays.used.blocks, exchange._arrays.wear) == (60, 0, 0)
     assert arrays.used.records == len(exchange.current)
     loops = graph.sources[:60] == graph.edges[:60, TARGET]
     assert (graph.sources[:60] < graph.edges[:60, TARGET])[~loops].all()
@@ -95,7 +95,7 @@ def test_small_exchanges_are_settled_on_the_way(monkeypatch: pytest.MonkeyPatch)
     exchange = Exchange()
     for number in range(200):
         exchange.put_edges([Edge("a", f"n{number % 5}")])
-        assert exchange._ledger.wear <= 21
+        assert exchange._arrays.wear <= 21
     assert [edge.target for edge in exchange.current.edges()] == [f"n{number}" for number in range(5)]
 
 
@@ -104,16 +104,16 @@ def test_large_ones_are_settled_in_the_background(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(settling, "_SMALL", 0)
     exchange = Exchange()
     exchange.put_edges([Edge(f"n{number}", f"n{number + 1}") for number in range(400)])
-    assert exchange._ledger.wear == 0  # what comes in bulk is settled at once
+    assert exchange._arrays.wear == 0  # what comes in bulk is settled at once
     pause = Pause(monkeypatch)
     version = exchange.current
     for number in range(0, 400, 2):
         exchange.put_edges([Edge(f"n{number + 1}", f"n{number}")])
     assert pause.begun.wait(60)
-    assert exchange.current.ledger is version.ledger
+    assert exchange.current.arrays is version.arrays
     pause.go_on.set()
     exchange.wait()
-    assert exchange.current.ledger is not version.ledger
+    assert exchange.current.arrays is not version.arrays
     assert len(list(exchange.current.edges())) == 600
 
 
@@ -127,7 +127,7 @@ def test_bulk_while_another_thread_settles_does_not_wait(monkeypatch: pytest.Mon
     assert pause.begun.wait(60)
     exchange.put_edges([Edge(f"n{number}", f"n{number + 1}") for number in range(3000)])
     exchange._settling._run_at_once()
-    assert exchange._ledger.wear > 0
+    assert exchange._arrays.wear > 0
     pause.go_on.set()
     thread.join()
     assert len(exchange.current) == 3002
@@ -140,10 +140,10 @@ def test_history_is_dropped_when_the_last_old_reader_leaves() -> None:
     for number in range(1, 50):
         exchange.put_nodes([Node("a", text=f"x = {number}")])
     new = exchange.hold()
-    assert len(exchange._ledger.history) == 49
+    assert len(exchange._arrays.history) == 49
     exchange.release(old)
-    assert not exchange._ledger.history
-    assert exchange._ledger.arrays.nodes[0, 0] == new.records_of(np.zeros(1, np.int32))[0]
+    assert not exchange._arrays.history
+    assert exchange._arrays.nodes[0, 0] == new.records_of(np.zeros(1, np.int32))[0]
     assert (new.node(0).text, new.copy().current.node(0).text) == ("x = 49", "x = 49")
     exchange.release(new)
 
@@ -158,6 +158,6 @@ def test_a_reader_that_leaves_beside_a_writer_does_not_wait() -> None:
         thread.start()
         thread.join(60)
         assert not thread.is_alive()
-        assert exchange._ledger.history
+        assert exchange._arrays.history
     exchange.put_nodes([Node("b")])
-    assert not exchange._ledger.history
+    assert not exchange._arrays.history

@@ -45,7 +45,7 @@ def test_versions_that_are_held_never_change(steps: list[tuple[tuple[str, Any], 
             assert seen_in(version) == seen
     for version, _ in held:
         world.store.release(version)
-    assert not world.store._ledger.history
+    assert not world.store._arrays.history
     assert seen_in(world.store.current) == seen_in_twin(world.twin)
 
 
@@ -57,7 +57,7 @@ def test_a_copy_goes_its_own_way(before: list[Any], after: list[Any], match: str
         world.change(*step)
     seen = seen_in_twin(world.twin)
     with world.store.reading() as version:
-        copy = version.copy()
+        copy = Exchange.of_version(version)
         for step in after:
             world.change(*step)
         assert seen_in(copy.current) == seen
@@ -91,7 +91,7 @@ def test_what_is_packed_comes_back_and_goes_on(before: list[Any], after: list[An
 def test_a_copy_compiles_under_the_same_lock() -> None:
     exchange = Exchange()
     with exchange.reading() as version:
-        assert version.copy().writing is exchange.writing
+        assert Exchange.of_version(version).writing is exchange.writing
 
 
 def test_ids_may_come_twice_in_one_call() -> None:
@@ -139,7 +139,7 @@ def test_a_hub_has_few_blocks() -> None:
         exchange.put_edges([Edge("hub", str(number))])
     version = exchange.current
     assert [edge.target for edge in version.out(version.number("hub"))] == [str(number) for number in range(500)]
-    assert exchange._ledger.arrays.used.blocks < 500 + 12
+    assert exchange._arrays.used.blocks < 500 + 12
 
 
 def test_a_change_is_the_same_alone_and_among_many() -> None:
@@ -227,4 +227,4 @@ def test_objects_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPat
     exchange = Exchange()
     exchange.put_nodes([Node(str(number)) for number in range(10)])
     assert [exchange.current.node(number).id for number in range(10)] == [str(number) for number in range(10)]
-    assert len(exchange._ledger._nodes) <= 3
+    assert len(exchange._arrays._nodes) <= 3

@@ -29,7 +29,7 @@ def test_tables_and_kernels_change_nothing(steps: list[tuple[str, Any]]) -> None
         for step in steps:
             world.change(*step)
             assert seen_in(world.store.current) == seen_in_twin(world.twin)
-        world.settle()
+        world.compact()
         assert seen_in(world.store.current) == seen_in_twin(world.twin)
         check_inside(world.store.current)
 
@@ -70,9 +70,9 @@ def test_memory(with_ids: bool) -> None:
     ends = chance.integers(0, nodes, (links, 2)).tolist()
     edges = [(rows[a][0], rows[b][0], f"e{row}" if with_ids else None) for row, (a, b) in enumerate(ends)]
     exchange.put_edges(read_edges(edges, exchange.targeting).rows)
-    assert exchange._ledger.nbytes < 200 * nodes + 40 * links + 48 * links * with_ids
-    assert not exchange._ledger.ids._later
-    assert not exchange._ledger.texts._later
+    assert exchange._arrays.nbytes < 200 * nodes + 40 * links + 48 * links * with_ids
+    assert not exchange._arrays.ids._later
+    assert not exchange._arrays.texts._later
 
 
 def test_growing_copies_seldom() -> None:
@@ -94,7 +94,7 @@ from heliograph.route.exchange import Exchange
 exchange = Exchange()
 exchange.put_nodes(read_nodes([(str(n), "x = 1") for n in range(3000)], exchange.targeting).rows)
 exchange.put_edges(read_edges([(str(n), str(n + 1)) for n in range(3000)], exchange.targeting).rows)
-exchange.settle()
+exchange.compact()
 print(len(exchange.current), "numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -86,7 +86,7 @@ def test_every_other_question_goes_on(algorithm: str, tmp_path: Path) -> None:
     engine.publish(EVENTS[:2])
     engine.save(tmp_path / "save")
     assert told(Route.load(tmp_path / "save", algorithm=algorithm).publish(EVENTS[:2])) == [("e1", "b")]
-    engine._exchange.settle()
+    engine._exchange.compact()
     assert told(engine.publish(EVENTS[:2])) == [("e1", "b")]
 
 

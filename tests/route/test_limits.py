@@ -147,7 +147,7 @@ def test_a_reader_of_an_older_ledger_sees_its_own_version() -> None:
     exchange.put_nodes([Node("a", text="x = 1")])
     exchange.put_nodes([Node("b", text="x = 1")])
     before = exchange.hold()
-    exchange.settle()
+    exchange.compact()
     exchange.put_nodes([Node("a", text="x = 2")])
     after = exchange.hold()
     exchange.put_nodes([Node("a", text="x = 3")])

@@ -122,7 +122,7 @@ class Scene:
                 self.engines[name] = Route.load(self.folder / name, algorithm=name)
         else:
             for engine in self.engines.values():
-                engine._exchange.settle()
+                engine._exchange.compact()
         events, options = self.events(self.chance.choice(SIZES)), self.chance.choice(OPTIONS)
         self.each(lambda engine: _told(engine.publish(events, **options), options))
         if events:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heliograph.route import Route
 from heliograph.route.events import read_events
 from heliograph.route.strategy import Batch
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests.route.worlds import (
     SHAPES,
     WAYS,
@@ -134,7 +134,7 @@ def test_components_that_merge_and_split() -> None:
     engine.remove_edges(("r2.20", "r2.21"))
     split = sizes()
     assert split == [178, 178, 180, 178, 178]  # events from elsewhere enter r2 at r2.3 and get to r2.20
-    engine._exchange.settle()
+    engine._exchange.compact()
     assert sizes() == split
     engine.add_edges(("r2.20", "r2.21"))
     assert sizes() == [200] * 5
@@ -162,7 +162,7 @@ class Script:
             return "add_edges", [{"source": source, "target": target, "targeting": text, "edge_id": f"e{choice:.1f}"}]
         if choice < 0.85:
             return "add_edges", [{"source": source, "target": target}]
-        return ("remove_nodes", [target]) if choice < 0.93 else ("settle", None)
+        return ("remove_nodes", [target]) if choice < 0.93 else ("compact", None)
 
 
 def test_an_exchange_of_some_hundred_nodes() -> None:
@@ -247,7 +247,7 @@ def test_each_publish_is_the_answer_of_one_version() -> None:
     engine, twin = world.engine("lanes"), world.engine("walk")
     states = [told(twin.publish(events))[0]]
     for kind, what in steps:
-        if kind != "settle":
+        if kind != "compact":
             change(twin, kind, what)
             states.append(told(twin.publish(events))[0])
     assert len({str(state) for state in states}) > 40

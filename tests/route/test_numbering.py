@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from heliograph.route import version as numbering
 from heliograph.route.exchange import Exchange
 from heliograph.route.read import Edge
-from heliograph.route.version import Numbering, number_nodes
-from heliograph.route.version import strong_components as components
+from heliograph.route.numbering import Numbering, number_nodes
+from heliograph.route.exchange import strong_components as components
 
 Pairs = list[tuple[int, int]]
 graphs = st.integers(1, 14).flatmap(

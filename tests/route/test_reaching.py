@@ -14,7 +14,7 @@ from heliograph.route import Route
 from heliograph.route import strategy as reaching
 from heliograph.route.layout import Walk
 from heliograph.route.strategy import Evaluator, Reached, in_order, joined
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests.route.worlds import event
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=6)
@@ -103,7 +103,7 @@ def test_blocks(count: int) -> None:
     rings = [(f"r{ring}", f"r{ring} {other}") for ring in range(7) for other in range(3)]
     back = [(target, source) for source, target in rings]
     engine = Route(edges=edges + rings + back)
-    engine._exchange.settle()
+    engine._exchange.compact()
     with engine._exchange.reading() as version:
         starts = np.array([version.number(f"p{number}") for number in range(count)], np.int32)
         every = np.arange(count)

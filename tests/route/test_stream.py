@@ -102,10 +102,10 @@ def test_a_stream_that_is_closed_lets_its_version_go(way: str) -> None:
     engine.add_nodes([("n5", "FALSE")])
     engine.remove_nodes(["n7"])
     assert len(engine._exchange._readers) == 1
-    assert engine._exchange._ledger.history
+    assert engine._exchange._arrays.history
     results.close()  # type: ignore[attr-defined]
     assert engine._exchange._readers == {}
-    assert not engine._exchange._ledger.history
+    assert not engine._exchange._arrays.history
 
 
 @pytest.mark.parametrize("way", BOTH)
@@ -115,7 +115,7 @@ def test_a_stream_sees_the_version_of_its_first_result(way: str) -> None:
     early, late = engine.stream(event("n0", {"x": 1})), engine.stream(event("n0", {"x": 1}))
     found = [next(early).subscription_id]
     engine.remove_nodes([f"n{node}" for node in range(2, 3000)])
-    engine._exchange.settle()
+    engine._exchange.compact()
     assert [item.subscription_id for item in late] == ["n1"]
     found += [item.subscription_id for item in early]
     assert set(found) == {f"n{node}" for node in range(1, 3000)}

@@ -16,7 +16,7 @@ from heliograph.predicate.evaluate import Attributes
 from heliograph.route.exchange import Exchange
 from heliograph.route.read import Edge, Event, Node, refused_node
 from heliograph.route.strategy import Acceptance, Arrival, cheapest, fewest_hops, ground_of, links_of
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests.route.exchanges import Case, cost, exchanges, valid_graph, values
 
 

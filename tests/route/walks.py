@@ -13,7 +13,7 @@ from heliograph.predicate.layout import Int32s, Job
 from heliograph.route import layout as at
 from heliograph.route.events import read_events
 from heliograph.route.layout import Trail, make_trail
-from heliograph.route.version import Version
+from heliograph.route.exchange import Version
 from tests.route.worlds import World
 
 

@@ -213,15 +213,15 @@ def changes(draw: st.DrawFn, world: World) -> tuple[str, Any]:
             st.tuples(st.just("remove_nodes"), st.lists(names, min_size=1, max_size=2)),
             st.tuples(st.just("remove_edges"), st.lists(pairs, min_size=1, max_size=3)),
             st.tuples(st.just("remove_edges"), st.lists(st.sampled_from(["e1", "e2", "e3"]), min_size=1, max_size=2)),
-            st.tuples(st.just("settle"), st.none()),
+            st.tuples(st.just("compact"), st.none()),
         )
     )
     return made
 
 
 def change(engine: Route, kind: str, what: Any) -> None:
-    if kind == "settle":
-        engine._exchange.settle()
+    if kind == "compact":
+        engine._exchange.compact()
     else:
         getattr(engine, kind)(what)
 

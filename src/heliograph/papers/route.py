@@ -12,7 +12,6 @@ from numba import int64
 from heliograph.compiled.bitmap_heap import first_bit, following, put
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import fixed
-from heliograph.compiled.types import named, rows
 from heliograph.errors import UsageError
 from heliograph.predicate import layout as code
 from heliograph.predicate.compile import Compiled
@@ -21,15 +20,13 @@ from heliograph.predicate.kernels import (
     INT32S,
     INT64S,
     JOB,
-    MASKS,
     NEW_BYTES,
     NEW_FLOATS,
     NEW_INT32S,
-    NEW_INT64S,
-    NEW_MASKS,
     PROGRAMS,
     accepted,
     lay_out,
+    numba_type,
 )
 from heliograph.predicate.layout import (
     ALWAYS,
@@ -51,14 +48,15 @@ from heliograph.predicate.layout import (
     Programs,
 )
 from heliograph.route import layout
+from heliograph.route.exchange import Version, strong_components, visible
 from heliograph.route.layout import Graph
-from heliograph.route.version import Version, strong_components, visible
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes that the seed's route algorithms work on, shared by kernels and their callers. Does not import Numba.
+Int64Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+_ONE, _NONE, _63, _ALL = np.uint64(1), np.uint64(0), np.uint64(63), ~np.uint64(0)
+
+# --- The shapes that the seed's route algorithms work on, shared by kernels and their callers. Does not import Numba
 #
 # Nodes have the seed's ids: components in topological order, the nodes of one component consecutive ([B] 3.2.1).
-# ----------------------------------------------------------------------------------------------------------------------
 
 DAG, DAG_SKIP, GENERAL, SCC_SKIP, INDEX_BFS, BFS = 0, 1, 2, 3, 4, 5
 
@@ -140,7 +138,7 @@ class Deliveries(NamedTuple):
 
     offsets: Int64s
     ids: Int32s
-    counters: npt.NDArray[np.int64]
+    counters: Int64Rows
 
 
 def make_sets(nodes: int) -> Sets:
@@ -154,14 +152,10 @@ def _make_set(nodes: int) -> Set:
     return Set(np.zeros(words, np.uint64), np.zeros(words // 64 + 1, np.uint64))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The sets of the seed's figures as bitmaps of two levels (`kernels.bitmaps`): add, contains, minMoreThan, nodes().
+# --- The sets of the seed's figures as bitmaps of two levels (`kernels.bitmaps`): add, contains, minMoreThan, nodes()
 #
 # The law: a bit of the summary is set if and only if its word is not empty, so that emptying a set and listing it
 # cost its summary and the words in use.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_ONE, _NONE, _63 = np.uint64(1), np.uint64(0), np.uint64(63)
 
 
 @kernel(inline=True)
@@ -213,8 +207,7 @@ def _list_word(base: Any, word: Any, out: Any, count: Any) -> Any:
     return count
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The seed's index: getNextEntity(Q, n) over Boolean expressions ([B] section 2, after its [12] and [22]).
+# --- the seed's index: getNextEntity(Q, n) over Boolean expressions ([B] section 2, after its [12] and [22]) ----------
 #
 # Each expression stands in the lists of a *necessary set* of its tests: an expression that is true has one of them
 # true. An event marks the ids in the lists that its cells lead to. The law: every valid node is marked, or is a
@@ -222,9 +215,7 @@ def _list_word(base: Any, word: Any, out: Any, count: Any) -> Any:
 # verified.
 #
 # `kernels.seed_listing` chooses the sets.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_SEED_INDEX_NONE, _seed_index_63, _ALL = np.uint64(0), np.uint64(63), ~np.uint64(0)
 _KIND = np.uint8(0xFF ^ LISTED)
 
 
@@ -288,7 +279,7 @@ def is_valid(task: Task, id: Any, counts: Int64s) -> Any:
     if expression == ALWAYS:
         return True
     counts[TESTED] += 1
-    if accepted(task.job, expression, task.sets.lane[0]) == _SEED_INDEX_NONE:
+    if accepted(task.job, expression, task.sets.lane[0]) == _NONE:
         return False
     counts[HELD] += 1
     return True
@@ -300,13 +291,11 @@ def _next_candidate(always: Set, marked: Set, id: Any) -> Any:
     place = id >> 6
     if place >= len(always.words):
         return np.int64(-1)
-    word = (always.words[place] | marked.words[place]) & (_ALL << (np.uint64(id) & _seed_index_63))
-    if word == _SEED_INDEX_NONE:
+    word = (always.words[place] | marked.words[place]) & (_ALL << (np.uint64(id) & _63))
+    if word == _NONE:
         place += 1
-        upper, kept = place >> 6, _ALL << (np.uint64(place) & _seed_index_63)
-        while (
-            upper < len(always.summary) and (always.summary[upper] | marked.summary[upper]) & kept == _SEED_INDEX_NONE
-        ):
+        upper, kept = place >> 6, _ALL << (np.uint64(place) & _63)
+        while upper < len(always.summary) and (always.summary[upper] | marked.summary[upper]) & kept == _NONE:
             upper, kept = upper + 1, _ALL
         if upper >= len(always.summary):
             return np.int64(-1)
@@ -315,13 +304,11 @@ def _next_candidate(always: Set, marked: Set, id: Any) -> Any:
     return place << 6 | first_bit(word)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Under which tests each expression is listed in the seed's index, and where ranges are listed.
+# --- under which tests each expression is listed in the seed's index, and where ranges are listed ---------------------
 #
 # The law of a necessary set: an expression that is true has one of its chosen tests true. An AND is listed under the
 # tests of its cheapest member, an OR under those of all members: no disjunctive normal form is made, nothing
 # explodes.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _OP = np.int32(0x7F)
 
@@ -406,25 +393,15 @@ def _write(nodes: Int32s, ranges: Int32s, count: Any, node: Any, entry: Any) -> 
     return count + 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The seed's route algorithms ([B] figures 3, 5, 6 and 8, section 3.4), one event at a time.
+# --- the seed's route algorithms ([B] figures 3, 5, 6 and 8, section 3.4), one event at a time ------------------------
 #
 # What they compute: the valid nodes that are reachable from the start through valid nodes, by edges that accept the
 # event. `baselines.route_seed` tells the story and names the mends; the code here keeps the figures' own names.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_SEED_ROUTING_NONE, _SEED_ROUTING_ONE = np.uint64(0), np.uint64(1)
-_LISTS: Any = named(Lists, INT64S, INT32S)
-_SET: Any = named(Set, MASKS, MASKS)
-_GRAPH: Any = named(SeedGraph, INT64S, INT32S, INT32S, INT32S, INT32S, INT32S)
-_INDEX: Any = named(SeedIndex, _SET, _LISTS, _LISTS, INT64S, FLOATS, INT64S, INT64S, _LISTS)
-_NEW_SET: Any = named(Set, NEW_MASKS, NEW_MASKS)
-_SETS: Any = named(Sets, *[_NEW_SET] * 4, NEW_INT32S, NEW_MASKS)
-_TASK: Any = named(Task, _GRAPH, _INDEX, JOB, _SETS)
-_DELIVERIES: Any = named(Deliveries, NEW_INT64S, NEW_INT32S, rows(int64, writable=True))
+_TASK = numba_type(Task, job=JOB, sets=numba_type(Sets, True))
 
 
-@kernel((_TASK, int64, INT64S, INT32S, _DELIVERIES))
+@kernel((_TASK, int64, INT64S, INT32S, numba_type(Deliveries, True)))
 def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out: Deliveries) -> Any:
     """Routes events, each from the start beside it (-1: nowhere), while there is room; returns how many were done."""
     filled = 0
@@ -434,7 +411,7 @@ def route_events(task: Task, algorithm: int, events: Int64s, starts: Int32s, out
         counts[FIRST] = -1
         if place % LANES == 0:
             lay_out(task.job.events.cells, events[place : place + LANES], task.job.board)
-        task.sets.lane[0] = _SEED_ROUTING_ONE << np.uint64(place % LANES)
+        task.sets.lane[0] = _ONE << np.uint64(place % LANES)
         if starts[place] >= 0:
             if algorithm != BFS:
                 mark(task.lookup, task.job.events.cells, events[place], task.sets.marked)
@@ -611,7 +588,7 @@ def _reach(task: Task, edge: Any, child: Any, counts: Int64s) -> Any:
 def _is_open(task: Task, expression: Any, counts: Int64s) -> Any:
     """Whether an edge accepts the event."""
     counts[EDGE_TESTED] += 1
-    if accepted(task.job, expression, task.sets.lane[0]) == _SEED_ROUTING_NONE:
+    if accepted(task.job, expression, task.sets.lane[0]) == _NONE:
         return False
     counts[HELD] += 1
     return True
@@ -631,14 +608,12 @@ def _jump(nodes: Any, after: Any, to: Any, counts: Int64s) -> Any:
     return to
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# An exchange under the seed's ids, as its figures want it: read off one version's arrays, once.
+# --- an exchange under the seed's ids, as its figures want it: read off one version's arrays, once --------------------
 #
 # The law ([B] 3.2.1, invariant 2): an edge leads to a higher component or stays within one, and the nodes of a
 # component have consecutive ids. Within a component the order is free; 3.2.2 shows that it decides how early the
 # first result comes. `numbered` keeps the exchange's own order; `breadth-first` searches the component from the node
 # that most edges enter, since no order is best for every event.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ORDERS = ("numbered", "breadth-first")
 
@@ -743,8 +718,7 @@ def _breadth_first(count: int, edges: _Edges, components: Int32s) -> Int64s:
     return rank
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The seed's index, built once for an exchange: which lists each node's expression stands in.
+# --- the seed's index, built once for an exchange: which lists each node's expression stands in -----------------------
 #
 # [B] takes any index for Boolean expressions that gives the next valid node ([B] section 2, its [12] and [22]). This
 # one is inverted: each expression stands in the lists of a necessary set of its tests (`kernels.seed_listing`), words
@@ -753,7 +727,6 @@ def _breadth_first(count: int, edges: _Edges, components: Int32s) -> Int64s:
 #
 # A node that no edge leads to can only publish, and is not indexed: [B] table 2 has 11,086 valid nodes where all
 # 71,097 accept everything, which are the networks and the advertisers.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Bools = npt.NDArray[np.bool_]
 _NO_LIST, _WORDS, _RANGES, _PRESENT = 0, 1, 2, 3
@@ -983,8 +956,7 @@ def _pack(bits: Bools, words: int) -> Masks:
     return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The seed's route algorithms: [B], graph constraints in content-based publish/subscribe, section 3, as printed.
+# --- the seed's route algorithms: [B], graph constraints in content-based publish/subscribe, section 3, as printed ----
 #
 # What they compute, all the same: the valid nodes that are reachable from the publisher through valid nodes. An index
 # of the nodes' expressions gives valid nodes in the order of their ids; a graph gives children; the evaluator
@@ -1016,7 +988,6 @@ def _pack(bits: Bools, words: int) -> Masks:
 # is known to be reachable. 8. Nodes that no edge leads to are not in the index (`baselines.route_index`), as in [B]
 # table 2. 9. After an update that merges components [B] goes on without skipping. Here the structures belong to one
 # version of the exchange, and are built again for the next.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ALGORITHMS: Mapping[str, int] = {
     "dag": DAG,

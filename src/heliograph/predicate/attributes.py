@@ -1,4 +1,8 @@
-"""The attributes of events as cells: JSON read by a kernel where it is plain, in Python where it is rare or wrong."""
+"""The attributes of events as cells: JSON read by a kernel where it is plain, in Python where it is rare or wrong.
+
+What the names and strings of events are called inside is a `NameTable`: attributes and words, by number. `encode` turns
+a column of JSON texts into cells, `CellRoom` the one event of a call.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,7 @@ from heliograph.vocabulary.columns import PRIME, hash_text, text_at
 from heliograph.vocabulary.columns import Texts as ColumnsTexts
 from heliograph.vocabulary.columns import pays as columns_pays
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the names and strings of events are called inside: attributes and words, by number.
+# --- what the names and strings of events are called inside: attributes and words, by number --------------------------
 #
 # An attribute is a path of names, such as `a.b`; a word is a string constant that some expression compares one
 # attribute with. Numbers are given once and never taken back.
@@ -47,7 +50,6 @@ from heliograph.vocabulary.columns import pays as columns_pays
 # of its time while the one writer adds more, because a search stops at numbers that came later. Its hash tables are
 # keyed at random (see `vocabulary.hashtable`), so that no choice of names makes them slow, and are filled only when a
 # snapshot is wanted: small jobs use the dictionaries beside them.
-# ----------------------------------------------------------------------------------------------------------------------
 
 LABELS: Path = ("", "labels")  # the label set of an event, which is compared whole; no expression can name it
 NO_NAME = ""
@@ -60,9 +62,11 @@ class NameTable:
     def __init__(self, key: int | None = None) -> None:
         self.paths: list[Path] = []
         self._attributes: dict[Path, int] = {}
-        self._beginning: dict[str, tuple[int, ...]] = {}
-        self._words: list[dict[str, int]] = []
-        self._word_count = 0
+        self.beginnings: dict[str, tuple[int, ...]] = {}
+        """The attributes whose paths begin with a name, that of the name alone first."""
+        self.words_of: list[dict[str, int]] = []
+        """The words of each attribute: string constants that some expression compares it with."""
+        self.word_count = 0
         self._lock = threading.Lock()
         self._flat = _Flat(1 + secrets.randbelow(PRIME - 1) if key is None else key)
         self._snapshot: Names | None = None
@@ -70,33 +74,41 @@ class NameTable:
     def attribute(self, path: Path) -> int:
         """The number of an attribute, which becomes known by this."""
         known = self._attributes.get(path)
-        return self._add_attribute(path) if known is None else known
+        if known is not None:
+            return known
+        with self._lock:
+            number = len(self.paths)
+            self.paths.append(path)
+            self.words_of.append({})
+            if path[0] != NO_NAME:
+                self._flat.new_attributes.append((number, path))
+                others = self.beginnings.get(path[0], ())
+                self.beginnings[path[0]] = (number, *others) if len(path) == 1 else (*others, number)
+            self._attributes[path] = number
+            self._snapshot = None
+        return number
 
     def word(self, attribute: int, text: str) -> int:
         """The number of a text as a string constant of one attribute, which becomes known by this."""
-        known = self._words[attribute].get(text)
-        return self._add_word(attribute, text) if known is None else known
+        known = self.words_of[attribute].get(text)
+        if known is not None:
+            return known
+        with self._lock:
+            number = self.word_count
+            self._flat.new_words.append((attribute, text))
+            self.word_count = number + 1
+            self.words_of[attribute][text] = number
+            self._snapshot = None
+        return number
 
     def words(self) -> tuple[list[int], list[str]]:
         """The attribute and the text of each word, by number."""
-        found = sorted((n, at, text) for at, some in enumerate(self._words) for text, n in some.items())
+        found = sorted((n, at, text) for at, several in enumerate(self.words_of) for text, n in several.items())
         return [at for _, at, _ in found], [text for _, _, text in found]
-
-    @property
-    def word_count(self) -> int:
-        return self._word_count
 
     def find_attribute(self, path: Path) -> int:
         """The number of an attribute, or -1."""
         return self._attributes.get(path, -1)
-
-    def find_word(self, attribute: int, text: str) -> int:
-        """The number of a text as a string constant of one attribute, or -1."""
-        return self._words[attribute].get(text, -1)
-
-    def beginning(self, name: str) -> tuple[int, ...]:
-        """The attributes whose paths begin with this name, that of the name alone first."""
-        return self._beginning.get(name, ())
 
     def snapshot(self) -> Names:
         """Everything known so far, as arrays that stay as they are."""
@@ -104,28 +116,6 @@ class NameTable:
             if self._snapshot is None:
                 self._snapshot = self._flat.names()
             return self._snapshot
-
-    def _add_attribute(self, path: Path) -> int:
-        with self._lock:
-            number = len(self.paths)
-            self.paths.append(path)
-            self._words.append({})
-            if path[0] != NO_NAME:
-                self._flat.new_attributes.append((number, path))
-                others = self._beginning.get(path[0], ())
-                self._beginning[path[0]] = (number, *others) if len(path) == 1 else (*others, number)
-            self._attributes[path] = number
-            self._snapshot = None
-        return number
-
-    def _add_word(self, attribute: int, text: str) -> int:
-        with self._lock:
-            number = self._word_count
-            self._flat.new_words.append((attribute, text))
-            self._word_count = number + 1
-            self._words[attribute][text] = number
-            self._snapshot = None
-        return number
 
 
 class _Flat:
@@ -228,12 +218,10 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The attributes of an event as decoded JSON: what is accepted, and what is refused with which words.
+# --- the attributes of an event as decoded JSON: what is accepted, and what is refused with which words ---------------
 #
 # JSON as RFC 8259 has it: numbers are finite, and a text without anything in it stands for an event without
 # attributes.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Tree = Mapping[str, Any]
 _FIX = 'write an object such as {"topic": "Sports", "age": 35}'
@@ -289,11 +277,9 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The arrays of cells: making room, putting together, choosing some events.
+# --- the arrays of cells: making room, putting together, choosing some events -----------------------------------------
 #
 # The law: the cells of an event lie together, events in the order of their rows; strings are bytes of one text.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _KINDS = (np.int32, np.uint8, np.float64, np.int32, np.int64, np.int32)
 
@@ -351,62 +337,53 @@ def _made(offsets: Int64s, parts: Any, text: Bytes) -> Cells:
     return Cells._make((offsets, *parts, text))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Cells made one event at a time in plain Python: the twin of `kernels.json_scanning`, without its exceptions.
+# --- cells made one event at a time in plain Python: the twin of `kernels.scan`, without its exceptions ---------------
 #
 # The law: a decoded tree has, for each known attribute that it has a value for, the cells that `lookup` and the kinds
-# of `kernels.targeting_layout` say; names come in the order of the tree.
-# ----------------------------------------------------------------------------------------------------------------------
+# of `layout` say; names come in the order of the tree.
+
+CellRow = tuple[int, int, float, int, bytes]
+"""One cell: attribute, kind, number, word, and the bytes of a string, or the digits of an odd integer."""
 
 
-class CellRow(NamedTuple):
-    """One cell; `text` are the bytes of a string, or the digits of an odd integer."""
-
-    attribute: int
-    kind: int
-    number: float = 0.0
-    word: int = -1
-    text: bytes = b""
-
-
-def encode_python(names: NameTable, tree: Mapping[str, Any]) -> list[CellRow]:
-    """The cells of one event's attributes."""
-    rows: list[CellRow] = []
+def event_cells(names: NameTable, tree: Tree, labels: Iterable[str] | None = None) -> list[CellRow]:
+    """The cells of one event: of its attributes, and of its label set if that is compared and some expression asks."""
+    cells: list[CellRow] = []
     for name, value in tree.items():
-        for attribute in names.beginning(name):
+        for attribute in names.beginnings.get(name, ()):
             path = names.paths[attribute]
-            rows += value_cells(names, attribute, value if len(path) == 1 else lookup(tree, path))
-    return rows
+            _add_cells(cells, names, attribute, lookup(tree, path) if path[1:] else value)
+    if labels is not None and (attribute := names.find_attribute(LABELS)) >= 0:
+        _add_cells(cells, names, attribute, sorted(labels))
+    return cells
 
 
-def label_cells(names: NameTable, labels: Iterable[str]) -> list[CellRow]:
-    """The cells of an event's label set, if any expression asks for it: a list, also where it is empty."""
-    attribute = names.find_attribute(LABELS)
-    return value_cells(names, attribute, sorted(labels)) if attribute >= 0 else []
-
-
-def value_cells(names: NameTable, attribute: int, value: Any) -> list[CellRow]:
+def _add_cells(cells: list[CellRow], names: NameTable, attribute: int, value: Any) -> None:
     """The cells of one attribute's value; null, and an element that is null, has none."""
-    if type(value) is not list:
-        return [] if value is None else [_cell(names, attribute, value, 0)]
-    elements = [_cell(names, attribute, element, LISTED) for element in value if element is not None]
-    return [CellRow(attribute, LIST), *elements]
+    elements, listed = (value,), 0
+    if type(value) is list:
+        cells.append((attribute, LIST, 0.0, -1, b""))
+        elements, listed = value, LISTED
+    for element in elements:
+        kind = type(element)
+        if kind is str:
+            word = names.words_of[attribute].get(element, -1)
+            cells.append((attribute, STRING | listed, 0.0, word, element.encode("utf-8", "surrogatepass")))
+        elif kind is bool:
+            cells.append((attribute, (TRUE if element else FALSE) | listed, 0.0, -1, b""))
+        elif kind is float:
+            cells.append((attribute, NUMBER | listed, element + 0.0, -1, b""))  # -0.0 becomes 0.0, which it equals
+        elif kind is int:
+            number = float(element) if -_DENSE < element < _DENSE else float_below(element)
+            if number == element:
+                cells.append((attribute, NUMBER | listed, number, -1, b""))
+            else:
+                cells.append((attribute, ODD | listed, number, -1, str(element).encode()))
+        elif element is not None:
+            cells.append((attribute, OTHER | listed, 0.0, -1, b""))
 
 
-def _cell(names: NameTable, attribute: int, value: Any, listed: int) -> CellRow:
-    kind = type(value)
-    if kind is str:
-        return CellRow(attribute, STRING | listed, 0.0, names.find_word(attribute, value), utf8(value))
-    if kind is bool:
-        return CellRow(attribute, (TRUE if value else FALSE) | listed)
-    if kind is float:
-        return CellRow(attribute, NUMBER | listed, value + 0.0)  # -0.0 becomes 0.0, which it equals
-    if kind is int:
-        number = float_below(value)
-        if number == value:
-            return CellRow(attribute, NUMBER | listed, number)
-        return CellRow(attribute, ODD | listed, number, -1, str(value).encode())
-    return CellRow(attribute, OTHER | listed)
+_DENSE = 1 << 53  # below it every integer is a float
 
 
 def float_below(value: int) -> float:
@@ -422,41 +399,51 @@ def cells_of(events: Iterable[list[CellRow]]) -> Cells:
     """The cells of several events as arrays."""
     lists = list(events)
     rows = [row for event in lists for row in event]
-    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(CellRow._fields)
-    attribute, kind, number, word, texts = columns
+    attribute, kind, number, word, texts = zip(*rows, strict=True) if rows else ((),) * 5
     sizes = np.fromiter(map(len, texts), np.int32, len(rows))
-    ends = np.cumsum(sizes, dtype=np.int64)
+    begins = np.where(sizes > 0, np.cumsum(sizes, dtype=np.int64) - sizes, 0)
+    parts = (attribute, kind, number, word, begins, sizes)
+    columns = (np.array(part, dtype) for part, dtype in zip(parts, _KINDS, strict=True))
     return fixed(
-        Cells(
-            np.cumsum([0, *map(len, lists)], dtype=np.int64),
-            np.array(attribute, np.int32),
-            np.array(kind, np.uint8),
-            np.array(number, np.float64),
-            np.array(word, np.int32),
-            np.where(sizes > 0, ends - sizes, 0),
-            sizes,
-            np.frombuffer(b"".join(texts), np.uint8),
-        )
+        _made(_offsets(np.array([*map(len, lists)], np.int64)), columns, np.frombuffer(b"".join(texts), np.uint8))
     )
 
 
-def cell_rows(cells: Cells, event: int) -> list[CellRow]:
-    """The cells of one event out of the arrays."""
-    return [_row(cells, cell) for cell in range(cells.offsets[event], cells.offsets[event + 1])]
+class CellRoom:
+    """Room for the cells of one event, used again from event to event; `cells` shows it, and cannot be written to."""
+
+    def __init__(self, size: int, characters: int) -> None:
+        self.size, self._characters = size, characters
+        self._bytes = bytearray(characters)
+        self._parts = room_for(1, size, np.frombuffer(self._bytes, np.uint8))
+        self.cells: Cells = fixed(self._parts)
+
+    def fill(self, rows: list[CellRow], attributes: int) -> bool:
+        """Writes the cells of an event, those of attributes below so many; False where there is no room for them."""
+        offsets, attribute, kind, number, word, begin, size, _ = self._parts
+        text, count, end = self._bytes, 0, 0
+        if len(rows) > self.size:
+            return False
+        for row in rows:
+            if row[0] < attributes:
+                attribute[count], kind[count], number[count], word[count], characters = row
+                begin[count], size[count] = end, 0
+                if characters:
+                    first, end = end, end + len(characters)
+                    if end > self._characters:
+                        return False
+                    text[first:end] = characters
+                    size[count] = end - first
+                count += 1
+        offsets[1] = count
+        return True
 
 
-def _row(cells: Cells, cell: int) -> CellRow:
-    attribute, kind, number, word, begin, size = (part[cell].item() for part in columns_of(cells))
-    return CellRow(attribute, kind, number, word, cells.text[begin : begin + size].tobytes())
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A column of event attributes to cells: by a kernel what is plain, in Python what is rare, wrong or little.
+# --- A column of event attributes to cells: by a kernel what is plain, in Python what is rare, wrong or little --------
 #
 # The laws: both ways give the same cells and the same errors; a row in error has no cells; the names may grow while
 # rows are encoded, and a row may or may not see what came meanwhile. So whoever needs all attributes of some
 # expressions takes those first and encodes then.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _COLD, _WARM, _HOT = 50_000, 2_000, 4
 _KERNEL = "heliograph.predicate.kernels"
@@ -585,12 +572,12 @@ def _decoded(
     trees, errors = found
     try:
         tree = column.tree(row)
-        marked = label_cells(names, read_labels(tree.get("labels"), Place())) if labels else []
+        marked = read_labels(tree.get("labels"), Place()) if labels else None
     except PublicationError as error:
         errors[row] = error
         return []
     trees[row] = tree
-    return encode_python(names, tree) + marked
+    return event_cells(names, tree, marked)
 
 
 # --- by the kernel ----------------------------------------------------------------------------------------------
@@ -611,13 +598,13 @@ def scan_column(names: Names, column: JsonColumn) -> tuple[Cells, Int64s]:
 
     spare = np.empty(len(column.data) if (column.data == _BACKSLASH).any() else 0, np.uint8)
     stamps, places = np.zeros(len(names.name_attributes), np.int64), np.full(_REMEMBERED, -1, np.int32)
-    memory = kernel.Memory(stamps, places, spare, np.zeros(4, np.int64))
+    memory = kernel.ScanMemory(stamps, places, spare, np.zeros(4, np.int64))
     hard, state = np.zeros(column.rows, np.uint8), memory.state
     cells = room_for(column.rows, 8 * column.rows, column.data)
-    kernel.scan(kernel.Job(names, cells, memory), column.offsets, hard)
+    kernel.scan(kernel.Scan(names, cells, memory), column.offsets, hard)
     while state[kernel.ROW] < column.rows:
         cells = enlarged(cells, max(2 * len(cells.kind), int(state[kernel.NEEDED])))
-        kernel.scan(kernel.Job(names, cells, memory), column.offsets, hard)
+        kernel.scan(kernel.Scan(names, cells, memory), column.offsets, hard)
     spared = spare[: state[kernel.SPARED]]
     text = np.concatenate((column.data, spared)) if len(spared) else column.data
     return cut_off(cells, int(state[kernel.COUNT]), text), np.flatnonzero(hard)

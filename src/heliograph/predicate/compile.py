@@ -17,7 +17,7 @@ import numpy.typing as npt
 from heliograph.compiled.growing import Pool, fixed
 from heliograph.errors import PredicateError
 from heliograph.predicate import layout
-from heliograph.predicate.attributes import LABELS, NameTable, utf8
+from heliograph.predicate.attributes import LABELS, CellRoom, NameTable, Tree, event_cells, utf8
 from heliograph.predicate.evaluate import Attributes, evaluate
 from heliograph.predicate.form import (
     And,
@@ -39,15 +39,14 @@ from heliograph.predicate.form import (
 from heliograph.predicate.layout import (
     Board,
     Cells,
-    Events,
+    Evaluation,
     Facts,
+    FactsCode,
+    FactsOrder,
     Int32s,
-    Int64s,
     Job,
     Names,
     Programs,
-    Quick,
-    Sorted,
     Translation,
     board_sizes,
     make_board,
@@ -55,8 +54,7 @@ from heliograph.predicate.layout import (
 )
 from heliograph.predicate.parser import NUMBER, STRING, Shapes, parse_predicate
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Predicates to code words in negation normal form.
+# --- predicates to code words in negation normal form -----------------------------------------------------------------
 #
 # The law: code holds for an event where the predicate is true, and not where it is false or unknown. NOT is pushed
 # down to the tests, where it asks for falsehood: in Kleene's logic NOT (p AND q) is true just where p or q is false.
@@ -67,7 +65,6 @@ from heliograph.predicate.parser import NUMBER, STRING, Shapes, parse_predicate
 # price in the order of their bytes. So equal sets of members have equal code. Code is held in bytes, which are hashed
 # and compared fast; the first byte of an instruction tells its kind, since whatever Numba compiles for is little-
 # endian.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Code = bytes
 CodeOf = Callable[[Atom, bool], Code]  # the code that holds where an atom is true, or, negated, where it is false
@@ -155,9 +152,7 @@ def _members(group: Code) -> Iterator[Code]:
         place = end
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Tests that no instruction decides exactly, such as ILIKE or a range of texts: Python decides them for each event.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- Tests that no instruction decides exactly, such as ILIKE or a range of texts: Python decides them for each event
 
 _LOG = logging.getLogger("heliograph")
 _TRUTHS = {True: 1, False: 0, None: -1}
@@ -223,8 +218,7 @@ class SlowTests:
         return truths
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Atomic predicates to instructions.
+# --- atomic predicates to instructions --------------------------------------------------------------------------------
 #
 # The law: the code of an atom holds where `predicate_truth.evaluate` gives True, the negative one where it gives
 # False. On a list an atom as a whole is two-valued, so x <> c is a test of its own and not the negation of x = c: a
@@ -234,7 +228,6 @@ class SlowTests:
 # What no combination of instructions decides is left to Python (SLOW): ILIKE; a range of texts, which one element of
 # a list has to satisfy whole; an integer constant that no float equals; x < c and x > c where odd integers, which lie
 # between floats, exist beside c.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _DENSE = 2.0**53  # below it every integer is a float
 _NUMBER_OPS = {
@@ -427,8 +420,7 @@ def _pattern(pattern: str, escape: str | None) -> bytes | str:
 _WILD = {"%": bytes([layout.ANY_TEXT]), "_": bytes([layout.ANY_CHARACTER])}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Many SQL conditions to code at once: atoms and the skeletons around them are each parsed once.
+# --- many SQL conditions to code at once: atoms and the skeletons around them are each parsed once --------------------
 #
 # A condition is split into its atoms, such as `age BETWEEN 20 AND 30`, and the rest: its skeleton of AND, OR, NOT and
 # parentheses. Conditions that people and programs write in bulk have few skeletons, and atoms that come again and
@@ -440,7 +432,6 @@ _WILD = {"%": bytes([layout.ANY_TEXT]), "_": bytes([layout.ANY_CHARACTER])}
 # skeleton has to parse with a plain name in place of each atom. Since these tokens never run into one another, the
 # parser then reads the whole as it read the parts. Whatever falls short of this is parsed as one, and so is a text
 # whose skeleton comes for the first time, because to take it apart costs two parses.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 10_000  # characters; a pattern that proposes may look at a text more often than once
 _MOST_ATOMS = 100_000  # remembered
@@ -557,52 +548,49 @@ def _skeleton(between: tuple[str, ...]) -> _Skeleton | None:
         return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Quick code as it grows with the expressions: see `kernels.quick_layout` for what it is.
+# --- facts code as it grows with the expressions: see `layout` for what it is -----------------------------------------
 #
 # The law: a snapshot covers every expression that the programs had when it was made, and stays as it was. What came
 # since the last sorting is asked for one by one, so it is sorted again when that is an eighth of all.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LOOSE = 256  # so many later bounds or sets are always put up with
 _BATCH = 2048  # expressions
 
-_COLUMNS: tuple[Any, ...] = (np.int64, np.int32, np.float64, *[np.int32] * 7)
 
-
-class Snapshot(NamedTuple):
-    quick: Quick
-    order: Sorted
+class FactsSnapshot(NamedTuple):
+    coded: FactsCode
+    order: FactsOrder
     facts: int
 
 
-class QuickCode:
-    """The quick code of all expressions of one store. One writer."""
+class FactsStore:
+    """The facts code of all expressions of one store. One writer."""
 
     def __init__(self) -> None:
         self._sizes = np.array([0, 0, 0, 0, 0, layout.FIRST_FACT], np.int64)
-        arrays = [np.zeros(0, dtype) for dtype in _COLUMNS]
-        self._arrays = Quick(*arrays)._replace(word_sets=np.zeros((0, 2), np.int32))
+        self._arrays = layout.zeros(FactsCode, 0, 0, 0, 0, 0, 0, 0, 0, (0, 2), 0)
         self._bound_slots = np.full(2, -1, np.int32)
         self._set_facts = np.zeros(0, np.int32)
         self._order = _sort(self._cut(), np.zeros(0, np.int32))
 
-    def snapshot(self, programs: Programs, names: Names, attributes: int) -> Snapshot:
-        """Quick code for these programs, which hold at least all earlier ones."""
-        if len(programs.starts) - 1 > self._sizes[layout.EXPRESSIONS]:
-            self._translate(programs, len(names.word_attributes), attributes)
-            self._keep_sorted(programs)
-        return Snapshot(fixed(self._cut()), self._order, int(self._sizes[layout.FACTS]))
-
-    def _translate(self, programs: Programs, words: int, attributes: int) -> None:
-        """Some expressions at a time: room for all that many could need would be several times what they do need."""
+    def snapshot(self, programs: Programs, names: Names, attributes: int) -> FactsSnapshot:
+        """Facts code for these programs, which hold at least all earlier ones."""
         from heliograph.predicate.kernels import translate
 
         last = len(programs.starts) - 1
+        grows = self._sizes[layout.EXPRESSIONS] < last
         while (done := int(self._sizes[layout.EXPRESSIONS])) < last:
+            # Some at a time: room for all that many could need would be several times what they do need.
             part = programs._replace(starts=programs.starts[: min(last, done + _BATCH) + 1])
-            self._make_room(part, words, attributes)
+            self._make_room(part, len(names.word_attributes), attributes)
             translate(part, self._translation())
+        coded = self._cut()
+        if grows:
+            bounds, sets = len(coded.bounds), len(coded.word_sets)
+            loose = bounds - len(self._order.order), sets - self._order.set_count
+            if loose[0] > _LOOSE + bounds // 8 or loose[1] > _LOOSE + sets // 8:
+                self._order = _sort(coded, programs.sets)
+        return FactsSnapshot(fixed(coded), self._order, int(self._sizes[layout.FACTS]))
 
     @property
     def nbytes(self) -> int:
@@ -612,22 +600,13 @@ class QuickCode:
     def _translation(self) -> Translation:
         return Translation(self._sizes, self._arrays, self._bound_slots, self._set_facts)
 
-    def _cut(self) -> Quick:
-        """The arrays as far as they are in use."""
+    def _cut(self) -> FactsCode:
+        """The arrays as far as they are in use; those in which later expressions may write are copied."""
         expressions, words, bounds, word_sets, bound_sets, _ = self._sizes.tolist()
-        whole = self._arrays
-        return Quick(
-            whole.starts[:expressions],
-            whole.code[:words],
-            whole.bounds[:bounds],
-            whole.bound_attributes[:bounds],
-            whole.bound_facts[:bounds],
-            whole.equal_facts[:bounds].copy(),
-            whole.word_facts.copy(),
-            whole.attribute_facts.copy(),
-            whole.word_sets[:word_sets],
-            whole.bound_sets[:bound_sets],
-        )
+        ends = (expressions, words, bounds, bounds, bounds, bounds, None, None, word_sets, bound_sets)
+        parts = FactsCode(*(array[:end] for array, end in zip(self._arrays, ends, strict=True)))
+        changing = ("equal_facts", "word_facts", "attribute_facts")
+        return parts._replace(**{name: getattr(parts, name).copy() for name in changing})
 
     def _make_room(self, programs: Programs, words: int, attributes: int) -> None:
         """For all that the new expressions can need: their tests, their groups, and the members of their sets."""
@@ -644,23 +623,13 @@ class QuickCode:
             int(self._sizes[layout.BOUND_SETS] + listed.sum() + 2 * len(listed)),
         )
         filled = (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
-        grown = (_grown(*parts) for parts in zip(self._arrays, room, filled, strict=True))
-        self._arrays = Quick(*grown)
+        self._arrays = FactsCode(*map(_grown, self._arrays, room, filled))
         self._set_facts = _grown(self._set_facts, len(programs.sets), -1)
         if 2 * bounds > len(self._bound_slots):
-            self._spread(bounds)
+            from heliograph.predicate.kernels import enter
 
-    def _spread(self, bounds: int) -> None:
-        from heliograph.predicate.kernels import enter
-
-        self._bound_slots = np.full(1 << (2 * bounds).bit_length(), -1, np.int32)
-        enter(self._translation())
-
-    def _keep_sorted(self, programs: Programs) -> None:
-        quick = self._cut()
-        loose = len(quick.bounds) - len(self._order.order), len(quick.word_sets) - self._order.set_count
-        if loose[0] > _LOOSE + len(quick.bounds) // 8 or loose[1] > _LOOSE + len(quick.word_sets) // 8:
-            self._order = _sort(quick, programs.sets)
+            self._bound_slots = np.full(1 << (2 * bounds).bit_length(), -1, np.int32)
+            enter(self._translation())
 
 
 def _grown(array: Any, size: int, filled: int) -> Any:
@@ -673,31 +642,24 @@ def _grown(array: Any, size: int, filled: int) -> Any:
     return room
 
 
-def _sort(quick: Quick, sets: Int32s) -> Sorted:
-    order = np.lexsort((quick.bounds, quick.bound_attributes)).astype(np.int32)
-    attributes = np.arange(int(quick.bound_attributes.max(initial=-1)) + 2)
-    ranges = np.searchsorted(quick.bound_attributes[order], attributes).astype(np.int64)
-    words, facts = _quick_members(quick, sets)
-    by_word = np.argsort(words, kind="stable")
-    set_ranges = np.searchsorted(words[by_word], np.arange(int(words.max(initial=-1)) + 2)).astype(np.int64)
-    return fixed(Sorted(order, ranges, facts[by_word], set_ranges, len(quick.word_sets)))
-
-
-def _quick_members(quick: Quick, sets: Int32s) -> tuple[Int64s, Int32s]:
-    """Each word of each set, and the set's fact."""
-    starts, facts = quick.word_sets[:, 0].astype(np.int64), quick.word_sets[:, 1]
+def _sort(coded: FactsCode, sets: Int32s) -> FactsOrder:
+    order = np.lexsort((coded.bounds, coded.bound_attributes)).astype(np.int32)
+    attributes = np.arange(int(coded.bound_attributes.max(initial=-1)) + 2)
+    ranges = np.searchsorted(coded.bound_attributes[order], attributes).astype(np.int64)
+    starts, facts = coded.word_sets[:, 0].astype(np.int64), coded.word_sets[:, 1]
     sizes = sets[starts].astype(np.int64)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return sets[np.repeat(starts + 1, sizes) + within].astype(np.int64), np.repeat(facts, sizes)
+    words, facts = sets[np.repeat(starts + 1, sizes) + within].astype(np.int64), np.repeat(facts, sizes)
+    by_word = np.argsort(words, kind="stable")
+    set_ranges = np.searchsorted(words[by_word], np.arange(int(words.max(initial=-1)) + 2)).astype(np.int64)
+    return fixed(FactsOrder(order, ranges, facts[by_word], set_ranges, len(coded.word_sets)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Compiled targeting: expressions by number, each different code once.
+# --- compiled targeting: expressions by number, each different code once ----------------------------------------------
 #
 # The laws: an expression's number says what it accepts, and equal code has one number; numbers are given once and
 # never taken back, so that a snapshot stays valid while the one writer adds more; `add_many` gives what `add` would
 # give for each text by itself.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _REMEMBERED = 2000  # skeletons and atoms kept from call to call, so that a single change costs no more than one in bulk
 
@@ -707,7 +669,8 @@ class Compiled(NamedTuple):
 
     programs: Programs
     names: Names
-    quick: Snapshot
+    facts: FactsSnapshot
+    attributes: int  # how many there were
 
 
 class Parts(NamedTuple):
@@ -730,7 +693,9 @@ class Targeting:
         self._expressions = Pool(np.int32)
         for code in (HOLDS, FAILS):  # ALWAYS and NEVER
             self._expressions.number(code)
-        self._quick = QuickCode()
+        self._facts = FactsStore()
+        self.slow: list[Atom] = self._assembler.slow.tests
+        """The tests that Python decides, by number."""
         self._compiled: Compiled | None = None
         self._compiling = threading.Lock()
 
@@ -792,12 +757,13 @@ class Targeting:
         return self._assembler.words_in(LABELS, labels) if labels else FAILS
 
     def compiled(self, programs: Programs) -> Compiled:
-        """These programs, or the same and more, with quick code. Any thread may ask; imports Numba."""
+        """These programs, or the same and more, with facts code. Any thread may ask; imports Numba."""
         with self._compiling:
             known = self._compiled
             if known is None or len(known.programs.starts) < len(programs.starts):
                 names, attributes = self.names.snapshot(), len(self.names.paths)
-                known = Compiled(programs, names, self._quick.snapshot(programs, names, attributes))
+                facts = self._facts.snapshot(programs, names, attributes)
+                known = Compiled(programs, names, facts, attributes)
                 self._compiled = known
             return known
 
@@ -806,11 +772,6 @@ class Targeting:
         own, parts = self._expressions, self._assembler
         texts = parts.texts.offsets(), parts.texts.data()
         return Programs(own.offsets(), own.data(), parts.numbers.data(), parts.sets.data(), *texts)
-
-    @property
-    def slow(self) -> list[Atom]:
-        """The tests that Python decides, by number."""
-        return self._assembler.slow.tests
 
     def slow_truth(self, trees: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int8]:
         """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown.
@@ -844,15 +805,16 @@ def _asks_slowly(code: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     return slowly
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Room for asking expressions about events, used again from call to call: a board and the facts learnt from it.
+# --- room for asking expressions about events, used again from call to call: a board and the facts learnt from it -----
 #
 # The law: what an earlier call left in a room is out of date by its stamps, or emptied; a room belongs to one store
 # of expressions at a time.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NOTHING_SLOW: npt.NDArray[np.int8] = np.zeros((0, 0), np.int8)
 NOTHING_SLOW.flags.writeable = False
+
+
+_FEW_CELLS, _FEW_CHARACTERS = 64, 4096  # what there is room for at first where one event is asked about
 
 
 class Room:
@@ -862,21 +824,55 @@ class Room:
         self._owner: Targeting | None = None
         self._board: Board | None = None
         self._facts: Facts | None = None
+        self._one = CellRoom(_FEW_CELLS, _FEW_CHARACTERS)
+        self._asked: tuple[Compiled, Job] | None = None  # about one event
 
     def job(self, targeting: Targeting, compiled: Compiled, cells: Cells, slow: npt.NDArray[np.int8]) -> Job:
         """Everything that is needed to ask the compiled expressions about the events."""
+        return self._job(targeting, compiled, fixed(cells), slow, board_sizes(compiled.names, cells))
+
+    def one(self, targeting: Targeting, programs: Programs, tree: Tree, labels: Iterable[str] | None = None) -> Job:
+        """The same for one event, in room that is used again, so that little is made anew for each."""
+        rows, asked = event_cells(targeting.names, tree, labels), self._asked
+        if asked is None or asked[0].programs is not programs or targeting is not self._owner:
+            asked = self._begin_one(targeting, programs)
+        while not self._one.fill(rows, asked[0].attributes):
+            self._one = CellRoom(len(rows) + _FEW_CELLS, sum(len(row[4]) for row in rows) + _FEW_CHARACTERS)
+            asked = self._begin_one(targeting, programs)
+        if not targeting.slow:
+            return asked[1]
+        return asked[1]._replace(events=Evaluation(programs, self._one.cells, targeting.slow_truth([tree])))
+
+    def _begin_one(self, targeting: Targeting, programs: Programs) -> tuple[Compiled, Job]:
+        compiled, cells = targeting.compiled(programs)._replace(programs=programs), self._one.size
+        sizes = compiled.attributes + 1, min(compiled.attributes, cells) + 1, cells + 1
+        job = self._job(
+            targeting, compiled, self._one.cells, NOTHING_SLOW, (*sizes, len(compiled.names.word_attributes) + 1)
+        )
+        self._asked = compiled, job
+        return self._asked
+
+    def _job(
+        self,
+        targeting: Targeting,
+        compiled: Compiled,
+        cells: Cells,
+        slow: npt.NDArray[np.int8],
+        sizes: tuple[int, int, int, int],
+    ) -> Job:
+        board, facts, asked = self._board, self._facts, self._asked
+        self._asked = None
         if self._owner is not targeting:
-            self._owner, self._board, self._facts = targeting, None, None
-        if self._board is None or not _fits(self._board, compiled, cells):
-            self._board, self._facts = make_board(compiled.names, cells), None
-        quick, order, facts = compiled.quick
-        attributes = len(quick.attribute_facts)
-        if self._facts is None or len(self._facts.known) <= facts or len(self._facts.dirty) <= attributes:
-            self._facts = make_facts(facts + facts // 4, attributes + 64)
-        events = Events(compiled.programs, fixed(cells), slow)
-        return Job(events, quick, order, self._facts, self._board)
-
-
-def _fits(board: Board, compiled: Compiled, cells: Cells) -> bool:
-    parts: tuple[Any, ...] = board.slots, board.rows, board.cells, board.words
-    return all(len(part) >= size for part, size in zip(parts, board_sizes(compiled.names, cells), strict=True))
+            self._owner, board, facts = targeting, None, None
+        if board is None or any(
+            len(part) < size
+            for part, size in zip((board.slots, board.rows, board.cells, board.words), sizes, strict=True)
+        ):
+            board, facts = make_board(*sizes), None
+        coded, order, count = compiled.facts
+        if facts is None or len(facts.known) <= count or len(facts.dirty) <= len(coded.attribute_facts):
+            facts = make_facts(count + count // 4, len(coded.attribute_facts) + 64)
+        if asked is not None and board is self._board and facts is self._facts:
+            self._asked = asked  # what is ready for one event still is
+        self._board, self._facts = board, facts
+        return Job(Evaluation(compiled.programs, cells, slow), coded, order, facts, board)

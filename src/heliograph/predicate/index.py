@@ -37,8 +37,7 @@ from heliograph.io.schemas import Kind
 from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
 from heliograph.predicate import layout as at
 from heliograph.predicate.attributes import Encoded, encode
-from heliograph.predicate.compile import NOTHING_SLOW, Targeting, TargetingFailed
-from heliograph.predicate.compile import Room as CompileRoom
+from heliograph.predicate.compile import NOTHING_SLOW, Room, Targeting, TargetingFailed
 from heliograph.predicate.evaluate import Attributes, accepts, blame
 from heliograph.predicate.form import ACCEPT, Predicate, to_sql
 from heliograph.predicate.layout import (
@@ -52,15 +51,15 @@ from heliograph.predicate.layout import (
     Board,
     Bytes,
     Chances,
+    ChoiceRoom,
     Int32s,
     Int64s,
     Job,
     Names,
+    PredicateRows,
+    PredicateSegment,
     Programs,
-    Room,
-    Rows,
-    Scratch,
-    Segment,
+    SearchRoom,
 )
 from heliograph.predicate.parser import compile_predicates, parse_predicate
 from heliograph.storage import read_folder, write_folder
@@ -98,7 +97,7 @@ def choose_access(programs: Programs, expressions: Int32s, known: Known) -> Acce
 
     axes = _axes(programs, expressions, known.attributes)
     longest = int(np.diff(programs.starts)[expressions].max(initial=0)) // 2 + 1
-    room = Room(np.empty(longest), np.empty(longest, np.int64))
+    room = ChoiceRoom(np.empty(longest), np.empty(longest, np.int64))
     chances = _chances(known)
 
     def fill(entries: Int32s) -> int:
@@ -159,7 +158,7 @@ _MANY_ATTRIBUTES = 32
 Ints = npt.NDArray[np.integer[Any]]
 
 
-def build_segment(programs: Programs, known: Known, rows: Rows, chosen: Int32s) -> Segment:
+def build_segment(programs: Programs, known: Known, rows: PredicateRows, chosen: Int32s) -> PredicateSegment:
     """The segment of the chosen rows; those that share an expression are one group."""
     expressions, group = np.unique(rows.expression[chosen], return_inverse=True)
     fixed = _fixed(expressions, np.int32)
@@ -168,7 +167,7 @@ def build_segment(programs: Programs, known: Known, rows: Rows, chosen: Int32s) 
     offsets = _offsets(np.bincount(group, minlength=len(expressions)))
     groups = fixed, _fixed(offsets, np.int32), _fixed(members, np.int32), _opens(access)
     parts: list[Any] = [*groups, *_words(access), *_intervals(access), *_required(programs, fixed, known)]
-    return Segment(*parts)
+    return PredicateSegment(*parts)
 
 
 def _opens(access: Access) -> Int32s:
@@ -224,11 +223,11 @@ def _runs(entries: Ints, axes: int) -> tuple[Any, Int32s]:
     return _fixed(run_offsets, np.int64), _fixed(runs, np.int32)
 
 
-def tail_segment(rows: Rows, begin: int, numbers: Int32s) -> Segment:
+def tail_segment(rows: PredicateRows, begin: int, numbers: Int32s) -> PredicateSegment:
     """The rows from `begin` on, each a group of its own that is always asked; `numbers` counts from 0 up."""
     count = len(rows.expression) - begin
     none, no_edges = numbers[:0], Axes(_fixed([0], np.int64), _fixed([], np.float64))
-    return Segment(
+    return PredicateSegment(
         rows.expression[begin:],
         numbers[: count + 1],
         numbers[begin : begin + count],
@@ -292,8 +291,8 @@ class Sizes(NamedTuple):
 
 class Borrowed(NamedTuple):
     sizes: Sizes
-    room: CompileRoom
-    scratch: Scratch
+    room: Room
+    scratch: SearchRoom
 
 
 class Source:
@@ -313,7 +312,7 @@ class Source:
         try:
             known = self._rooms.pop()
         except IndexError:
-            return Borrowed(sizes, CompileRoom(), _make_scratch(sizes))
+            return Borrowed(sizes, Room(), _make_scratch(sizes))
         if all(map(operator.ge, known.sizes, sizes)):
             return known
         larger = Sizes(*(size + size // 2 for size in sizes))
@@ -324,9 +323,9 @@ class Source:
         self._rooms.append(borrowed)
 
 
-def _make_scratch(sizes: Sizes) -> Scratch:
+def _make_scratch(sizes: Sizes) -> SearchRoom:
     groups, places = sizes.groups // 64 + 1, sizes.places // 64 + 1  # in words of 64
-    return Scratch(
+    return SearchRoom(
         np.zeros(groups * 64, np.uint64),
         np.zeros(groups, np.uint64),
         np.zeros(_BUCKETS, np.uint64),
@@ -386,8 +385,8 @@ class Version(NamedTuple):
 
     number: int
     writing: Writing
-    rows: Rows
-    segments: tuple[Segment, ...]
+    rows: PredicateRows
+    segments: tuple[PredicateSegment, ...]
     ids: Ids
     texts: Sequence[str | None]  # of each row
     live: int
@@ -419,7 +418,7 @@ class RowStore:
         self._texts: list[str | None] = []
         self._current = array("i")  # the row of each id, or -1
         self._live = 0
-        self._segments: list[Segment] = []
+        self._segments: list[PredicateSegment] = []
         self._indexed = 0  # rows before this one lie in segments
         self._number = 0
         self._counting: Int32s = _counting(2 * TAIL)
@@ -487,10 +486,10 @@ class RowStore:
         ids = Ids(self._named.view(), self._ids.offsets(), self._ids.data())
         return Version(self._number, writing, rows, segments, ids, self._texts, self._live)
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> PredicateRows:
         died = self._died[: len(self._texts)]
         died.flags.writeable = False
-        return Rows(self._expression.view(), self._place.view(), died)
+        return PredicateRows(self._expression.view(), self._place.view(), died)
 
     def _fold(self, writing: Writing) -> None:
         """The tail as a segment, together with the segments that are not much larger."""
@@ -705,7 +704,7 @@ def _slow(version: Version, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.
     return wider
 
 
-def _examine(version: Version, job: Job, chosen: Int64s, scratch: Scratch) -> Found:
+def _examine(version: Version, job: Job, chosen: Int64s, scratch: SearchRoom) -> Found:
     announce("predicate.index_kernels.examine")
     from heliograph.predicate.index_kernels import examine
     from heliograph.predicate.kernels import gather
@@ -726,7 +725,7 @@ class _Output:
         self.offsets: Int64s = np.zeros(events + 1, np.int64)
         self.numbers: Int32s = np.empty(max(1024, 64 * min(events, 1 << 14)), np.int32)
 
-    def take(self, board: Board, scratch: Scratch, first: int) -> None:
+    def take(self, board: Board, scratch: SearchRoom, first: int) -> None:
         from heliograph.predicate.index_kernels import report
 
         end = int(report(board, scratch, self.offsets[first:], self.numbers))

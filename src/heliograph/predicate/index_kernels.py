@@ -1,67 +1,61 @@
-"""The predicate index at work on one board: candidates, their truth, and what each event matched."""
+"""The kernels of the predicate index: under which literals an expression is found, the candidates of one board, their
+truth, and what each event matched.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import float64, int16, int64
+from numba import float64, int32, int64
 
 from heliograph.compiled.bitmap_heap import count_bits, first_bit
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import named, rows
+from heliograph.compiled.types import rows
 from heliograph.predicate import layout as at
 from heliograph.predicate.kernels import (
     BOARD,
-    FLOATS,
-    INT32_ROWS,
     INT32S,
-    INT64S,
     JOB,
     NEW_FLOATS,
-    NEW_INT32_ROWS,
     NEW_INT32S,
     NEW_INT64S,
-    NEW_MASKS,
     PROGRAMS,
     accepted,
+    numba_type,
 )
 from heliograph.predicate.layout import (
-    ALTERNATIVE,
-    AXES,
-    LARGEST_REQUIRED,
-    NOTHING,
     Axes,
     Board,
     Bytes,
     Chances,
-    Events,
+    ChoiceRoom,
+    Evaluation,
     Floats,
     Int32s,
     Int64s,
     Job,
     Masks,
+    PredicateRows,
+    PredicateSegment,
     Programs,
-    Room,
-    Rows,
-    Scratch,
-    Segment,
+    SearchRoom,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What an expression that is true must have true: the few literals under which the index finds it.
+_NEW_ROWS = rows(int32, writable=True)
+_SEARCH_ROOM = numba_type(SearchRoom, True)
+_ONE, _NONE = np.uint64(1), np.uint64(0)
+_6, _63 = np.uint64(6), np.uint64(63)
+_OP, _KIND = np.int32(0x7F), np.uint8(0x7F)
+
+# --- what an expression that is true must have true: the few literals under which the index finds it ------------------
 #
 # The law: an expression that is true has one of its chosen literals true. Of an AND one member's literals do, and the
 # least likely are taken; of an OR those of every member are needed. The tree stays the tree it is, so this is linear
 # in its size, however many conjunctions it stands for.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_OP = np.int32(0x7F)
 _WORDS = -2  # the axis of a literal on words
 _WORDS_FOR_ONE = 64  # a list of words this long takes so much room that it counts as always true
-AXES_TYPE: Any = named(Axes, INT64S, FLOATS)
-CHANCES: Any = named(Chances, FLOATS, FLOATS)
-ROOM: Any = named(Room, NEW_FLOATS, NEW_INT64S)
 
 
 @kernel((PROGRAMS, INT32S, NEW_INT32S, NEW_FLOATS))
@@ -74,7 +68,7 @@ def collect(programs: Programs, expressions: Int32s, axes: Int32s, values: Float
             if word & _OP <= at.OR:
                 continue
             axis = axis_of(word)
-            if axis < 0 or axis % at.AXES == at.PRESENCE:
+            if axis < 0 or axis % at.AXES == at.PRESENCE_AXIS:
                 continue
             for number in range(_parts(programs, word, operand)):
                 low, high = _interval(programs, word, operand, number)
@@ -86,8 +80,8 @@ def collect(programs: Programs, expressions: Int32s, axes: Int32s, values: Float
     return count
 
 
-@kernel((PROGRAMS, INT32S, AXES_TYPE, CHANCES, ROOM, NEW_INT32_ROWS))
-def choose(programs: Programs, expressions: Int32s, axes: Axes, chances: Chances, room: Room, out: Int32s) -> Any:
+@kernel((PROGRAMS, INT32S, numba_type(Axes), numba_type(Chances), numba_type(ChoiceRoom, True), _NEW_ROWS))
+def choose(programs: Programs, expressions: Int32s, axes: Axes, chances: Chances, room: ChoiceRoom, out: Int32s) -> Any:
     """The literals under which each expression is indexed: as many as there is room for; how many."""
     count, costs, stack = 0, room.costs, room.stack
     for group in range(len(expressions)):
@@ -111,7 +105,7 @@ def choose(programs: Programs, expressions: Int32s, axes: Axes, chances: Chances
                 while member < place + 2 + operand:
                     stack[depth] = member
                     depth += 1
-                    member = _next(programs, member)
+                    member = _next(programs, member, place + 2 + operand)
             else:
                 count = _literal(programs, axes, word, operand, group, out, count)
     return count
@@ -128,7 +122,7 @@ def _cost(programs: Programs, axes: Axes, chances: Chances, place: Any, start: A
         total, member = 0.0, place + 2
         while member < place + 2 + operand:
             total += costs[(member - start) >> 1]
-            member = _next(programs, member)
+            member = _next(programs, member, place + 2 + operand)
         return total
     axis = axis_of(word)
     if axis == at.NOTHING:
@@ -137,8 +131,8 @@ def _cost(programs: Programs, axes: Axes, chances: Chances, place: Any, start: A
     if axis == _WORDS:
         words = _parts(programs, word, operand)
         return chances.present[attribute] * chances.word[attribute] * words + words / _WORDS_FOR_ONE
-    if axis % at.AXES == at.PRESENCE:
-        return chances.present[attribute] * (0.5 if _tests_truth(word) else 1.0)
+    if axis % at.AXES == at.PRESENCE_AXIS:
+        return chances.present[attribute] * (0.5 if word & (_OP | np.int32(at.NEGATIVE)) == at.TRUTH else 1.0)
     total = 0.0
     for number in range(_parts(programs, word, operand)):
         low, high = _interval(programs, word, operand, number)
@@ -155,13 +149,15 @@ def _cheapest(programs: Programs, costs: Floats, start: Any, place: Any, finish:
     while place < finish:
         if best < 0 or costs[(place - start) >> 1] < least:
             best, least = place, costs[(place - start) >> 1]
-        place = _next(programs, place)
+        place = _next(programs, place, finish)
     return best
 
 
 @kernel()
-def _next(programs: Programs, place: Any) -> Any:
-    """The member after the one at `place`."""
+def _next(programs: Programs, place: Any, end: Any) -> Any:
+    """The member after the one at `place`, if that is before the end."""
+    if place == end:
+        return end
     return place + 2 + (programs.code[place + 1] if programs.code[place] & _OP <= at.OR else 0)
 
 
@@ -200,12 +196,12 @@ def axis_of(word: Any) -> Any:
     if op == at.SLOW or (op == at.IS_NULL and not negative) or (op >= at.PAIR_EQ and negative):
         return np.int64(at.NOTHING)
     if negative:
-        return first + at.PRESENCE
+        return first + at.PRESENCE_AXIS
     if op == at.WORD_EQ or op == at.WORD_IN:
         return np.int64(_WORDS)
     if op <= at.NUMBER_IN:
-        return first + at.PREDICATE_INDEX_LAYOUT_NUMBERS
-    return first + (at.TEXTS if at.TEXT_GE <= op <= at.TEXT_LIKE else at.PRESENCE)
+        return first + at.NUMBER_AXIS
+    return first + (at.TEXT_AXIS if at.TEXT_GE <= op <= at.TEXT_LIKE else at.PRESENCE_AXIS)
 
 
 @kernel()
@@ -217,11 +213,6 @@ def _parts(programs: Programs, word: Any, operand: Any) -> Any:
         if word & _OP == at.WORD_IN:
             return np.int64(programs.sets[operand])
     return np.int64(1)
-
-
-@kernel()
-def _tests_truth(word: Any) -> Any:
-    return word & np.int32(at.NEGATIVE) == 0 and word & _OP == at.TRUTH
 
 
 @kernel()
@@ -277,20 +268,17 @@ def bucket(edges: Floats, begin: Any, end: Any, value: Any) -> Any:
     return begin - first
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which attributes an event must have for an expression to be true, and which lanes of a board have them.
+# --- which attributes an event must have for an expression to be true, and which lanes of a board have them -----------
 #
 # The law: an expression that is true has all attributes of one of its alternatives, that is of one member of the OR
 # at its top, or of itself. Where events define few of many attributes this rules most expressions out at the cost of
 # a few loads from a small table. All alternatives have the same form, because a loop over varying numbers of
 # attributes takes ten times as long: a processor cannot tell when it ends.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_NONE = np.uint64(0)
 _SPARSE = 2  # events that define less than one in so many attributes are worth looking at what is required
 
 
-@kernel((PROGRAMS, INT32S, NEW_INT32_ROWS))
+@kernel((PROGRAMS, INT32S, _NEW_ROWS))
 def require(programs: Programs, expressions: Int32s, out: Int32s) -> Any:
     """The alternatives of each expression: up to four attributes plus one, and the group; as many as there is room for.
 
@@ -299,23 +287,15 @@ def require(programs: Programs, expressions: Int32s, out: Int32s) -> Any:
     count = np.int64(0)
     for group in range(len(expressions)):
         place, end = programs.starts[expressions[group]], programs.starts[expressions[group] + 1]
-        if _predicate_presence_next(programs, place, end) < end or place == end or programs.code[place] & _OP != at.OR:
+        if _next(programs, place, end) < end or place == end or programs.code[place] & _OP != at.OR:
             count = _alternative(programs, place, end, group, out, count)
             continue
         place += 2
         while place < end:
-            after = _predicate_presence_next(programs, place, end)
+            after = _next(programs, place, end)
             count = _alternative(programs, place, after, group, out, count)
             place = after
     return count
-
-
-@kernel()
-def _predicate_presence_next(programs: Programs, place: Any, end: Any) -> Any:
-    """The member after the one at `place`, if that is before the end."""
-    if place == end:
-        return end
-    return place + 2 + (programs.code[place + 1] if programs.code[place] & _OP <= at.OR else 0)
 
 
 @kernel()
@@ -324,17 +304,15 @@ def _alternative(programs: Programs, begin: Any, end: Any, group: Any, out: Int3
     if count >= len(out):
         return count + 1
     out[count, :] = 0
-    out[count, ALTERNATIVE] = group
-    opened = (
-        begin < end and programs.code[begin] & _OP == at.AND and _predicate_presence_next(programs, begin, end) == end
-    )
+    out[count, at.ALTERNATIVE] = group
+    opened = begin < end and programs.code[begin] & _OP == at.AND and _next(programs, begin, end) == end
     known, place = 0, begin + 2 if opened else begin
-    while place < end and known < ALTERNATIVE:
+    while place < end and known < at.ALTERNATIVE:
         word = programs.code[place]
         attribute = word >> np.int32(at.ATTRIBUTE_SHIFT)
         if word & _OP <= at.OR:
             place += programs.code[place + 1]
-        elif axis_of(word) != NOTHING and attribute < LARGEST_REQUIRED:
+        elif axis_of(word) != at.NOTHING and attribute < at.LARGEST_REQUIRED:
             out[count, known] = attribute + 1
             known += 1
         place += 2
@@ -342,9 +320,9 @@ def _alternative(programs: Programs, begin: Any, end: Any, group: Any, out: Int3
 
 
 @kernel(inline=True)
-def is_sparse(board: Board, segment: Segment) -> Any:
+def is_sparse(board: Board, segment: PredicateSegment) -> Any:
     """Whether the events have so few of the segment's attributes that it pays to look at what is required."""
-    attributes = (len(segment.run_offsets) - 1) // AXES
+    attributes = (len(segment.run_offsets) - 1) // at.AXES
     total = np.int64(0)
     for row in range(board.head[at.ROWS]):
         total += count_bits(board.kinds[row, at.ANY])
@@ -362,78 +340,69 @@ def lay_presence(board: Board, present: Masks) -> None:
             present[attribute] = board.kinds[row, at.ANY]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The predicate index at work on one board: candidates from the index, their truth, and what each event matched.
+# --- the predicate index at work on one board: candidates from the index, their truth, and what each event matched ----
 #
 # The laws: a group is a candidate for every lane in which it holds; the order in which segments are examined changes
 # nothing. Where more than a share of all groups would be candidates, all of them are asked, in a way that pays only
 # then.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_PREDICATE_INDEX_ONE, _PREDICATE_INDEX_NONE = np.uint64(1), np.uint64(0)
-_6, _63 = np.uint64(6), np.uint64(63)
-_KIND = np.uint8(0x7F)
 # A candidate costs a few times as much as a group among all, and more than a look at what a group requires.
 _SHARE, _SPARSE_SHARE = 2, 16
 
-SEGMENT: Any = named(Segment, *(INT32S,) * 7, AXES_TYPE, INT64S, INT32_ROWS, *(INT32S,) * 3, rows(int16), INT32S)
-ROWS: Any = named(Rows, INT32S, INT32S, INT64S)
-SCRATCH: Any = named(Scratch, *(NEW_MASKS,) * 4, NEW_INT64S, *(NEW_MASKS,) * 3, NEW_INT64S, NEW_INT64S)
 
-
-@kernel((JOB, SEGMENT, ROWS, int64, SCRATCH))
-def examine(job: Job, segment: Segment, rows: Rows, version: Any, scratch: Scratch) -> None:
+@kernel((JOB, numba_type(PredicateSegment), numba_type(PredicateRows), int64, _SEARCH_ROOM))
+def examine(job: Job, segment: PredicateSegment, rows: PredicateRows, version: Any, scratch: SearchRoom) -> None:
     """Adds the places of this segment that match to the results, lane by lane."""
     sparse = is_sparse(job.board, segment)
     if not _seek(job.events, job.board, segment, sparse, scratch):
         _touch_many(job.board, segment, sparse, scratch)
     for word in range((len(segment.expressions) + 63) >> 6):
         bits = scratch.touched[word]
-        scratch.touched[word] = _PREDICATE_INDEX_NONE
-        while bits != _PREDICATE_INDEX_NONE:
+        scratch.touched[word] = _NONE
+        while bits != _NONE:
             group = np.int64(word << 6) + first_bit(bits)
-            bits &= bits - _PREDICATE_INDEX_ONE
+            bits &= bits - _ONE
             mask = scratch.masks[group]
-            scratch.masks[group] = _PREDICATE_INDEX_NONE
+            scratch.masks[group] = _NONE
             expression = segment.expressions[group]
             if expression != at.ALWAYS and _lives(segment, rows, version, group):
                 scratch.counts[at.CANDIDATES] += count_bits(mask)
                 mask = accepted(job, expression, mask)
-            if mask != _PREDICATE_INDEX_NONE:
-                _settle(segment, rows, version, group, mask, scratch)
+            if mask != _NONE:
+                _take(segment, rows, version, group, mask, scratch)
 
 
 @kernel(inline=True)
-def _touch_many(board: Board, segment: Segment, sparse: Any, scratch: Scratch) -> None:
+def _touch_many(board: Board, segment: PredicateSegment, sparse: Any, scratch: SearchRoom) -> None:
     """All groups, or those whose attributes some lane has."""
     groups = len(segment.expressions)
     if not sparse:
         scratch.masks[:groups] = _everything(board)
-        scratch.touched[: groups >> 6] = ~_PREDICATE_INDEX_NONE
+        scratch.touched[: groups >> 6] = ~_NONE
         if groups & 63:
-            scratch.touched[groups >> 6] = ~_PREDICATE_INDEX_NONE >> np.uint64(64 - (groups & 63))
+            scratch.touched[groups >> 6] = ~_NONE >> np.uint64(64 - (groups & 63))
         return
-    scratch.masks[:groups] = _PREDICATE_INDEX_NONE
-    scratch.touched[: (groups + 63) >> 6] = _PREDICATE_INDEX_NONE
+    scratch.masks[:groups] = _NONE
+    scratch.touched[: (groups + 63) >> 6] = _NONE
     lay_presence(board, scratch.present)
     present, required = scratch.present, segment.required
     for number in range(len(segment.required_groups)):
         mask = present[required[number, 0]] & present[required[number, 1]]
         mask &= present[required[number, 2]] & present[required[number, 3]]
-        if mask != _PREDICATE_INDEX_NONE:
+        if mask != _NONE:
             _touch(scratch, segment.required_groups[number], mask)
 
 
 @kernel(inline=True)
 def _everything(board: Board) -> Any:
-    return ~_PREDICATE_INDEX_NONE >> np.uint64(64 - board.head[at.SIZE])
+    return ~_NONE >> np.uint64(64 - board.head[at.SIZE])
 
 
 @kernel(inline=True)
-def _seek(events: Events, board: Board, segment: Segment, sparse: Any, scratch: Scratch) -> Any:
-    """Finds the candidates; False where they are so many that asking all groups by quick code costs less.
+def _seek(events: Evaluation, board: Board, segment: PredicateSegment, sparse: Any, scratch: SearchRoom) -> Any:
+    """Finds the candidates; False where they are so many that asking all groups by facts code costs less.
 
-    Quick code says nothing of lists and odd integers: with these the candidates are looked at however many they are.
+    Facts code says nothing of lists and odd integers: with these the candidates are looked at however many they are.
     """
     limit = np.int64(len(segment.expressions) // (_SPARSE_SHARE if sparse else _SHARE))
     if board.head[at.ALL_PLAIN] == 0:
@@ -450,7 +419,7 @@ def _seek(events: Events, board: Board, segment: Segment, sparse: Any, scratch: 
 
 
 @kernel(inline=True)
-def _lives(segment: Segment, rows: Rows, version: Any, group: Any) -> Any:
+def _lives(segment: PredicateSegment, rows: PredicateRows, version: Any, group: Any) -> Any:
     """Whether a row of the group is there in this version."""
     for member in range(segment.offsets[group], segment.offsets[group + 1]):
         if rows.died[segment.members[member]] > version:
@@ -459,38 +428,40 @@ def _lives(segment: Segment, rows: Rows, version: Any, group: Any) -> Any:
 
 
 @kernel(inline=True)
-def _settle(segment: Segment, rows: Rows, version: Any, group: Any, mask: Any, scratch: Scratch) -> None:
+def _take(
+    segment: PredicateSegment, rows: PredicateRows, version: Any, group: Any, mask: Any, scratch: SearchRoom
+) -> None:
     for member in range(segment.offsets[group], segment.offsets[group + 1]):
         row = segment.members[member]
         if rows.died[row] > version:
             place = np.uint64(rows.place[row])
             scratch.results[place] = mask
-            scratch.reported[place >> _6] |= _PREDICATE_INDEX_ONE << (place & _63)
+            scratch.reported[place >> _6] |= _ONE << (place & _63)
 
 
 @kernel(inline=True)
-def _touch(scratch: Scratch, group: Any, mask: Any) -> None:
+def _touch(scratch: SearchRoom, group: Any, mask: Any) -> None:
     scratch.masks[group] |= mask
     number = np.uint64(group)
-    scratch.touched[number >> _6] |= _PREDICATE_INDEX_ONE << (number & _63)
+    scratch.touched[number >> _6] |= _ONE << (number & _63)
 
 
 @kernel(inline=True)
-def _seek_words(events: Events, board: Board, segment: Segment, limit: Any, scratch: Scratch) -> None:
+def _seek_words(events: Evaluation, board: Board, segment: PredicateSegment, limit: Any, scratch: SearchRoom) -> None:
     """Each word on the board once, with all lanes that hold it, until there are too many candidates."""
     if len(segment.words) == 0:
         return
     cells = events.cells
-    scratch.counts[at.PREDICATE_INDEX_LAYOUT_STAMP] += 1
+    scratch.counts[at.LOOKED_UP] += 1
     for lane in range(board.head[at.SIZE]):
         event = board.events[lane]
         for cell in range(cells.offsets[event], cells.offsets[event + 1]):
             word = cells.word[cell]
             if cells.kind[cell] & _KIND != at.STRING or word < 0 or word >= len(scratch.stamps):
                 continue
-            if scratch.stamps[word] == scratch.counts[at.PREDICATE_INDEX_LAYOUT_STAMP]:
+            if scratch.stamps[word] == scratch.counts[at.LOOKED_UP]:
                 continue
-            scratch.stamps[word] = scratch.counts[at.PREDICATE_INDEX_LAYOUT_STAMP]
+            scratch.stamps[word] = scratch.counts[at.LOOKED_UP]
             place = _find(segment.words, word)
             if place < 0:
                 continue
@@ -516,7 +487,7 @@ def _find(words: Int32s, word: Any) -> Any:
 
 
 @kernel(inline=True)
-def _seek_intervals(events: Events, board: Board, segment: Segment, row: Any, scratch: Scratch) -> None:
+def _seek_intervals(events: Evaluation, board: Board, segment: PredicateSegment, row: Any, scratch: SearchRoom) -> None:
     """The intervals on the axes of a board's row in which some lane has a value."""
     first = np.int64(board.rows[row, at.ATTRIBUTE]) * at.AXES
     if first + at.AXES >= len(segment.run_offsets):
@@ -528,17 +499,19 @@ def _seek_intervals(events: Events, board: Board, segment: Segment, row: Any, sc
             continue
         for run in range(segment.run_offsets[axis], segment.run_offsets[axis + 1]):
             low, high = segment.runs[run, at.LOWEST], segment.runs[run, at.HIGHEST]
-            if scratch.up_to[high] & scratch.since[low] == _PREDICATE_INDEX_NONE:
+            if scratch.up_to[high] & scratch.since[low] == _NONE:
                 continue
             scratch.counts[at.FOUND] += segment.runs[run, at.END] - segment.runs[run, at.BEGIN]
             for entry in range(segment.runs[run, at.BEGIN], segment.runs[run, at.END]):
                 mask = scratch.up_to[segment.highs[entry]] & scratch.since[segment.lows[entry]]
-                if mask != _PREDICATE_INDEX_NONE:
+                if mask != _NONE:
                     _touch(scratch, segment.interval_groups[entry], mask)
 
 
 @kernel(inline=True)
-def _spread(events: Events, board: Board, segment: Segment, row: Any, axis: Any, scratch: Scratch) -> Any:
+def _spread(
+    events: Evaluation, board: Board, segment: PredicateSegment, row: Any, axis: Any, scratch: SearchRoom
+) -> Any:
     """Lays a row's values out over the buckets of an axis: whether there are any.
 
     A lane has a value within buckets low to high only if it has one up to high and one since low; where it has one
@@ -546,16 +519,16 @@ def _spread(events: Events, board: Board, segment: Segment, row: Any, axis: Any,
     """
     begin, end = segment.axes.offsets[axis], segment.axes.offsets[axis + 1]
     buckets = end - begin + 1
-    scratch.up_to[:buckets] = _PREDICATE_INDEX_NONE
+    scratch.up_to[:buckets] = _NONE
     found = False
     for place in range(board.rows[row, at.CELLS], board.rows[row, at.CELLS_END]):
         cell = board.cells[place]
         kind = events.cells.kind[cell] & _KIND
-        if axis % at.AXES == at.PREDICATE_INDEX_LAYOUT_NUMBERS:
+        if axis % at.AXES == at.NUMBER_AXIS:
             if kind != at.NUMBER and kind != at.ODD:
                 continue
             value = events.cells.number[cell]
-        elif axis % at.AXES == at.TEXTS:
+        elif axis % at.AXES == at.TEXT_AXIS:
             if kind != at.STRING:
                 continue
             text = events.cells.begin[cell]
@@ -563,40 +536,35 @@ def _spread(events: Events, board: Board, segment: Segment, row: Any, axis: Any,
         else:
             value = 1.0 if kind == at.TRUE else (2.0 if kind == at.FALSE else 0.0)
         found = True
-        scratch.up_to[bucket(segment.axes.edges, begin, end, value)] |= _PREDICATE_INDEX_ONE << np.uint64(
-            board.lanes[place]
-        )
+        scratch.up_to[bucket(segment.axes.edges, begin, end, value)] |= _ONE << np.uint64(board.lanes[place])
     if found:
         _accumulate(scratch, buckets)
     return found
 
 
 @kernel(inline=True)
-def _accumulate(scratch: Scratch, buckets: Any) -> None:
-    lanes = _PREDICATE_INDEX_NONE
+def _accumulate(scratch: SearchRoom, buckets: Any) -> None:
+    lanes = _NONE
     for number in range(buckets - 1, -1, -1):
         lanes |= scratch.up_to[number]
         scratch.since[number] = lanes
-    lanes = _PREDICATE_INDEX_NONE
+    lanes = _NONE
     for number in range(buckets):
         lanes |= scratch.up_to[number]
         scratch.up_to[number] = lanes
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From the lanes that each place matches to the places that each lane matches.
+# --- from the lanes that each place matches to the places that each lane matches --------------------------------------
 #
 # The law: each lane gets its places in ascending order, and the room is left empty. Where there are many, 64 places
 # are turned at once, like the rows and columns of a matrix.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_ONE, _PREDICATE_REPORT_NONE = np.uint64(1), np.uint64(0)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _MANY = 128  # results among 64 places from which on turning them is faster than looking at each by itself
 
 
-@kernel((BOARD, SCRATCH, NEW_INT64S, NEW_INT32S))
-def report(board: Board, scratch: Scratch, offsets: Int64s, numbers: Int32s) -> Any:
+@kernel((BOARD, _SEARCH_ROOM, NEW_INT64S, NEW_INT32S))
+def report(board: Board, scratch: SearchRoom, offsets: Int64s, numbers: Int32s) -> Any:
     """Writes each lane's places from offsets[0] on, and where they end behind it.
 
     Returns the place after the last; where `numbers` lacks the room for it, nothing else has happened.
@@ -608,37 +576,37 @@ def report(board: Board, scratch: Scratch, offsets: Int64s, numbers: Int32s) -> 
     turning = total > _MANY * used
     scratch.lanes[:] = 0
     for word in range(len(scratch.reported)):
-        if scratch.reported[word] != _PREDICATE_REPORT_NONE:
+        if scratch.reported[word] != _NONE:
             if turning:
                 _turn_and_count(scratch, word)
             else:
                 _count(scratch, word)
     _lay_out(board, scratch, offsets)
     for word in range(len(scratch.reported)):
-        if scratch.reported[word] != _PREDICATE_REPORT_NONE:
+        if scratch.reported[word] != _NONE:
             if turning:
                 _write_turned(scratch, word, numbers)
             else:
                 _write(scratch, word, numbers)
-            scratch.reported[word] = _PREDICATE_REPORT_NONE
+            scratch.reported[word] = _NONE
     return end
 
 
 @kernel()
-def _total(scratch: Scratch) -> Any:
+def _total(scratch: SearchRoom) -> Any:
     """How many results there are, and among how many words of 64 places."""
     total = used = 0
     for word in range(len(scratch.reported)):
         bits = scratch.reported[word]
-        used += bits != _PREDICATE_REPORT_NONE
-        while bits != _PREDICATE_REPORT_NONE:
+        used += bits != _NONE
+        while bits != _NONE:
             total += count_bits(scratch.results[np.int64(word << 6) + first_bit(bits)])
             bits &= bits - _ONE
     return total, used
 
 
 @kernel()
-def _lay_out(board: Board, scratch: Scratch, offsets: Int64s) -> None:
+def _lay_out(board: Board, scratch: SearchRoom, offsets: Int64s) -> None:
     """The lanes' counts to where their places begin."""
     begin = offsets[0]
     for lane in range(board.head[at.SIZE]):
@@ -649,25 +617,25 @@ def _lay_out(board: Board, scratch: Scratch, offsets: Int64s) -> None:
 
 
 @kernel()
-def _count(scratch: Scratch, word: Any) -> None:
+def _count(scratch: SearchRoom, word: Any) -> None:
     bits = scratch.reported[word]
-    while bits != _PREDICATE_REPORT_NONE:
+    while bits != _NONE:
         mask = scratch.results[np.int64(word << 6) + first_bit(bits)]
         bits &= bits - _ONE
-        while mask != _PREDICATE_REPORT_NONE:
+        while mask != _NONE:
             scratch.lanes[first_bit(mask)] += 1
             mask &= mask - _ONE
 
 
 @kernel()
-def _write(scratch: Scratch, word: Any, numbers: Int32s) -> None:
+def _write(scratch: SearchRoom, word: Any, numbers: Int32s) -> None:
     bits = scratch.reported[word]
-    while bits != _PREDICATE_REPORT_NONE:
+    while bits != _NONE:
         place = np.int64(word << 6) + first_bit(bits)
         bits &= bits - _ONE
         mask = scratch.results[place]
-        scratch.results[place] = _PREDICATE_REPORT_NONE
-        while mask != _PREDICATE_REPORT_NONE:
+        scratch.results[place] = _NONE
+        while mask != _NONE:
             lane = first_bit(mask)
             mask &= mask - _ONE
             numbers[scratch.lanes[lane]] = place
@@ -675,7 +643,7 @@ def _write(scratch: Scratch, word: Any, numbers: Int32s) -> None:
 
 
 @kernel()
-def _turn_and_count(scratch: Scratch, word: Any) -> None:
+def _turn_and_count(scratch: SearchRoom, word: Any) -> None:
     first = np.int64(word) << 6
     turn(scratch.results, first)
     for lane in range(64):
@@ -683,13 +651,13 @@ def _turn_and_count(scratch: Scratch, word: Any) -> None:
 
 
 @kernel()
-def _write_turned(scratch: Scratch, word: Any, numbers: Int32s) -> None:
+def _write_turned(scratch: SearchRoom, word: Any, numbers: Int32s) -> None:
     first = np.int64(word) << 6
     for lane in range(64):
         bits = scratch.results[first + lane]
-        scratch.results[first + lane] = _PREDICATE_REPORT_NONE
+        scratch.results[first + lane] = _NONE
         to = scratch.lanes[lane]
-        while bits != _PREDICATE_REPORT_NONE:
+        while bits != _NONE:
             numbers[to] = first + first_bit(bits)
             to += 1
             bits &= bits - _ONE

@@ -1,14 +1,42 @@
-"""The arrays of compiled predicates, encoded events and the predicate index. Does not import Numba."""
+"""The arrays that kernels and their callers share: compiled predicates, encoded events, boards, facts, the index.
+
+Each structure is declared once, as a NamedTuple. Its annotations give Numba's types (`kernels.numba_type`) and the
+memory (`zeros`). Constants are the columns of rows and the places in small arrays of counters. This module does not
+import Numba; kernels are compiled again when it changes.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes of compiled targeting and of encoded events, shared by kernels and their callers. Does not import Numba.
+Int8Rows = np.ndarray[tuple[int, int], np.dtype[np.int8]]
+Int16Rows = np.ndarray[tuple[int, int], np.dtype[np.int16]]
+Int32s = npt.NDArray[np.int32]
+Int32Rows = np.ndarray[tuple[int, int], np.dtype[np.int32]]
+Int64s = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+Masks = npt.NDArray[np.uint64]  # sets of lanes, or bitmaps
+MaskRows = np.ndarray[tuple[int, int], np.dtype[np.uint64]]
+
+_Structure = TypeVar("_Structure")
+
+
+def zeros(kind: type[_Structure], *shapes: int | tuple[int, int]) -> _Structure:
+    """A structure of arrays of these shapes, all zero."""
+    hints = get_type_hints(kind).values()
+    return kind(*(np.zeros(shape, item_type(hint)) for shape, hint in zip(shapes, hints, strict=True)))
+
+
+def item_type(hint: Any) -> Any:
+    """The type of the elements of an array, by its annotation."""
+    return hint.__args__[1].__args__[0]
+
+
+# --- compiled predicates ----------------------------------------------------------------------------------------------
 #
 # An expression is compiled to negation normal form, so that of three truth values only one matters: an instruction
 # holds for an event or it does not. A negated test holds where the test is false, and not where it is unknown.
@@ -16,13 +44,6 @@ import numpy.typing as npt
 # Code is made of instructions of two words: `op | NEGATIVE | attribute << ATTRIBUTE_SHIFT`, and an operand. AND and
 # OR open a group; their operand is the number of words of the members that follow. No code at all holds always; an OR
 # without members holds never.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
-Masks = npt.NDArray[np.uint64]
 
 ALWAYS, NEVER = 0, 1  # the numbers of the expressions TRUE and FALSE in every store
 
@@ -63,7 +84,7 @@ class Names(NamedTuple):
     -1; `name_nested` tells that longer paths begin with it. A word is an attribute and a text.
     """
 
-    key: int
+    key: np.uint64
     name_slots: Int32s
     name_offsets: Int64s
     name_bytes: Bytes
@@ -99,11 +120,9 @@ class Cells(NamedTuple):
     text: Bytes
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shape of a board: up to 64 events laid out attribute by attribute, a lane each. Does not import Numba.
+# --- a board: up to 64 events laid out attribute by attribute, a lane each --------------------------------------------
 #
 # A set of lanes is a mask of 64 bits. Each attribute that some lane defines has a row.
-# ----------------------------------------------------------------------------------------------------------------------
 
 LANES = 64
 MAX_FRAMES = 160  # groups within groups: the parser bounds parentheses at 64, and each may open an AND in an OR
@@ -122,76 +141,54 @@ ANY, ONE_NUMBER, ONE_STRING, ONE_BOOLEAN, TRUES, FALSES, LISTS = 0, 1, 2, 3, 4, 
 class Board(NamedTuple):
     head: Int64s
     slots: Int32s  # the row of each attribute, or -1
-    rows: Int32s
-    kinds: Masks
+    rows: Int32Rows
+    kinds: MaskRows
     keys: Floats
     marks: Masks
     cells: Int64s  # the cells of each row, in order of lanes
-    lanes: npt.NDArray[np.uint8]  # the lane of each of these
+    lanes: Bytes  # the lane of each of these
     words: Masks  # the lanes that hold a word, where stamps has this board's stamp
     stamps: Int64s
     events: Int64s  # the event in each lane
-    frames: Int64s  # room for `truth.holds`
+    frames: Int64s  # room for `kernels.holds`
     frame_masks: Masks
 
 
-class Events(NamedTuple):
-    """All that expressions are asked about: the events, what Python decided for them, and the programs to ask with.
+class Evaluation(NamedTuple):
+    """Programs, the events that they are asked about, and what Python decided for these.
 
     `slow` has a row for each slow test and a column for each event: 1 true, 0 false, -1 unknown.
     """
 
     programs: Programs
     cells: Cells
-    slow: npt.NDArray[np.int8]
+    slow: Int8Rows
 
 
-class Sizes(NamedTuple):
-    """How much room a board needs: for attributes, rows, cells and words."""
-
-    attributes: int
-    rows: int
-    cells: int
-    words: int
-
-
-def board_sizes(names: Names, cells: Cells) -> Sizes:
-    """What any 64 of these events need, no one twice, which were encoded with these names."""
+def board_sizes(names: Names, cells: Cells) -> tuple[int, int, int, int]:
+    """Attributes, rows, cells and words that any 64 of these events need, no one twice, encoded with these names."""
     most = min(len(cells.attribute), LANES * int(np.diff(cells.offsets).max(initial=0)))
     attributes = int(cells.attribute.max(initial=-1)) + 1
-    return Sizes(attributes + 1, min(attributes, most) + 1, most + 1, len(names.word_attributes) + 1)
+    return attributes + 1, min(attributes, most) + 1, most + 1, len(names.word_attributes) + 1
 
 
-def make_board(names: Names, cells: Cells) -> Board:
-    """Room for any 64 of these events, no one twice, which were encoded with these names."""
-    attributes, rows, most, words = board_sizes(names, cells)
-    return Board(
-        np.zeros(4, np.int64),
-        np.full(attributes, -1, np.int32),
-        np.zeros((rows, 6), np.int32),
-        np.zeros((rows, 7), np.uint64),
-        np.zeros(most, np.float64),
-        np.zeros(most + rows, np.uint64),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.uint8),
-        np.zeros(words, np.uint64),
-        np.zeros(words, np.int64),
-        np.zeros(LANES, np.int64),
-        np.zeros(2 * MAX_FRAMES, np.int64),
-        np.zeros(2 * MAX_FRAMES, np.uint64),
-    )
+def make_board(attributes: int, rows: int, cells: int, words: int) -> Board:
+    """An empty board of such sizes."""
+    frames = 2 * MAX_FRAMES
+    places = (cells, cells + rows, cells, cells)
+    board = zeros(Board, 4, attributes, (rows, 6), (rows, 7), *places, words, words, LANES, frames, frames)
+    board.slots[:] = -1
+    return board
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shape of quick code: what most expressions are compiled to a second time. Does not import Numba.
+# --- facts code: what most expressions are compiled to a second time --------------------------------------------------
 #
 # An expression of two levels, an OR of ANDs or an AND of ORs, becomes groups of pairs of *facts*: a test holds in the
 # lanes of its first fact that are not lanes of its second. A fact is the set of lanes for which something elementary
 # is so: one number is below a bound, the attribute is there, the string is one of a set. All facts of a board are
 # found out at once, each attribute's bounds in one pass over its sorted numbers; then every test is two loads, and
-# there is hardly anything for a processor to mispredict. The law: where quick code exists, and no lane has a list or
+# there is hardly anything for a processor to mispredict. The law: where facts code exists, and no lane has a list or
 # an odd integer, it gives what the code of `Programs` gives.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NO_LANES, ALL_LANES, FIRST_FACT = 0, 1, 2  # facts that are always known
 BELOW, UPTO = 0, 1  # the two facts of a bound; that lanes equal it is one of its own, where it is asked
@@ -200,9 +197,9 @@ KIND_FACTS = 8  # the facts of an attribute, in the order of the columns of `Boa
 OR_OF_ANDS, AND_OF_ORS = 0, 1
 
 
-class Quick(NamedTuple):
-    """Quick code of expression e begins at starts[e], or is none where that is -1: which form and how many groups, then
-    the number of facts of each group, then the facts, two a test.
+class FactsCode(NamedTuple):
+    """Code of expression e begins at starts[e], or is none where that is -1: which form and how many groups, then the
+    number of facts of each group, then the facts, two a test.
     """
 
     starts: Int64s
@@ -213,11 +210,11 @@ class Quick(NamedTuple):
     equal_facts: Int32s  # that lanes equal a bound, or -1
     word_facts: Int32s  # the fact of each word, or -1
     attribute_facts: Int32s  # the first fact of each attribute, or -1
-    word_sets: Int32s  # rows: a place in `Programs.sets`, and the fact
+    word_sets: Int32Rows  # a place in `Programs.sets`, and the fact
     bound_sets: Int32s  # a fact, how many bounds, these; and so on
 
 
-class Sorted(NamedTuple):
+class FactsOrder(NamedTuple):
     """What was in order when it was last sorted; what came later is looked at one by one.
 
     Attribute a has the bounds order[ranges[a]] … order[ranges[a + 1] - 1], ascending. Word w is in the sets whose facts
@@ -231,15 +228,15 @@ class Sorted(NamedTuple):
     set_count: int
 
 
-# Columns of `Translation.sizes`: how much of each array is in use, and how many facts there are.
+# Places in `Translation.sizes`: how much of each array is in use, and how many facts there are.
 EXPRESSIONS, WORDS, BOUNDS, WORD_SETS, BOUND_SETS, FACTS = 0, 1, 2, 3, 4, 5
 
 
 class Translation(NamedTuple):
-    """Room for more quick code: the arrays of `Quick` with room to grow, and tables of what has a fact already."""
+    """Room for more facts code: its arrays with room to grow, and tables of what has a fact already."""
 
     sizes: Int64s
-    quick: Quick
+    coded: FactsCode
     bound_slots: Int32s
     set_facts: Int32s  # of each place in `Programs.sets`, or -1
 
@@ -260,36 +257,34 @@ class Facts(NamedTuple):
 
 def make_facts(facts: int, attributes: int) -> Facts:
     """Room for so many facts."""
-    known = np.zeros(facts + 1, np.uint64)
-    known[ALL_LANES] = ~np.uint64(0)
-    return Facts(known, np.zeros(facts + 1, np.int32), np.zeros(attributes + 1, np.int32), np.zeros(4, np.int64))
+    made = zeros(Facts, facts + 1, facts + 1, attributes + 1, 4)
+    made.known[ALL_LANES] = ~np.uint64(0)
+    return made
 
 
 class Job(NamedTuple):
-    """Events, with all that is needed to ask expressions about them."""
+    """All that is needed to ask expressions about events."""
 
-    events: Events
-    quick: Quick
-    order: Sorted
+    events: Evaluation
+    coded: FactsCode
+    order: FactsOrder
     facts: Facts
     board: Board
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes of the predicate index, shared by kernels and their callers. Does not import Numba.
+# --- the predicate index ----------------------------------------------------------------------------------------------
 #
 # A *row* is an id with its expression, a *place* the row's rank in the order of reporting. A *group* is an expression
 # of a segment with all rows that share it. What a true expression needs, one of a few literals, is indexed: strings
 # by word, everything else as an interval on an axis, whose values are rounded to the buckets between some chosen
 # edges. Rounding is monotone, so a value within an interval always falls within its buckets.
-# ----------------------------------------------------------------------------------------------------------------------
 
-# The axes of attribute a are 3 a + one of these. On TEXTS lies the number that a string's first 8 bytes spell; on
-# PRESENCE every cell, a TRUE one at 1 and a FALSE one at 2.
-PREDICATE_INDEX_LAYOUT_NUMBERS, TEXTS, PRESENCE = 0, 1, 2
+# The axes of attribute a are 3 a + one of these. On TEXT_AXIS lies the number that a string's first 8 bytes spell; on
+# PRESENCE_AXIS every cell, a TRUE one at 1 and a FALSE one at 2.
+NUMBER_AXIS, TEXT_AXIS, PRESENCE_AXIS = 0, 1, 2
 AXES = 3
 
-# Columns of what `predicate_access.choose` gives: an axis with buckets, or a word with LOW = WORD, or nothing that
+# Columns of what `index_kernels.choose` gives: an axis with buckets, or a word with LOW = WORD, or nothing that
 # could be indexed with LOW = OPEN; and the group.
 KEY, LOW, HIGH, GROUP = 0, 1, 2, 3
 ACCESS_COLUMNS = 4
@@ -319,14 +314,14 @@ class Chances(NamedTuple):
     word: Floats
 
 
-class Room(NamedTuple):
+class ChoiceRoom(NamedTuple):
     """Room for one expression: how likely each of its instructions is true, and which are still to be looked at."""
 
     costs: Floats
     stack: Int64s
 
 
-class Segment(NamedTuple):
+class PredicateSegment(NamedTuple):
     """Groups and their index; group g has the rows members[offsets[g]:offsets[g + 1]]. `open` ones are always asked."""
 
     expressions: Int32s
@@ -338,15 +333,15 @@ class Segment(NamedTuple):
     word_groups: Int32s
     axes: Axes
     run_offsets: Int64s  # of each axis
-    runs: Int32s  # rows
+    runs: Int32Rows
     lows: Int32s
     highs: Int32s
     interval_groups: Int32s
-    required: npt.NDArray[np.int16]  # rows: the attributes, plus one, of each alternative, and zeros
+    required: Int16Rows  # the attributes, plus one, of each alternative, and zeros
     required_groups: Int32s
 
 
-class Rows(NamedTuple):
+class PredicateRows(NamedTuple):
     """The rows of an index. A reader of version v sees those with died > v."""
 
     expression: Int32s
@@ -354,14 +349,10 @@ class Rows(NamedTuple):
     died: Int64s
 
 
-CANDIDATES, FOUND, PREDICATE_INDEX_LAYOUT_STAMP = (
-    0,
-    1,
-    2,
-)  # `counts`: pairs asked, entries of the index met, the stamp of words looked up
+CANDIDATES, FOUND, LOOKED_UP = 0, 1, 2  # `counts`: pairs asked, entries of the index met, the stamp of words looked up
 
 
-class Scratch(NamedTuple):
+class SearchRoom(NamedTuple):
     """Room for one block of events. Between blocks masks, touched, results and reported are zero."""
 
     masks: Masks  # the lanes for which each group is a candidate

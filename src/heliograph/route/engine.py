@@ -1,4 +1,4 @@
-"""The route engine: the exchange, its live changes, and the way of each event.
+"""The route engine: the exchange, its live changes, and the path of each event.
 
 The laws: a publish sees one version of the exchange, whatever is added or removed meanwhile; the order of adding nodes
 and edges changes no result; adding and then removing restores every answer.
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack
 
@@ -31,17 +30,17 @@ from heliograph.io.items import as_table, is_single
 from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
 from heliograph.predicate.compile import TargetingFailed
 from heliograph.route.events import Events, read_events
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.explain import explain_route
 from heliograph.route.read import Event, Refusal, read_edges, read_nodes
-from heliograph.route.report import Made, with_paths, without_paths
+from heliograph.route.report import notifications, walk_alone
 from heliograph.route.save import load_exchange, save_exchange
-from heliograph.route.strategy import Batch, Choices, Options, Reached, Strategy, check_match, strategy
-from heliograph.route.version import Version
+from heliograph.route.strategy import Choices, Options, Strategy, check_match, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 
 UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
+_PLAIN = Options()
 
 
 class Route:
@@ -123,50 +122,76 @@ class Route:
 
     def publish(self, events: Any, **options: Unpack[Choices]) -> Notifications:
         """Which nodes each event reaches. Options: paths, rank, limit, subscribers_only, hops."""
-        chosen = Options(**options)
+        chosen = Options(**options) if options else _PLAIN
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
-        report = with_paths if chosen.alone else without_paths
-        parsed = started
-
-        def routed(version: Version) -> tuple[int, Rejections, Made]:
-            nonlocal parsed
-            batch, rejected = self._batch(version, read)
-            parsed = time.perf_counter_ns()
-            return len(version), rejected, report(self._strategy, batch, chosen)
-
         failed: list[Rejected] = []
-        size, refused, made = self._asking(routed, failed)
-        rejected = refused + Rejections(failed)
+        result, stats = self._asking(lambda version: self._routed(version, read, chosen, failed, started), failed)
+        with self._lock:
+            self._total += stats
+        return result
+
+    def _routed(
+        self, version: Version, read: Events, options: Options, failed: list[Rejected], started: int
+    ) -> tuple[Notifications, Stats]:
+        """The path of events through one version: encode → reach → report."""
+        way = self._strategy
+        if read.one is None and not options.alone and way.encodes(version):
+            read.cells(version)  # now, in the one pass over their texts that also finds out which are good
+        starts = read.starts(version)
+        refused = [] if read.one is not None else list(read.rejected)
+        if read.one is None or starts[0] < 0:
+            refused += [_unknown(read, row) for row in np.flatnonzero(starts < 0).tolist()]
+        refused += failed
+        parsed = time.perf_counter_ns()
+        evidence: list[str] | None = None
+        if options.alone:
+            found, cut, shown = walk_alone(way, version, read, options)
+            evidence = shown if options.evidence else None
+        else:
+            found, cut = way.reach(version, read, options.subscribers_only), 0
+            if options.limit is not None:
+                whole, found = len(found.nodes), found.cut(options.limit)
+                cut = whole - len(found.nodes)
+        nodes = found.nodes
+        size = len(nodes)
         stats = Stats(
-            subscriptions=size,
-            publications=len(read),
-            rejected=len(rejected),
+            subscriptions=version.size,
+            publications=len(starts),
+            notifications=size,
+            candidates=found.candidates,
+            verified=found.verified,
+            rejected=len(refused),
+            complete=cut == 0,
+            truncated=cut,
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        result = Notifications.of_columns(made.table, made.size, rejected, made.stats + stats)
-        with self._lock:
-            self._total += result.stats
-        return result
+
+        def table() -> pa.Table:
+            return notifications(version, read, nodes, found.events(), evidence)
+
+        return Notifications.of_columns(table, size, Rejections(refused), stats), stats
 
     def _asking(self, work: Callable[[Version], Answer], failed: list[Rejected] | None = None) -> Answer:
         """What some work makes of the present version. Targeting that raises is put aside, and the work done again."""
         before: list[int] | None = None
         while True:
-            with self._exchange.reading() as version:
-                try:
-                    return work(version)
-                except TargetingFailed as failure:
-                    named, now = self._put_aside(version, failure), sorted(failure.failures)
-                    if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
-                        raise next(iter(failure.failures.values())) from failure
-                    before = now
+            version = self._exchange.hold()
+            try:
+                return work(version)
+            except TargetingFailed as failure:
+                named, now = self._put_aside(version, failure), sorted(failure.failures)
+                if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
+                    raise next(iter(failure.failures.values())) from failure
+                before = now
+            finally:
+                self._exchange.release(version)
             if failed is not None:
                 failed += named
 
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
-        """Nodes and edges that failed accept nothing from now on. Tells of each."""
+        """Nodes and edges that failed accept nothing from now on. Reports each."""
         nodes, edges = self._exchange.put_aside(version, failure.failures.keys())
         if nodes or edges:
             failure.log()
@@ -180,12 +205,6 @@ class Route:
             for what, item, number in names
         ]
 
-    def _batch(self, version: Version, read: Events) -> tuple[Batch, Rejections]:
-        """The events, ready to start; those of unknown publishers are refused."""
-        batch = Batch(version, read, self._strategy.encodes(version))
-        unknown = [_unknown(read, row) for row in np.flatnonzero(batch.starts < 0).tolist()]
-        return batch, Rejections([*read.rejected, *unknown])
-
     def route(self, publisher: str, attributes: Any, **options: Unpack[Choices]) -> Notifications:
         """Which nodes one event reaches; its event_id is `event`."""
         return self.publish({"event_id": "event", "publisher": publisher, "attributes": attributes}, **options)
@@ -197,18 +216,17 @@ class Route:
         """
         options = Options(subscribers_only=subscribers_only, hops=hops)
         read = read_events(event, self.match is not None)
-        told: set[str] = set()
+        reported: set[str] = set()
         again = True
         while again:  # once more where targeting was put aside
             again = False
             with self._exchange.reading() as version:
-                batch = Batch(version, read, self._strategy.encodes(version))
                 id = self._one_event(version, read).id
                 try:
-                    for node in self._strategy.stream(batch, 0, options):
+                    for node in self._strategy.stream(version, read, 0, options):
                         name = version.name(node)
-                        if name not in told:
-                            told.add(name)
+                        if name not in reported:
+                            reported.add(name)
                             yield Notification(name, None, id, "route", "+")
                 except TargetingFailed as failure:
                     self._put_aside(version, failure)
@@ -217,7 +235,7 @@ class Route:
     def explain(self, node_id: str, event: Any) -> Explanation:
         """The path by which an event reaches a node, or what stops it."""
         read = read_events(event, self.match is not None)
-        return self._asking(lambda version: explain_route(version, self._one_event(version, read), node_id, self.match))
+        return self._asking(lambda version: explain_route(version, self._one_event(version, read), node_id))
 
     def _one_event(self, version: Version, read: Events) -> Event:
         """The first event; raises what is wrong with it."""
@@ -249,15 +267,17 @@ class Route:
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
         parsed = time.perf_counter_ns()
-        reach = partial(self._reach, subscribers_only)
         failed: list[Rejected] = []
-        found = self._asking(lambda version: compare_versions(version, changes, read, self.match, reach), failed)
+
+        def work(version: Version) -> WhatIf:
+            if read.one is None and self._strategy.encodes(version):
+                read.cells(version)
+            return compare_versions(version, changes, read, self._strategy, subscribers_only)
+
+        found = self._asking(work, failed)
         spent, refused = time.perf_counter_ns() - parsed, found.stats.rejected + len(failed)
         stats = replace(found.stats, rejected=refused, parse_ns=parsed - started, match_ns=spent)
         return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)
-
-    def _reach(self, ends_only: bool, version: Version, events: Events) -> Reached:
-        return self._strategy.reach(Batch(version, events, self._strategy.encodes(version)), ends_only)
 
     # --- measurements and storage -------------------------------------------------------------------------------
 

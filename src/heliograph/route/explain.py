@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 
 from heliograph.model import Explanation
 from heliograph.predicate.evaluate import blame
+from heliograph.route.exchange import Version, visible
 from heliograph.route.layout import TARGET
+from heliograph.route.numbering import rows_by
 from heliograph.route.read import Event
-from heliograph.route.strategy import Acceptance, Arrival, Arrivals, cheapest, ground_of, links_of
-from heliograph.route.version import Version, rows_by, visible
+from heliograph.route.strategy import Arrival, PlainWalk
 
 _SHOWN = 100  # members of a cut that are spelled out
 _NAMED = 5  # of them, in the summary, beside the nearest
@@ -39,81 +40,64 @@ class Block(NamedTuple):
     by_node: bool  # whether the node refuses
     by_edge: bool  # whether the edge does; one of the two does
 
-
-class _Asked(NamedTuple):
-    version: Version
-    event: Event
-    match: str | None
-    acceptance: Acceptance
+    @property
+    def refusing(self) -> list[bool]:
+        """What refuses, the node (True) before the edge (False)."""
+        return [True] * self.by_node + [False] * self.by_edge
 
 
-def explain_route(version: Version, event: Event, node_id: str, match: str | None) -> Explanation:
+def explain_route(version: Version, event: Event, node_id: str) -> Explanation:
     """Why `event`, whose publisher is known, reaches `node_id`, or why not."""
     goal = version.number(node_id)
     if goal < 0:
-        return _answer(event, node_id, f"{node_id} is neither a node nor an end of an edge")
-    asked = _Asked(version, event, match, Acceptance(version, event, match))
-    start, left = version.number(event.publisher), _distances(version, goal)
-    arrivals = cheapest(version, start, asked.acceptance, within=left)
+        summary = f"{node_id} is neither a node nor an end of an edge"
+        return Explanation("route", node_id, event.id, False, summary, None, failed=summary)
+    walk, left = PlainWalk(version, event), _distances(version, goal)
+    start = version.number(event.publisher)
+    arrivals = walk.cheapest(start, within=left)
     if goal in arrivals:
-        return _delivered(version, event, arrivals[goal])
-    blocks = sorted(_blocks(asked, start, arrivals, left), key=lambda block: (block.remaining, _refuse_both(block)))
+        arrival = arrivals[goal]
+        path = arrival.path(version)
+        summary = f"{node_id} is reached by {event.id} over {' → '.join(path)} at cost {arrival.cost:g}"
+        evidence = {"path": path, "cost": arrival.cost}
+        return Explanation("route", node_id, event.id, True, summary, evidence, held=_steps(version, arrival))
+    blocks = sorted(
+        _blocks(walk, start, arrivals, left), key=lambda block: (block.remaining, block.by_node and block.by_edge)
+    )
     if not blocks:
         summary = f"no path of the exchange leads from {event.publisher} to {node_id}"
-        return _answer(event, node_id, summary, {"cut": []}, held=(event.publisher,))
-    return _blocked(asked, node_id, blocks)
-
-
-def _delivered(version: Version, event: Event, arrival: Arrival) -> Explanation:
-    path = arrival.path(version)
-    summary = f"{path[-1]} is reached by {event.id} over {' → '.join(path)} at cost {arrival.cost:g}"
-    evidence = {"path": path, "cost": arrival.cost}
-    return Explanation("route", path[-1], event.id, True, summary, evidence, held=_steps(version, arrival))
-
-
-def _blocked(asked: _Asked, node_id: str, blocks: list[Block]) -> Explanation:
-    nearest = [_told(asked, blocks[0], is_node) for is_node in _refusing(blocks[0])]
-    failed = nearest[0]
-    summary = f"{node_id} is not reached by {asked.event.id}: {', and '.join(nearest)}"
-    if others := _names(asked.version, blocks)[1:]:
+        held = (event.publisher,)
+        return Explanation("route", node_id, event.id, False, summary, {"cut": []}, failed=summary, held=held)
+    nearest = blocks[0]
+    reasons = [
+        f"{_name(version, nearest, each)}: {_reason(version, event, nearest, each)}" for each in nearest.refusing
+    ]
+    summary = f"{node_id} is not reached by {event.id}: {', and '.join(reasons)}"
+    if others := _names(version, blocks)[1:]:
         shown = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
         summary += f"; every other way is stopped by {shown}"
-    held = _steps(asked.version, blocks[0].before)
-    return _answer(asked.event, node_id, summary, _cut(asked, blocks), failed=failed, held=held)
-
-
-def _answer(
-    event: Event,
-    node_id: str,
-    summary: str,
-    evidence: Any = None,
-    *,
-    failed: str | None = None,
-    held: tuple[str, ...] = (),
-) -> Explanation:
-    return Explanation("route", node_id, event.id, False, summary, evidence, failed=failed or summary, held=held)
+    held, evidence = _steps(version, nearest.before), _cut(version, event, blocks)
+    return Explanation("route", node_id, event.id, False, summary, evidence, failed=reasons[0], held=held)
 
 
 def _steps(version: Version, arrival: Arrival) -> tuple[str, ...]:
     """The nodes of a valid path in order, with what each accepted."""
     start, *entered = (version.node(number) for number in arrival.numbers())
-    told = (node.id + (f": {node.text.strip()}" if node.text else "") for node in entered)
-    return (f"{start.id} (the publisher)", *told)
+    accepted = (node.id + (f": {node.text.strip()}" if node.text else "") for node in entered)
+    return (f"{start.id} (the publisher)", *accepted)
 
 
 # --- the cut ----------------------------------------------------------------------------------------------------------
 
 
-def _blocks(asked: _Asked, start: int, arrivals: Arrivals, left: dict[int, int]) -> Iterator[Block]:
+def _blocks(walk: PlainWalk, start: int, arrivals: dict[int, Arrival], left: dict[int, int]) -> Iterator[Block]:
     """Every edge that leaves the reached part, is refused, and lies on some path to the goal."""
-    ground, goal = ground_of(asked.version), next(iter(left))
-    known = set(arrivals) | ({start} if start != goal else set())  # to come back to the start leads no further
+    known = set(arrivals) | ({start} if start != next(iter(left)) else set())  # coming back to it leads no further
     reached = [Arrival(start, None, 0.0, 0), *sorted(arrivals.values(), key=lambda arrival: arrival.hops)]
     for here in reached:
-        for link in links_of(asked.version, ground, here.node):
-            if link.target in left and link.target not in known:
-                by_node, by_edge = not asked.acceptance.node(link.target), not asked.acceptance.edge(link.edge)
-                yield Block(left[link.target], here, link.edge, link.target, by_node, by_edge)
+        for edge, target, _, _ in walk.links(here.node):
+            if target in left and target not in known:
+                yield Block(left[target], here, edge, target, not walk.node(target), not walk.edge(edge))
 
 
 def _distances(version: Version, goal: int) -> dict[int, int]:
@@ -131,67 +115,40 @@ def _distances(version: Version, goal: int) -> dict[int, int]:
     return found
 
 
-def _cut(asked: _Asked, blocks: list[Block]) -> dict[str, Any]:
+def _cut(version: Version, event: Event, blocks: list[Block]) -> dict[str, Any]:
     """The members of the cut, the nearest first, each with the shortest way up to it."""
     members: dict[tuple[bool, int], Block] = {}
     for block in blocks:
-        for is_node in _refusing(block):
+        for is_node in block.refusing:
             members.setdefault((is_node, block.node if is_node else block.edge), block)
-    shown = [_member(asked, block, is_node) for (is_node, _), block in list(members.items())[:_SHOWN]]
+    shown: list[dict[str, Any]] = []
+    for (is_node, _), block in list(members.items())[:_SHOWN]:
+        edge = version.edge(block.edge)
+        named = {"node": version.name(block.node)} if is_node else {"edge": [edge.source, edge.target, edge.id]}
+        failed, after = _reason(version, event, block, is_node), block.before.path(version)
+        shown.append({**named, "failed": failed, "after": after})
     return {"cut": shown} if len(shown) == len(members) else {"cut": shown, "more": len(members) - len(shown)}
 
 
-def _member(asked: _Asked, block: Block, is_node: bool) -> dict[str, Any]:
-    reason, after = _reason(asked, block, is_node), block.before.path(asked.version)
-    if is_node:
-        return {"node": asked.version.node(block.node).id, "failed": reason, "after": after}
-    edge = asked.version.edge(block.edge)
-    return {"edge": [edge.source, edge.target, edge.id], "failed": reason, "after": after}
-
-
-def _refuse_both(block: Block) -> bool:
-    return block.by_node and block.by_edge
-
-
-def _refusing(block: Block) -> list[bool]:
-    """Who refuses, the node (True) before the edge (False)."""
-    return [True] * block.by_node + [False] * block.by_edge
-
-
 def _names(version: Version, blocks: list[Block]) -> list[str]:
-    """What has to open on each way: a node, an edge, or both. Who can be entered by an open edge needs no other."""
+    """What has to open on each way: a node, an edge, or both. A node that an open edge leads to needs no other."""
     alone = {block.node for block in blocks if block.by_node and not block.by_edge}
     needed = (block for block in blocks if not (block.by_edge and block.node in alone))
-    return list(
-        dict.fromkeys(" and ".join(_name(version, block, each) for each in _refusing(block)) for block in needed)
-    )
+    spelled = (" and ".join(_name(version, block, each) for each in block.refusing) for block in needed)
+    return list(dict.fromkeys(spelled))
 
 
 def _name(version: Version, block: Block, is_node: bool) -> str:
-    return f"node {version.node(block.node).id}" if is_node else f"edge {version.edge(block.edge)}"
+    return f"node {version.name(block.node)}" if is_node else f"edge {version.edge(block.edge)}"
 
 
-def _told(asked: _Asked, block: Block, is_node: bool) -> str:
-    return f"{_name(asked.version, block, is_node)}: {_reason(asked, block, is_node)}"
-
-
-def _reason(asked: _Asked, block: Block, is_node: bool) -> str:
-    return _node_reason(asked, block) if is_node else _edge_reason(asked, block)
-
-
-def _edge_reason(asked: _Asked, block: Block) -> str:
-    return blame(asked.version.edge(block.edge).targeting, asked.event.attributes)
-
-
-def _node_reason(asked: _Asked, block: Block) -> str:
-    node = asked.version.node(block.node)
+def _reason(version: Version, event: Event, block: Block, is_node: bool) -> str:
+    if not is_node:
+        return blame(version.edge(block.edge).targeting, event.attributes)
+    node = version.node(block.node)
     if node.refused:
         return f"its row was rejected ({node.refused}), so it accepts nothing"
-    if asked.match:
-        labels = _shown(node.labels), _shown(asked.event.labels)
-        return f"its labels {labels[0]} against the event's {labels[1]} fail {asked.match}"
-    return blame(node.targeting, asked.event.attributes)
-
-
-def _shown(labels: frozenset[str]) -> str:
-    return "{" + ", ".join(sorted(labels)) + "}"
+    if version.match:
+        mine, other = ("{" + ", ".join(sorted(labels)) + "}" for labels in (node.labels, event.labels))
+        return f"its labels {mine} against the event's {other} fail {version.match}"
+    return blame(node.targeting, event.attributes)

@@ -11,53 +11,15 @@ from numba import boolean, int64
 
 from heliograph.compiled.bitmap_heap import count_bits, drop, first_bit, following, put
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import INT32S as TYPES_INT32S
-from heliograph.compiled.types import INT64S, named
-from heliograph.compiled.types import NEW_INT32S as TYPES_NEW_INT32S
-from heliograph.predicate.kernels import (
-    FLOATS,
-    INT32_ROWS,
-    INT32S,
-    JOB,
-    NEW_BYTES,
-    NEW_FLOATS,
-    NEW_INT32_ROWS,
-    NEW_INT32S,
-    NEW_INT64S,
-    NEW_MASK_ROWS,
-    NEW_MASKS,
-    accepted,
-    lay_out,
-)
-from heliograph.predicate.kernels import INT64S as KERNELS_INT64S
+from heliograph.predicate.kernels import INT32S, INT64S, JOB, NEW_INT32S, NEW_INT64S, accepted, lay_out, numba_type
 from heliograph.predicate.layout import ALWAYS, NEVER, Int32s, Int64s, Job
-from heliograph.route import layout as exchange_layout
-from heliograph.route.layout import ASKED, COME, REACHED, STARTING, Batch, Graph, Ranks, Trail, Walk
+from heliograph.route import layout as at
+from heliograph.route.layout import Graph, Ranks, Trail, Walk
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Numba's types for exchanges.
-# ----------------------------------------------------------------------------------------------------------------------
+_GRAPH, _TRAIL = numba_type(Graph), numba_type(Trail, True)
+_ONE, _NONE = np.uint64(1), np.uint64(0)
 
-GRAPH: Any = named(
-    exchange_layout.Graph,
-    int64,
-    int64,
-    int64,
-    INT32_ROWS,
-    INT32_ROWS,
-    FLOATS,
-    INT32_ROWS,
-    INT32S,
-    FLOATS,
-    INT32S,
-    INT32_ROWS,
-    INT32S,
-    INT32S,
-)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Events through an exchange, up to 64 at a time: which nodes does each reach?
+# --- events through an exchange, up to 64 at a time: which nodes does each reach? -------------------------------------
 #
 # What it computes: for each lane the least set of nodes that holds every accepting target of an accepting edge from
 # the lane's publisher or from a member of the set. Nodes that lanes have come to are taken in ascending order of
@@ -67,43 +29,34 @@ GRAPH: Any = named(
 # the walk back. So the numbering makes it fast and is never needed for the answer.
 #
 # Results come in the order of reporting, event by event.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_ROUTING_ONE, _ROUTING_NONE = np.uint64(1), np.uint64(0)
-WALK: Any = named(
-    Walk,
-    NEW_MASK_ROWS,
-    *[NEW_MASKS] * 5,
-    TYPES_NEW_INT32S,
-    TYPES_NEW_INT32S,
-    NEW_MASKS,
-    NEW_INT64S,
-)
 _FAR = np.int64(2**62)
 _DENSE = 6  # results are written lane by lane where more than a sixth of them is there: about as fast at that share
-BATCH: Any = named(Batch, INT32S, KERNELS_INT64S)
 EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, those that held; nodes asked; a cursor
 
 
-@kernel((GRAPH, JOB, BATCH, WALK, boolean, NEW_INT64S, NEW_INT64S))
-def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s) -> Any:
+@kernel((_GRAPH, JOB, INT32S, INT64S, numba_type(Walk, True), boolean, NEW_INT64S, NEW_INT64S))
+def route(
+    graph: Graph, job: Job, starts: Int32s, cuts: Int64s, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s
+) -> Any:
     """The nodes reached by each event, end to end; `offsets` gets where each event's begin.
 
+    Event e starts from node starts[e], or nowhere if that is -1; `cuts` are where blocks of at most 64 events begin.
     With `ends_only` nodes with outgoing edges are left out.
     """
     out = np.empty(1024, np.int32)
     size = 0
-    for block in range(len(batch.cuts) - 1):
-        first, last = batch.cuts[block], batch.cuts[block + 1]
+    for block in range(len(cuts) - 1):
+        first, last = cuts[block], cuts[block + 1]
         lay_out(job.events.cells, np.arange(first, last), job.board)
-        _walk(graph, job, batch.starts[first:last], walk, tally)
-        for node in batch.starts[first:last]:
+        _walk(graph, job, starts[first:last], walk, tally)
+        for node in starts[first:last]:
             if node >= 0:
-                walk.lanes[node, STARTING] = _ROUTING_NONE
+                walk.lanes[node, at.STARTING] = _NONE
         found = _collect(graph, job, walk, ends_only, tally)
         total = _total(walk, found)
         if size + total >= len(out):
-            likely = (size + total) * (len(batch.cuts) - 1) // (block + 1)
+            likely = (size + total) * (len(cuts) - 1) // (block + 1)
             grown = np.empty(max(2 * len(out), size + total + 1, likely + likely // 8), np.int32)
             grown[:size] = out[:size]
             out = grown
@@ -112,7 +65,7 @@ def route(graph: Graph, job: Job, batch: Batch, walk: Walk, ends_only: Any, offs
         else:
             _report(walk, found, out, offsets[first : last + 1], size)
         size += total
-    offsets[len(batch.starts)] = size
+    offsets[len(starts)] = size
     return out[:size]
 
 
@@ -121,11 +74,11 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
     tally[TOUCHED] = 0
     for lane in range(len(starts)):
         if starts[lane] >= 0:
-            walk.lanes[starts[lane], STARTING] |= _ROUTING_ONE << np.uint64(lane)
+            walk.lanes[starts[lane], at.STARTING] |= _ONE << np.uint64(lane)
             put(walk.pending, walk.pending_summary, starts[lane])
     node, end = following(walk.pending, walk.pending_summary, 0), np.int64(-1)
     tally[LOWEST] = _FAR
-    waiting = ~_ROUTING_NONE  # lanes that have not started
+    waiting = ~_NONE  # lanes that have not started
     while True:
         if node < 0 or node > end:  # the component is through, or waits for another sweep
             if tally[LOWEST] < _FAR:
@@ -133,66 +86,55 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
                 tally[LOWEST] = _FAR
             if node < 0:
                 break
-            end = max(node, np.int64(graph.nodes[node, exchange_layout.COMPONENT_END]))
+            end = max(node, np.int64(graph.nodes[node, at.COMPONENT_END]))
         drop(walk.pending, walk.pending_summary, node)
-        starting = walk.lanes[node, STARTING]
+        starting = walk.lanes[node, at.STARTING]
         lanes = _enter(graph, job, node, walk, tally) & ~starting | starting & waiting
         waiting &= ~starting
-        if lanes != _ROUTING_NONE:
-            _routing_leave(graph, job, node, lanes, walk, tally)
+        if lanes != _NONE:
+            _leave_together(graph, job, node, lanes, walk, tally)
         node = following(walk.pending, walk.pending_summary, node + 1)
 
 
 @kernel(inline=True)
 def _enter(graph: Graph, job: Job, node: Any, walk: Walk, tally: Int64s) -> Any:
     """The new lanes that a node accepts."""
-    lanes = walk.lanes[node, COME] & ~walk.lanes[node, ASKED]
-    if lanes != _ROUTING_NONE:
-        walk.lanes[node, ASKED] |= lanes
+    lanes = walk.lanes[node, at.COME] & ~walk.lanes[node, at.ASKED]
+    if lanes != _NONE:
+        walk.lanes[node, at.ASKED] |= lanes
         lanes = ask(job, expression_of(graph, node), lanes, tally)
-        walk.lanes[node, REACHED] |= lanes
+        walk.lanes[node, at.REACHED] |= lanes
     return lanes
 
 
 @kernel(inline=True)
-def _routing_leave(graph: Graph, job: Job, node: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
-    first, last, more = (
-        graph.nodes[node, exchange_layout.OUT_BEGIN],
-        graph.nodes[node, exchange_layout.OUT_END],
-        graph.nodes[node, exchange_layout.OUT_MORE],
-    )
+def _leave_together(graph: Graph, job: Job, node: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
+    first, last, more = _span(graph, node)
     while True:
         for edge in range(first, last):
-            if graph.edges[edge, exchange_layout.BORN] <= graph.version < graph.edges[edge, exchange_layout.EDGE_DIED]:
-                _routing_follow(graph, job, node, edge, lanes, walk, tally)
+            if _is_there(graph, edge):
+                _follow_together(graph, job, node, edge, lanes, walk, tally)
         if more < 0:
             return
-        first, last, more = (
-            graph.blocks[more, exchange_layout.BEGIN],
-            graph.blocks[more, exchange_layout.END],
-            graph.blocks[more, exchange_layout.MORE],
-        )
+        first, last, more = _block(graph, more)
 
 
 @kernel(inline=True)
-def _routing_follow(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
+def _follow_together(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
     """Takes the lanes that an edge accepts to its target."""
-    target = graph.edges[edge, exchange_layout.TARGET]
-    known = walk.lanes[target, COME]
+    target = graph.edges[edge, at.TARGET]
+    known = walk.lanes[target, at.COME]
     come = lanes & ~known
-    if come == _ROUTING_NONE:
+    if come == _NONE:
         return
-    come = ask(job, graph.edges[edge, exchange_layout.EDGE_EXPRESSION], come, tally)
-    if come == _ROUTING_NONE:
+    come = ask(job, graph.edges[edge, at.EDGE_EXPRESSION], come, tally)
+    if come == _NONE:
         return
-    if known == _ROUTING_NONE:
+    if known == _NONE:
         walk.touched[tally[TOUCHED]] = target
         tally[TOUCHED] += 1
-    walk.lanes[target, COME] = known | come
-    if (
-        graph.nodes[target, exchange_layout.OUT_BEGIN] < graph.nodes[target, exchange_layout.OUT_END]
-        or graph.nodes[target, exchange_layout.OUT_MORE] >= 0
-    ):
+    walk.lanes[target, at.COME] = known | come
+    if graph.nodes[target, at.OUT_BEGIN] < graph.nodes[target, at.OUT_END] or graph.nodes[target, at.OUT_MORE] >= 0:
         put(walk.pending, walk.pending_summary, target)
         if target <= node:
             tally[LOWEST] = min(tally[LOWEST], np.int64(target))
@@ -202,7 +144,7 @@ def _routing_follow(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, wa
 def ask(job: Job, expression: Any, lanes: Any, tally: Int64s) -> Any:
     """The lanes that an expression accepts, counted; what accepts everything or nothing is not asked."""
     if expression <= NEVER:
-        return lanes if expression == ALWAYS else _ROUTING_NONE
+        return lanes if expression == ALWAYS else _NONE
     held = accepted(job, expression, lanes)
     tally[EVALUATED] += count_bits(lanes)
     tally[HELD] += count_bits(held)
@@ -210,38 +152,48 @@ def ask(job: Job, expression: Any, lanes: Any, tally: Int64s) -> Any:
 
 
 @kernel(inline=True)
+def _span(graph: Graph, node: Any) -> Any:
+    """Where a node's edges lie, and its first block of further ones, or -1."""
+    return graph.nodes[node, at.OUT_BEGIN], graph.nodes[node, at.OUT_END], graph.nodes[node, at.OUT_MORE]
+
+
+@kernel(inline=True)
+def _block(graph: Graph, block: Any) -> Any:
+    """The same of a block."""
+    return graph.blocks[block, at.BEGIN], graph.blocks[block, at.END], graph.blocks[block, at.MORE]
+
+
+@kernel(inline=True)
+def _is_there(graph: Graph, edge: Any) -> Any:
+    """Whether an edge is there in this version."""
+    return graph.edges[edge, at.BORN] <= graph.version < graph.edges[edge, at.EDGE_DIED]
+
+
+@kernel(inline=True)
 def record_of(graph: Graph, node: Any) -> Any:
     """The record of a node in this version."""
-    record = graph.nodes[node, exchange_layout.RECORD]
-    while graph.records[record, exchange_layout.DIED] <= graph.version:
-        record = graph.records[record, exchange_layout.NEWER]
+    record = graph.nodes[node, at.RECORD]
+    while graph.records[record, at.DIED] <= graph.version:
+        record = graph.records[record, at.NEWER]
     return record
 
 
 @kernel(inline=True)
 def expression_of(graph: Graph, node: Any) -> Any:
-    return graph.records[record_of(graph, node), exchange_layout.EXPRESSION]
+    return graph.records[record_of(graph, node), at.EXPRESSION]
 
 
 @kernel()
 def is_end(graph: Graph, node: Any) -> Any:
     """Whether no edge leaves the node."""
-    first, last, more = (
-        graph.nodes[node, exchange_layout.OUT_BEGIN],
-        graph.nodes[node, exchange_layout.OUT_END],
-        graph.nodes[node, exchange_layout.OUT_MORE],
-    )
+    first, last, more = _span(graph, node)
     while True:
         for edge in range(first, last):
-            if graph.edges[edge, exchange_layout.BORN] <= graph.version < graph.edges[edge, exchange_layout.EDGE_DIED]:
+            if _is_there(graph, edge):
                 return False
         if more < 0:
             return True
-        first, last, more = (
-            graph.blocks[more, exchange_layout.BEGIN],
-            graph.blocks[more, exchange_layout.END],
-            graph.blocks[more, exchange_layout.MORE],
-        )
+        first, last, more = _block(graph, more)
 
 
 @kernel()
@@ -253,12 +205,12 @@ def _collect(graph: Graph, job: Job, walk: Walk, ends_only: Any, tally: Int64s) 
     for number in range(tally[TOUCHED]):
         node = walk.touched[number]
         _enter(graph, job, node, walk, tally)
-        lanes = walk.lanes[node, REACHED]
-        walk.lanes[node, COME] = walk.lanes[node, ASKED] = walk.lanes[node, REACHED] = _ROUTING_NONE
-        if lanes != _ROUTING_NONE and not (ends_only and not is_end(graph, node)):
+        lanes = walk.lanes[node, at.REACHED]
+        walk.lanes[node, at.COME] = walk.lanes[node, at.ASKED] = walk.lanes[node, at.REACHED] = _NONE
+        if lanes != _NONE and not (ends_only and not is_end(graph, node)):
             record = record_of(graph, node)
-            listed = graph.records[record, exchange_layout.FLAGS] & np.int32(exchange_layout.LISTED_NODE) != 0
-            place = np.int64(graph.records[record, exchange_layout.PLACE]) + (0 if listed else graph.listed_count)
+            listed = graph.records[record, at.FLAGS] & np.int32(at.LISTED_NODE) != 0
+            place = np.int64(graph.records[record, at.PLACE]) + (0 if listed else graph.listed_count)
             put(walk.places, walk.places_summary, place)
             walk.place_lanes[place] = lanes
     found = 0
@@ -288,7 +240,7 @@ def _report_dense(walk: Walk, found: Any, out: Int32s, offsets: Int64s, size: An
         shift = np.uint64(lane)
         for number in range(found):
             out[size] = walk.found[number]
-            size += np.int64(walk.found_lanes[number] >> shift & _ROUTING_ONE)
+            size += np.int64(walk.found_lanes[number] >> shift & _ONE)
 
 
 @kernel()
@@ -297,65 +249,46 @@ def _report(walk: Walk, found: Any, out: Int32s, offsets: Int64s, size: Any) -> 
     walk.counts[:] = 0
     for number in range(found):
         lanes = walk.found_lanes[number]
-        while lanes != _ROUTING_NONE:
+        while lanes != _NONE:
             walk.counts[first_bit(lanes)] += 1
-            lanes &= lanes - _ROUTING_ONE
+            lanes &= lanes - _ONE
     for lane in range(len(offsets) - 1):
         offsets[lane] = size
         size += walk.counts[lane]
         walk.counts[lane] = offsets[lane]
     for number in range(found):
         lanes = walk.found_lanes[number]
-        while lanes != _ROUTING_NONE:
+        while lanes != _NONE:
             lane = first_bit(lanes)
             out[walk.counts[lane]] = walk.found[number]
             walk.counts[lane] += 1
-            lanes &= lanes - _ROUTING_ONE
+            lanes &= lanes - _ONE
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One event through an exchange, breadth first: each node reached by as few edges as possible, in order of discovery.
+# --- one event, breadth first: each node reached by as few edges as possible, in order of discovery -------------------
 #
 # The walk can be stopped after any edge and taken up again, so that the first results are there before the others.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_ONE, _NONE = np.uint64(1), np.uint64(0)
-TRAIL: Any = named(Trail, NEW_INT64S, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
 
 
-@kernel((GRAPH, JOB, TRAIL, int64))
+@kernel((_GRAPH, JOB, _TRAIL, int64))
 def advance(graph: Graph, job: Job, trail: Trail, wanted: Any) -> Any:
     """Walks on until the queue holds as many as wanted; returns whether there may be more."""
     head = trail.head
-    while head[exchange_layout.TAIL] < wanted:
-        if head[exchange_layout.EDGE] < head[exchange_layout.EDGE_END]:
-            edge = head[exchange_layout.EDGE]
-            head[exchange_layout.EDGE] += 1
-            if graph.edges[edge, exchange_layout.BORN] <= graph.version < graph.edges[edge, exchange_layout.EDGE_DIED]:
+    while head[at.TAIL] < wanted:
+        if head[at.EDGE] < head[at.EDGE_END]:
+            edge = head[at.EDGE]
+            head[at.EDGE] += 1
+            if _is_there(graph, edge):
                 _follow(graph, job, trail, edge)
-        elif head[exchange_layout.BLOCK] >= 0:
-            block = head[exchange_layout.BLOCK]
-            head[exchange_layout.EDGE], head[exchange_layout.EDGE_END] = (
-                graph.blocks[block, exchange_layout.BEGIN],
-                graph.blocks[block, exchange_layout.END],
-            )
-            head[exchange_layout.BLOCK] = graph.blocks[block, exchange_layout.MORE]
-        elif (
-            head[exchange_layout.HEAD] == head[exchange_layout.TAIL]
-            or trail.hops[head[exchange_layout.HEAD]] >= head[exchange_layout.MOST_HOPS]
-        ):
+        elif head[at.BLOCK] >= 0:
+            head[at.EDGE], head[at.EDGE_END], head[at.BLOCK] = _block(graph, head[at.BLOCK])
+        elif head[at.HEAD] == head[at.TAIL] or trail.hops[head[at.HEAD]] >= head[at.MOST_HOPS]:
             return False
         else:
-            node = trail.queue[head[exchange_layout.HEAD]]
-            head[exchange_layout.HEAD] += 1
-            if (
-                head[exchange_layout.HEAD] == 1 or node != trail.queue[0]
-            ):  # the start is left once, when it is reached again too
-                head[exchange_layout.EDGE], head[exchange_layout.EDGE_END] = (
-                    graph.nodes[node, exchange_layout.OUT_BEGIN],
-                    graph.nodes[node, exchange_layout.OUT_END],
-                )
-                head[exchange_layout.BLOCK] = graph.nodes[node, exchange_layout.OUT_MORE]
+            node = trail.queue[head[at.HEAD]]
+            head[at.HEAD] += 1
+            if head[at.HEAD] == 1 or node != trail.queue[0]:  # the start is left once, also where it is reached again
+                head[at.EDGE], head[at.EDGE_END], head[at.BLOCK] = _span(graph, node)
     return True
 
 
@@ -363,25 +296,23 @@ def advance(graph: Graph, job: Job, trail: Trail, wanted: Any) -> Any:
 def _follow(graph: Graph, job: Job, trail: Trail, edge: Any) -> None:
     """Enters the edge's target, if both accept the event."""
     head = trail.head
-    target = graph.edges[edge, exchange_layout.TARGET]
-    if is_willing(graph, job, trail, target) and ask_alone(
-        job, trail, graph.edges[edge, exchange_layout.EDGE_EXPRESSION]
-    ):
-        trail.seen[target] = head[exchange_layout.MARK] + exchange_layout.ENTERED
-        tail = head[exchange_layout.TAIL]
-        trail.queue[tail], trail.before[tail], trail.by_edge[tail] = target, head[exchange_layout.HEAD] - 1, edge
-        trail.hops[tail] = trail.hops[head[exchange_layout.HEAD] - 1] + 1
-        head[exchange_layout.TAIL] = tail + 1
+    target = graph.edges[edge, at.TARGET]
+    if is_willing(graph, job, trail, target) and ask_alone(job, trail, graph.edges[edge, at.EDGE_EXPRESSION]):
+        trail.seen[target] = head[at.MARK] + at.ENTERED
+        tail = head[at.TAIL]
+        trail.queue[tail], trail.before[tail], trail.by_edge[tail] = target, head[at.HEAD] - 1, edge
+        trail.hops[tail] = trail.hops[head[at.HEAD] - 1] + 1
+        head[at.TAIL] = tail + 1
 
 
 @kernel(inline=True)
 def is_willing(graph: Graph, job: Job, trail: Trail, node: Any) -> Any:
     """Whether a node that was not entered yet accepts the event; it is asked once."""
-    mark = trail.head[exchange_layout.MARK]
+    mark = trail.head[at.MARK]
     if trail.seen[node] < mark:
         held = ask_alone(job, trail, expression_of(graph, node))
-        trail.seen[node] = mark + (exchange_layout.WILLING if held else exchange_layout.ROUTING_LAYOUT_REFUSED)
-    return trail.seen[node] == mark + exchange_layout.WILLING
+        trail.seen[node] = mark + (at.WILLING if held else at.UNWILLING)
+    return trail.seen[node] == mark + at.WILLING
 
 
 @kernel(inline=True)
@@ -390,24 +321,20 @@ def ask_alone(job: Job, trail: Trail, expression: Any) -> Any:
     if expression <= NEVER:
         return expression == ALWAYS
     held = accepted(job, expression, _ONE) != _NONE
-    trail.head[exchange_layout.EVALUATED] += 1
-    trail.head[exchange_layout.HELD] += held
+    trail.head[at.EVALUATED] += 1
+    trail.head[at.HELD] += held
     return held
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One event through an exchange in order of cost: each node reached by a cheapest path, the cheapest first.
+# --- one event through an exchange in order of cost: each node reached by a cheapest path, the cheapest first ---------
 #
 # Paths are followed in order of cost, then of the number of their edges. A node's first path is its cheapest. Of its
 # later ones only one with fewer edges than all before it can matter, and only because it may go on further where
 # their number is limited; nor can a path that came back to the start. So the K cheapest results are known when K
 # nodes are settled, and the paths that tie with the last.
-# ----------------------------------------------------------------------------------------------------------------------
-
-RANKS: Any = named(Ranks, NEW_INT64S, NEW_INT32_ROWS, NEW_FLOATS, NEW_INT32S, NEW_INT32S, NEW_BYTES)
 
 
-@kernel((GRAPH, JOB, TRAIL, RANKS, int64, boolean))
+@kernel((_GRAPH, JOB, _TRAIL, numba_type(Ranks, True), int64, boolean))
 def rank(graph: Graph, job: Job, trail: Trail, ranks: Ranks, limit: Any, ends_only: Any) -> Any:
     """Fills `found` with the labels of the results in order of cost; false where there is no room for more labels.
 
@@ -415,17 +342,15 @@ def rank(graph: Graph, job: Job, trail: Trail, ranks: Ranks, limit: Any, ends_on
     ties included, and one more where there is one.
     """
     sizes = ranks.sizes
-    sizes[exchange_layout.LABELS] = sizes[exchange_layout.FOUND] = sizes[exchange_layout.HEAPED] = 0
+    sizes[at.LABELS] = sizes[at.FOUND] = sizes[at.HEAPED] = 0
     _push(ranks, trail.queue[0], -1, -1, 0, 0.0)
-    while sizes[exchange_layout.HEAPED] > 0:
+    while sizes[at.HEAPED] > 0:
         label = _pop(ranks)
         if limit >= 0 and _is_enough(ranks, limit, ranks.costs[label]):
             return True
-        if label > 0 and not _settle(graph, ranks, trail, label, ends_only):
+        if label > 0 and not _is_next(graph, ranks, trail, label, ends_only):
             continue
-        if ranks.labels[label, exchange_layout.HOPS] < trail.head[exchange_layout.MOST_HOPS] and not _leave(
-            graph, job, trail, ranks, label
-        ):
+        if ranks.labels[label, at.HOPS] < trail.head[at.MOST_HOPS] and not _leave(graph, job, trail, ranks, label):
             return False
     return True
 
@@ -433,23 +358,23 @@ def rank(graph: Graph, job: Job, trail: Trail, ranks: Ranks, limit: Any, ends_on
 @kernel()
 def _is_enough(ranks: Ranks, limit: Any, cost: Any) -> Any:
     """Whether no path of this cost or a higher one can be among the first `limit`, and one too many is known."""
-    found = ranks.sizes[exchange_layout.FOUND]
+    found = ranks.sizes[at.FOUND]
     return found > limit and (limit == 0 or cost > ranks.costs[ranks.found[limit - 1]])
 
 
 @kernel()
-def _settle(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any) -> Any:
+def _is_next(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any) -> Any:
     """Whether a path is to be gone on with; a node's first one is a result."""
-    node, hops = ranks.labels[label, exchange_layout.NODE], ranks.labels[label, exchange_layout.HOPS]
-    entered = trail.head[exchange_layout.MARK] + exchange_layout.ENTERED
+    node, hops = ranks.labels[label, at.NODE], ranks.labels[label, at.HOPS]
+    entered = trail.head[at.MARK] + at.ENTERED
     if trail.seen[node] == entered:
-        if trail.head[exchange_layout.MOST_HOPS] == exchange_layout.NO_LIMIT or hops >= trail.hops[node]:
+        if trail.head[at.MOST_HOPS] == at.NO_LIMIT or hops >= trail.hops[node]:
             return False
     else:
         trail.seen[node] = entered
         if not (ends_only and not is_end(graph, node)):
-            ranks.found[ranks.sizes[exchange_layout.FOUND]] = label
-            ranks.sizes[exchange_layout.FOUND] += 1
+            ranks.found[ranks.sizes[at.FOUND]] = label
+            ranks.sizes[at.FOUND] += 1
     trail.hops[node] = hops
     return node != trail.queue[0]
 
@@ -457,33 +382,25 @@ def _settle(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any
 @kernel()
 def _leave(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any) -> Any:
     """Makes the paths that are one edge longer; false where there is no room for them."""
-    node = ranks.labels[label, exchange_layout.NODE]
-    first, last, more = (
-        graph.nodes[node, exchange_layout.OUT_BEGIN],
-        graph.nodes[node, exchange_layout.OUT_END],
-        graph.nodes[node, exchange_layout.OUT_MORE],
-    )
+    node = ranks.labels[label, at.NODE]
+    first, last, more = _span(graph, node)
     while True:
-        if ranks.sizes[exchange_layout.LABELS] + last - first > len(ranks.costs):
+        if ranks.sizes[at.LABELS] + last - first > len(ranks.costs):
             return False
         for edge in range(first, last):
-            if graph.edges[edge, exchange_layout.BORN] <= graph.version < graph.edges[edge, exchange_layout.EDGE_DIED]:
-                _ranking_follow(graph, job, trail, ranks, label, edge)
+            if _is_there(graph, edge):
+                _lengthen(graph, job, trail, ranks, label, edge)
         if more < 0:
             return True
-        first, last, more = (
-            graph.blocks[more, exchange_layout.BEGIN],
-            graph.blocks[more, exchange_layout.END],
-            graph.blocks[more, exchange_layout.MORE],
-        )
+        first, last, more = _block(graph, more)
 
 
 @kernel(inline=True)
-def _ranking_follow(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge: Any) -> None:
-    target = graph.edges[edge, exchange_layout.TARGET]
-    hops = ranks.labels[label, exchange_layout.HOPS] + 1
-    if trail.seen[target] == trail.head[exchange_layout.MARK] + exchange_layout.ENTERED:
-        if trail.head[exchange_layout.MOST_HOPS] == exchange_layout.NO_LIMIT or hops >= trail.hops[target]:
+def _lengthen(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge: Any) -> None:
+    target = graph.edges[edge, at.TARGET]
+    hops = ranks.labels[label, at.HOPS] + 1
+    if trail.seen[target] == trail.head[at.MARK] + at.ENTERED:
+        if trail.head[at.MOST_HOPS] == at.NO_LIMIT or hops >= trail.hops[target]:
             return
     elif not is_willing(graph, job, trail, target):
         return
@@ -496,22 +413,22 @@ def _ranking_follow(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: A
 def _passes(graph: Graph, job: Job, trail: Trail, ranks: Ranks, edge: Any) -> Any:
     """Whether an edge accepts the event; where a node may be left several times, that is remembered."""
     if len(ranks.edges) == 0:
-        return ask_alone(job, trail, graph.edges[edge, exchange_layout.EDGE_EXPRESSION])
+        return ask_alone(job, trail, graph.edges[edge, at.EDGE_EXPRESSION])
     if ranks.edges[edge] == 0:
-        held = ask_alone(job, trail, graph.edges[edge, exchange_layout.EDGE_EXPRESSION])
-        ranks.edges[edge] = exchange_layout.WILLING if held else exchange_layout.ROUTING_LAYOUT_REFUSED
-    return ranks.edges[edge] == exchange_layout.WILLING
+        held = ask_alone(job, trail, graph.edges[edge, at.EDGE_EXPRESSION])
+        ranks.edges[edge] = at.WILLING if held else at.UNWILLING
+    return ranks.edges[edge] == at.WILLING
 
 
 @kernel()
 def _push(ranks: Ranks, node: Any, before: Any, edge: Any, hops: Any, cost: Any) -> None:
-    label = ranks.sizes[exchange_layout.LABELS]
-    ranks.labels[label, exchange_layout.NODE], ranks.labels[label, exchange_layout.BEFORE] = node, before
-    ranks.labels[label, exchange_layout.BY_EDGE], ranks.labels[label, exchange_layout.HOPS] = edge, hops
+    label = ranks.sizes[at.LABELS]
+    ranks.labels[label, at.NODE], ranks.labels[label, at.BEFORE] = node, before
+    ranks.labels[label, at.BY_EDGE], ranks.labels[label, at.HOPS] = edge, hops
     ranks.costs[label] = cost
-    ranks.sizes[exchange_layout.LABELS] = label + 1
-    place = ranks.sizes[exchange_layout.HEAPED]
-    ranks.sizes[exchange_layout.HEAPED] = place + 1
+    ranks.sizes[at.LABELS] = label + 1
+    place = ranks.sizes[at.HEAPED]
+    ranks.sizes[at.HEAPED] = place + 1
     while place > 0 and _precedes(ranks, label, ranks.heap[(place - 1) >> 1]):
         ranks.heap[place] = ranks.heap[(place - 1) >> 1]
         place = (place - 1) >> 1
@@ -521,8 +438,8 @@ def _push(ranks: Ranks, node: Any, before: Any, edge: Any, hops: Any, cost: Any)
 @kernel()
 def _pop(ranks: Ranks) -> Any:
     first = ranks.heap[0]
-    size = ranks.sizes[exchange_layout.HEAPED] - 1
-    ranks.sizes[exchange_layout.HEAPED] = size
+    size = ranks.sizes[at.HEAPED] - 1
+    ranks.sizes[at.HEAPED] = size
     moved = ranks.heap[size]
     place = 0
     while 2 * place + 1 < size:
@@ -542,24 +459,22 @@ def _precedes(ranks: Ranks, one: Any, other: Any) -> Any:
     """By cost, then by edges, then by age."""
     if ranks.costs[one] != ranks.costs[other]:
         return ranks.costs[one] < ranks.costs[other]
-    if ranks.labels[one, exchange_layout.HOPS] != ranks.labels[other, exchange_layout.HOPS]:
-        return ranks.labels[one, exchange_layout.HOPS] < ranks.labels[other, exchange_layout.HOPS]
+    if ranks.labels[one, at.HOPS] != ranks.labels[other, at.HOPS]:
+        return ranks.labels[one, at.HOPS] < ranks.labels[other, at.HOPS]
     return one < other
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Strongly connected components, and numbers for nodes that follow their topological order.
+# --- strongly connected components, and numbers for nodes that follow their topological order -------------------------
 #
 # What it computes: an order of the nodes in which every edge leads upwards, except inside a component, whose nodes
 # are consecutive. Tarjan's algorithm finishes components in reverse topological order, those that were met together
 # next to each other, so numbers given from the last one down also keep what is reached together close in memory.
 # Within a component nodes come in the order of a breadth-first walk from the one that was met first ([B] 3.2.2).
 #
-# `exchange.numbering` holds the plain twin.
-# ----------------------------------------------------------------------------------------------------------------------
+# `route.numbering` holds the plain twin.
 
 
-@kernel((INT64S, TYPES_INT32S, TYPES_INT32S, TYPES_NEW_INT32S, TYPES_NEW_INT32S))
+@kernel((INT64S, INT32S, INT32S, NEW_INT32S, NEW_INT32S))
 def number_nodes(offsets: Int64s, targets: Int32s, roots: Int32s, components: Int32s, order: Int32s) -> None:
     """`components` gets the number of each node's component, in topological order; `order` the nodes in their order.
 
@@ -567,14 +482,14 @@ def number_nodes(offsets: Int64s, targets: Int32s, roots: Int32s, components: In
     """
     count = len(offsets) - 1
     finished = np.empty(count, np.int32)  # the nodes, component after component as they are finished
-    total = _find(offsets, targets, roots, components, finished)
+    total = _components(offsets, targets, roots, components, finished)
     for node in range(count):
         components[node] = total - 1 - components[node]
     _lay_out(offsets, targets, components, finished, order)
 
 
 @kernel(allocates=True)
-def _find(offsets: Int64s, targets: Int32s, roots: Int32s, components: Int32s, finished: Int32s) -> int:
+def _components(offsets: Int64s, targets: Int32s, roots: Int32s, components: Int32s, finished: Int32s) -> int:
     """Components in the order of finishing; each one's nodes lie in `finished`, the one met first as its last."""
     count = len(offsets) - 1
     index, low = np.full(count, -1, np.int32), np.empty(count, np.int32)

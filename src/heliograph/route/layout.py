@@ -1,4 +1,12 @@
-"""The arrays of an exchange and of a walk through it. Does not import Numba."""
+"""The arrays of an exchange, and of walks through it, as kernels and their callers share them.
+
+Each structure is declared once, as in `predicate.layout`; `EXCHANGE` says of each array of an exchange which rows it
+has and what a free row holds, for making room, saving and checking. This module does not import Numba.
+
+Many versions of an exchange live in the same arrays. A reader of version v sees the edges with BORN <= v < EDGE_DIED,
+and of each node the record that it finds from the node's own by following NEWER while DIED <= v. The one writer only
+appends, and gives birth or death in versions that nobody reads yet, so that readers need no lock.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +14,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heliograph.predicate.layout import Bytes, Floats, Int32s, Int64s, Masks
+from heliograph.predicate.layout import Bytes, Floats, Int32Rows, Int32s, Int64s, MaskRows, Masks, zeros
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes of an exchange in flat arrays, shared by kernels and their callers. Does not import Numba.
-#
-# Many versions live in the same arrays. A reader of version v sees the edges with BORN <= v < DIED, and of each node
-# the record that it finds from the node's own by following NEWER while DIED <= v. The one writer only appends, and
-# gives birth or death in versions that nobody reads yet, so that readers need no lock.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- an exchange ------------------------------------------------------------------------------------------------------
 
 NEVER_DIED = np.iinfo(np.int32).max  # also the BORN of an edge's place that is still free
 
 # Columns of `nodes`. A node's edges are those from OUT_BEGIN to OUT_END, and those of the blocks that begin with
-# OUT_MORE (-1: none); likewise its entries, the numbers of the edges that lead to it (-1: a free place).
-# COMPONENT_END is the last node of its strongly connected component, as it was numbered; below the node itself it says
-# nothing. Column 7 is the writer's own.
-RECORD, OUT_BEGIN, OUT_END, OUT_MORE, IN_BEGIN, IN_END, IN_MORE, COMPONENT_END = 0, 1, 2, 3, 4, 5, 6, 8
-NODE_COLUMNS = 9
+# OUT_MORE (-1: none); likewise its entries, the numbers of the edges that lead to it (-1: a free place). DEGREE, known
+# to the writer only, counts the edges that touch a node. COMPONENT_END is the last node of its strongly connected
+# component, as it was numbered; below the node itself it says nothing.
+RECORD, OUT_BEGIN, OUT_END, OUT_MORE, IN_BEGIN, IN_END, IN_MORE, DEGREE, COMPONENT_END = range(9)
 
 # Columns of `records`. PLACE is the place in the order of reporting, among the listed nodes or among the others.
-EXPRESSION, DIED, NEWER, FLAGS, PLACE = 0, 1, 2, 3, 4
-RECORD_COLUMNS = 6
+EXPRESSION, DIED, NEWER, FLAGS, PLACE = range(5)
 PRESENT, LISTED_NODE, REFUSED = 1, 2, 4  # flags: the node is there; it came as a row of its own; that row was refused
 
-# Columns of `edges`; its expression is the column EXPRESSION too.
-TARGET, EDGE_EXPRESSION, BORN, EDGE_DIED = 0, 1, 2, 3
-EDGE_COLUMNS = 4
+TARGET, EDGE_EXPRESSION, BORN, EDGE_DIED = range(4)  # columns of `edges`
 
-# Columns of `blocks`: further edges, or entries, of one node, and the next such block.
-BEGIN, END, MORE = 0, 1, 2
+# Columns of `blocks`: further edges, or entries, of one node, the next such block, and, known to the writer only,
+# where the places of the block end.
+BEGIN, END, MORE, ROOM = range(4)
 
 
 class Graph(NamedTuple):
@@ -44,41 +43,52 @@ class Graph(NamedTuple):
     version: int
     node_count: int
     listed_count: int  # places of listed nodes; those of the others follow them in the order of reporting
-    nodes: Int32s  # rows
-    records: Int32s  # rows
+    nodes: Int32Rows
+    records: Int32Rows
     record_costs: Floats
-    edges: Int32s  # rows
+    edges: Int32Rows
     sources: Int32s  # of each edge
     edge_costs: Floats
     entries: Int32s
-    blocks: Int32s  # rows
+    blocks: Int32Rows
     listed: Int32s  # the node at each place of the listed ones
     loose: Int32s  # the node at each place of the others
 
 
-Offsets = Int64s
+class Stored(NamedTuple):
+    """An array of an exchange: of which kind its rows are, how many columns it has, its type, what a free row holds."""
+
+    rows: str
+    columns: int = 0
+    dtype: type = np.int32
+    free: int = 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes that the route kernels work on. Does not import Numba.
-# ----------------------------------------------------------------------------------------------------------------------
+EXCHANGE = {
+    "nodes": Stored("nodes", 9),
+    "records": Stored("records", 6),
+    "record_costs": Stored("records", dtype=np.float64),
+    "edges": Stored("edges", 4, free=NEVER_DIED),
+    "sources": Stored("edges"),
+    "edge_costs": Stored("edges", dtype=np.float64),
+    "serials": Stored("edges"),  # the order in which edges were added
+    "entries": Stored("entries", free=-1),
+    "blocks": Stored("blocks", 4),
+    "listed": Stored("listed"),
+    "loose": Stored("loose"),
+}
+
+# --- events that walk together ----------------------------------------------------------------------------------------
 
 # Columns of `lanes`: those that came to a node by an edge that accepts them, those for which it was asked, those that
 # it accepted, and those that start there.
-COME, ASKED, REACHED, STARTING = 0, 1, 2, 3
-
-
-class Batch(NamedTuple):
-    """Events to route: the node that each starts from, or -1, and where the blocks of at most 64 of them begin."""
-
-    starts: Int32s
-    cuts: Int64s
+COME, ASKED, REACHED, STARTING = range(4)
 
 
 class Walk(NamedTuple):
     """Room for events that walk together. Between two blocks all of it is empty."""
 
-    lanes: Masks  # rows, a node each
+    lanes: MaskRows  # of each node
     pending: Masks
     pending_summary: Masks
     places: Masks  # what is reached, in the order of reporting
@@ -90,15 +100,25 @@ class Walk(NamedTuple):
     counts: Int64s  # of each lane's results; then where the next one goes
 
 
+def words_for(size: int) -> int:
+    """How many words of 64 bits have a bit for each of so many, and one more."""
+    return (size >> 6) + 1
+
+
+def make_walk(nodes: int, places: int) -> Walk:
+    """Room for an exchange of so many nodes."""
+    words, order = words_for(nodes), words_for(places)
+    bitmaps = words, words_for(words), order, words_for(order)
+    return zeros(Walk, (nodes + 1, 4), *bitmaps, places + 1, nodes + 1, nodes + 1, nodes + 1, 64)
+
+
+# --- an event that walks alone ----------------------------------------------------------------------------------------
+
 # `Trail.head`: where this event's marks begin; the queue's ends; where the walk stands among a node's edges and blocks;
 # how many edges a path may have; how many predicates were evaluated and how many of them held.
-MARK, HEAD, TAIL, EDGE, EDGE_END, BLOCK, MOST_HOPS, EVALUATED, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8
-ROUTING_LAYOUT_REFUSED, WILLING, ENTERED, MARKS = (
-    1,
-    2,
-    3,
-    4,
-)  # what `seen` is above MARK: refused; accepted; reached as well
+MARK, HEAD, TAIL, EDGE, EDGE_END, BLOCK, MOST_HOPS, EVALUATED, HELD = range(9)
+UNWILLING, WILLING, ENTERED, MARKS = 1, 2, 3, 4  # what `seen` is above MARK: refused; accepted; reached as well
+NO_LIMIT = 2**62  # of MOST_HOPS
 
 
 class Trail(NamedTuple):
@@ -112,57 +132,27 @@ class Trail(NamedTuple):
     hops: Int32s
 
 
-NO_LIMIT = 2**62  # of MOST_HOPS
+def make_trail(nodes: int) -> Trail:
+    """Room for an exchange of so many nodes."""
+    return zeros(Trail, 9, nodes + 1, *[nodes + 2] * 4)
+
 
 # Columns of labels, which are paths: the last node, the label of the path before it, the last edge, how many edges.
-NODE, BEFORE, BY_EDGE, HOPS = 0, 1, 2, 3
-LABELS, FOUND, HEAPED = 0, 1, 2  # `Ranks.sizes`
+NODE, BEFORE, BY_EDGE, HOPS = range(4)
+LABELS, FOUND, HEAPED = range(3)  # `Ranks.sizes`
 
 
 class Ranks(NamedTuple):
     """Room for paths in order of cost; `Trail.hops` has the fewest edges of a path gone on with, by node."""
 
     sizes: Int64s
-    labels: Int32s  # rows
+    labels: Int32Rows
     costs: Floats
     heap: Int32s  # labels to go on with
     found: Int32s  # the labels of results, cheapest first
-    edges: Bytes  # REFUSED or WILLING, of those that were asked; none where edges are not asked again
+    edges: Bytes  # UNWILLING or WILLING, of those that were asked; none where edges are not asked again
 
 
 def make_ranks(nodes: int, edges: int, labels: int) -> Ranks:
-    return Ranks(
-        np.zeros(3, np.int64),
-        np.empty((labels, 4), np.int32),
-        np.empty(labels, np.float64),
-        np.empty(labels, np.int32),
-        np.empty(nodes + 1, np.int32),
-        np.zeros(edges, np.uint8),
-    )
-
-
-def words_for(size: int) -> int:
-    return (size >> 6) + 1
-
-
-def make_walk(nodes: int, places: int) -> Walk:
-    """Room for an exchange of so many nodes."""
-    words, order = words_for(nodes), words_for(places)
-    return Walk(
-        np.zeros((nodes + 1, 4), np.uint64),
-        np.zeros(words, np.uint64),
-        np.zeros(words_for(words), np.uint64),
-        np.zeros(order, np.uint64),
-        np.zeros(words_for(order), np.uint64),
-        np.empty(places + 1, np.uint64),
-        np.empty(nodes + 1, np.int32),
-        np.empty(nodes + 1, np.int32),
-        np.empty(nodes + 1, np.uint64),
-        np.zeros(64, np.int64),
-    )
-
-
-def make_trail(nodes: int) -> Trail:
-    return Trail(
-        np.zeros(9, np.int64), np.full(nodes + 1, -1, np.int64), *(np.empty(nodes + 2, np.int32) for _ in range(4))
-    )
+    """Room for so many labels."""
+    return zeros(Ranks, 3, (labels, 4), labels, labels, nodes + 1, edges)

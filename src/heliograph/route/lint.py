@@ -16,10 +16,10 @@ from heliograph.predicate import layout
 from heliograph.predicate.evaluate import never_holds
 from heliograph.predicate.layout import NEVER, Int32s, Int64s, Programs
 from heliograph.predicate.parser import parse_predicate
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, FLAGS, LISTED_NODE, REFUSED, TARGET
+from heliograph.route.numbering import rows_by
 from heliograph.route.read import read_edges, read_nodes
-from heliograph.route.version import Version, rows_by
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Which expressions of a version hold for no event at all.
@@ -49,7 +49,7 @@ def _of_nodes(version: Version, doubtful: Flags) -> tuple[Int32s, list[str]]:
     records = version.records_of(version.node_numbers())
     rows = version.graph.records[records]
     chosen = np.flatnonzero(doubtful[rows[:, EXPRESSION]] & (rows[:, FLAGS] & REFUSED == 0))
-    texts: Any = version.ledger.texts.take(records[chosen]).to_pylist()
+    texts: Any = version.arrays.texts.take(records[chosen]).to_pylist()
     return rows[chosen, EXPRESSION], texts
 
 
@@ -57,7 +57,7 @@ def _of_edges(version: Version, doubtful: Flags) -> tuple[Int32s, list[str]]:
     numbers = version.edge_numbers()
     expressions: Int32s = version.graph.edges[numbers, EDGE_EXPRESSION]
     chosen = np.flatnonzero(doubtful[expressions])
-    texts: Any = version.ledger.edge_texts.take(version.ledger.arrays.serials[numbers[chosen]]).to_pylist()
+    texts: Any = version.arrays.edge_texts.take(version.arrays.serials[numbers[chosen]]).to_pylist()
     return expressions[chosen], texts
 
 
@@ -170,15 +170,15 @@ def _laid_open(version: Version) -> _View:
 
 def _never_nodes(view: _View) -> Iterator[Finding]:
     some = view.nodes[(view.closed & ~view.refused)[view.nodes]]
-    ids, texts = view.version.names(some), view.version.ledger.texts.take(view.version.records_of(some))
+    ids, texts = view.version.names(some), view.version.arrays.texts.take(view.version.records_of(some))
     for id, text in zip(ids.to_pylist(), texts.to_pylist(), strict=True):
         yield Finding(id, "HG-702", f"the targeting can never hold: {text}")
 
 
 def _never_edges(view: _View) -> Iterator[Finding]:
-    rows, ledger = np.flatnonzero(view.shut), view.version.ledger
+    rows, arrays = np.flatnonzero(view.shut), view.version.arrays
     targets = view.version.names(view.targets[rows]).to_pylist()
-    texts = ledger.edge_texts.take(ledger.arrays.serials[view.edges[rows]]).to_pylist()
+    texts = arrays.edge_texts.take(arrays.serials[view.edges[rows]]).to_pylist()
     for name, text, target in zip(_edge_names(view, rows), texts, targets, strict=True):
         yield Finding(name, "HG-702", f"the targeting can never hold: {text}", target)
 
@@ -254,8 +254,8 @@ def _lonely(view: _View) -> Iterator[Finding]:
 
 def _edge_names(view: _View, rows: Int64s) -> list[str]:
     """As `Edge` is spelled, of many at once."""
-    version, ledger = view.version, view.version.ledger
-    ids: Array = ledger.edge_names.take(ledger.arrays.serials[view.edges[rows]])
+    version, arrays = view.version, view.version.arrays
+    ids: Array = arrays.edge_names.take(arrays.serials[view.edges[rows]])
     ends = version.names(view.sources[rows]), version.names(view.targets[rows])
     spelled = zip(*(part.to_pylist() for part in (*ends, ids)), strict=True)
     return [f"{source} → {target}" + (f" ({id})" if id is not None else "") for source, target, id in spelled]

@@ -21,10 +21,10 @@ from heliograph.io.coerce import Array
 from heliograph.model import Notifications, Rejected, Rejections
 from heliograph.predicate.layout import Int32s
 from heliograph.route.engine import UNKNOWN_PUBLISHER, Route
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
+from heliograph.route.numbering import strings
 from heliograph.route.read import Edge
 from heliograph.route.strategy import Choices
-from heliograph.route.version import Version, strings
 
 pc: Any = pyarrow.compute
 
@@ -48,7 +48,7 @@ def share_of(version: Version, number: int, shares: int) -> Exchange:
     passing = _passing(version)
     numbers = version.node_numbers()
     ends = version.names(numbers[~passing[numbers]])
-    copy = version.copy()
+    copy = Exchange.of_version(version)
     copy.drop_nodes(strings(ends.filter(pa.array(homes(ends, shares) != number))))
     copy.wait()
     with copy.reading() as left:

@@ -13,7 +13,6 @@ numbers in the copy, so its results are translated to the version's before they 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,15 +24,11 @@ from heliograph.io.coerce import Array
 from heliograph.io.items import as_table
 from heliograph.io.schemas import TABLES
 from heliograph.model import Rejected, Rejections, Stats, told
-from heliograph.predicate.layout import Int32s, Int64s
+from heliograph.predicate.layout import Int32s
 from heliograph.route.events import Events
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.read import read_edges, read_nodes
-from heliograph.route.strategy import Reached
-from heliograph.route.version import Version
-
-# What each event reaches in a version; nothing where the version does not know its publisher.
-Reach = Callable[[Version, Events], Reached]
+from heliograph.route.strategy import Reached, Strategy
 
 
 class WhatIf(NamedTuple):
@@ -66,16 +61,23 @@ class _Problems(NamedTuple):
         self.rejected.append(Rejected.of(error, source, item))
 
 
-def compare_versions(version: Version, changes: Any, events: Events, match: str | None, reach: Reach) -> WhatIf:
+def compare_versions(
+    version: Version, changes: Any, events: Events, strategy: Strategy, subscribers_only: bool
+) -> WhatIf:
     """Routes every event before and after the changes."""
     problems = _Problems(list(events.rejected), list(events.errors))
-    with version.ledger.writing:  # the copy compiles into the same store
-        changed = _changed(version, changes, match, problems)
-    before = reach(version, events)
+    with version.arrays.writing:  # the copy compiles into the same store
+        changed = _changed(version, changes, problems)
+    before = strategy.reach(version, events, subscribers_only)
     with changed.reading() as other:
-        after = reach(other, events)
+        after = strategy.reach(other, events, subscribers_only)
         table = _differences(version, other, events.ids, before, after)
-        _refuse_strangers(version, other, events, problems)
+        unknown = (events.starts(version) < 0) & (events.starts(other) < 0)
+    for row in np.flatnonzero(unknown).tolist():
+        id, publisher = events.ids[row].as_py(), events.publishers[row].as_py()
+        message = f"the publisher {publisher!r} is unknown before and after"
+        fix = "add it to the nodes, or check its name"
+        problems.add(PublicationError("HG-643", message, place=Place(item=id), fix=fix), events.source, id)
     stats = Stats(
         subscriptions=len(version),
         publications=len(events),
@@ -87,92 +89,61 @@ def compare_versions(version: Version, changes: Any, events: Events, match: str 
     return WhatIf(table, told(problems.rejected), problems.errors, stats)
 
 
-def _refuse_strangers(version: Version, other: Version, events: Events, problems: _Problems) -> None:
-    """Events whose publisher is in neither version."""
-    unknown = (version.numbers(events.publishers) < 0) & (other.numbers(events.publishers) < 0)
-    for row in np.flatnonzero(unknown).tolist():
-        id, publisher = events.ids[row].as_py(), events.publishers[row].as_py()
-        message = f"the publisher {publisher!r} is unknown before and after"
-        fix = "add it to the nodes, or check its name"
-        problems.add(PublicationError("HG-643", message, place=Place(item=id), fix=fix), events.source, id)
-
-
 # --- comparing --------------------------------------------------------------------------------------------------------
-
-
-class _Marks:
-    """A set of nodes that is emptied at no cost: a node is in it if its mark is the present one."""
-
-    def __init__(self, size: int) -> None:
-        self._marks: Int64s = np.zeros(size + 1, np.int64)  # -1, a node that is not there, has the last one
-        self._present = 0
-
-    def missing(self, some: Int32s, others: Int32s) -> Any:
-        """Which of the others are not among some."""
-        self._present += 1
-        self._marks[some] = self._present
-        self._marks[-1] = 0
-        return self._marks[others] != self._present
 
 
 def _differences(version: Version, other: Version, ids: Array, before: Reached, after: Reached) -> pa.Table:
     """The nodes that only one version reaches, event by event, those lost first, in the order of reporting."""
     numbers = version.numbers(other.ids)  # of the other version's nodes
-    marks = _Marks(version.graph.node_count)
-    lost: list[Int32s] = []
-    gained: list[Int32s] = []
-    for one, two in zip(_parts(before), _parts(after), strict=True):
+    marks = np.zeros(version.graph.node_count + 1, np.int64)  # -1, a node that is not there, has the last one
+    lost: list[Int32s] = [np.zeros(0, np.int32)]
+    gained: list[Int32s] = [np.zeros(0, np.int32)]
+    for event in range(len(ids)):
+        one, two = (found.nodes[slice(*found.offsets[event : event + 2])] for found in (before, after))
         translated = numbers[two]
-        lost.append(one[marks.missing(translated, one)])
-        gained.append(two[marks.missing(one, translated)])
-    sizes = np.array([len(part) for pair in zip(lost, gained, strict=True) for part in pair], np.int64)
+        for kept, some, others, nodes in ((lost, translated, one, one), (gained, one, translated, two)):
+            mark = len(lost) + len(gained)  # a new one each time empties the set of marked nodes
+            marks[some] = mark
+            marks[-1] = 0
+            kept.append(nodes[marks[others] != mark])
+    sizes = np.array([len(part) for pair in zip(lost[1:], gained[1:], strict=True) for part in pair], np.int64)
     was = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
-    names: Any = pa.concat_arrays([version.names(_joined(lost)), other.names(_joined(gained))])
-    order = np.argsort(~was, kind="stable")  # of what is lost everywhere, then of what is gained
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
+    names: Any = pa.concat_arrays([version.names(np.concatenate(lost)), other.names(np.concatenate(gained))])
+    places = np.empty(len(was), np.int64)
+    places[np.argsort(~was, kind="stable")] = np.arange(len(was))  # of what is lost everywhere, then of what is gained
     events = np.repeat(np.arange(len(sizes)) // 2, sizes)
     columns: list[Any] = [ids.take(events), names.take(pa.array(places)), pa.array(was), pa.array(~was)]
     return pa.Table.from_arrays(columns, schema=TABLES["what_if"].arrow)
 
 
-def _parts(found: Reached) -> list[Int32s]:
-    """The nodes of each event."""
-    return np.split(found.nodes, found.offsets[1:-1]) if len(found.offsets) > 1 else []
-
-
-def _joined(parts: list[Int32s]) -> Int32s:
-    return np.concatenate([np.zeros(0, np.int32), *parts])
-
-
 # --- changing ---------------------------------------------------------------------------------------------------------
 
 
-def _changed(version: Version, changes: Any, match: str | None, problems: _Problems) -> Exchange:
+def _changed(version: Version, changes: Any, problems: _Problems) -> Exchange:
     """A copy of the exchange with the changes made, in their order."""
     read = as_table("changes", changes)
     problems.rejected.extend(read.rejected)
-    exchange = version.copy()
+    exchange = Exchange.of_version(version)
     rows = zip(*(read.table.column(name).to_pylist() for name in Change._fields), strict=True)
     for number, row in enumerate(rows):
         try:
-            _apply(exchange, Change(*row), match, read.place(number))
+            _apply(exchange, Change(*row), read.place(number))
         except HeliographError as error:
             problems.add(error, read.source, str(read.rows[number]))
     return exchange
 
 
-def _apply(exchange: Exchange, change: Change, match: str | None, place: Place) -> None:
+def _apply(exchange: Exchange, change: Change, place: Place) -> None:
     if change.kind not in ("node", "edge") or change.op not in ("+", "-", "="):
         message = f"a change of kind {change.kind!r} and op {change.op!r}"
         raise PublicationError("HG-660", message, place=place, fix="kind is node or edge, op is +, - or =")
     if change.kind == "node":
-        _apply_node(exchange, change, match, place)
+        _apply_node(exchange, change, place)
     else:
         _apply_edge(exchange, change, place)
 
 
-def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Place) -> None:
+def _apply_node(exchange: Exchange, change: Change, place: Place) -> None:
     number = exchange.current.number(change.node_id or "")
     if number < 0 and change.op != "+":
         raise _unknown(f"node {change.node_id!r}", place)
@@ -183,7 +154,7 @@ def _apply_node(exchange: Exchange, change: Change, match: str | None, place: Pl
     labels = change.labels
     if labels is None:
         labels = sorted(exchange.current.node(number).labels) if number >= 0 else []
-    read = read_nodes([{**row, "labels": labels}], exchange.targeting, match)
+    read = read_nodes([{**row, "labels": labels}], exchange.targeting, exchange.match)
     exchange.put_nodes(read.broken)  # as the engine does: a new node whose row is refused accepts nothing
     if read.refusals:
         raise _placed(read.refusals[0].error, place)
