@@ -170,7 +170,7 @@ def encode(names: NameTable, trees: Sequence[Mapping[str, Any]]) -> Cells:
         for attribute, path in enumerate(names.paths):
             for kind, number, value in _cells(lookup(tree, path)):
                 text = value.encode("utf-8", "surrogatepass")
-                word = names.find_word(attribute, value) if kind & ~layout.LISTED == layout.STRING else -1
+                word = names.words_of[attribute].get(value, -1) if kind & ~layout.LISTED == layout.STRING else -1
                 rows.append((attribute, kind, number, word, len(texts), len(text)))
                 texts += text
         offsets.append(len(rows))

@@ -25,10 +25,10 @@ from heliograph.predicate.evaluate import Attributes, accepts
 from heliograph.predicate.form import Predicate, to_sql
 from heliograph.predicate.layout import Int32s
 from heliograph.route.exchange import Exchange as Store
-from heliograph.route.read import Edge, Node
-from heliograph.route.strategy import MATCHES
 from heliograph.route.exchange import Version
 from heliograph.route.numbering import number_nodes
+from heliograph.route.read import Edge, Node
+from heliograph.route.strategy import MATCHES
 from heliograph.workloads.route import generate_route
 from tests.papers.route_cases import EVERY, Arc, Exchange, check_like_twin, numbered_events
 from tests.predicate.forms import events as drawn_events

@@ -7,15 +7,15 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from heliograph.predicate.attributes import Encoded, NameTable, cell_rows, encode
+from heliograph.predicate.attributes import Encoded, NameTable, encode
 from heliograph.predicate.evaluate import lookup
 from heliograph.predicate.form import Path
-from heliograph.predicate.layout import FALSE, LIST, LISTED, NUMBER, ODD, OTHER, STRING, TRUE
+from heliograph.predicate.layout import FALSE, LIST, LISTED, NUMBER, ODD, OTHER, STRING, TRUE, Cells
 
 Row = tuple[int, int, float, int, bytes]
 PATHS: tuple[Path, ...] = (
@@ -29,6 +29,25 @@ PATHS: tuple[Path, ...] = (
     ("lang" * 9,),
 )
 WORDS = ("x", "y", "größe", "😀", 'q"\\\n', "", "\ud800", "word" * 10)
+
+
+class CellRow(NamedTuple):
+    """One cell, as `attributes.event_cells` gives it."""
+
+    attribute: int
+    kind: int
+    number: float = 0.0
+    word: int = -1
+    text: bytes = b""
+
+
+def cell_rows(cells: Cells, event: int) -> list[CellRow]:
+    """The cells of one event out of the arrays."""
+    rows = []
+    for cell in range(cells.offsets[event], cells.offsets[event + 1]):
+        attribute, kind, number, word, begin, size = (part[cell].item() for part in cells[1:-1])
+        rows.append(CellRow(attribute, kind, number, word, cells.text[begin : begin + size].tobytes()))
+    return rows
 
 
 def make_names(paths: Iterable[Path] = PATHS, words: Iterable[str] = WORDS, key: int | None = None) -> NameTable:
@@ -56,7 +75,7 @@ def naive_cells(names: NameTable, tree: Mapping[str, Any]) -> list[Row]:
 
 def _naive_cell(names: NameTable, attribute: int, value: Any, listed: int) -> Row:
     if isinstance(value, str):
-        word = names.find_word(attribute, value)
+        word = names.words_of[attribute].get(value, -1)
         return attribute, STRING | listed, 0.0, word, value.encode("utf-8", "surrogatepass")
     if isinstance(value, bool):
         return attribute, (TRUE if value else FALSE) | listed, 0.0, -1, b""

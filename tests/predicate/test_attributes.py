@@ -18,16 +18,23 @@ from heliograph.predicate import attributes as encoding
 from heliograph.predicate.attributes import (
     LABELS,
     NameTable,
-    cell_rows,
     cells_of,
     encode,
-    encode_python,
+    event_cells,
     float_below,
     json_column,
     take_cells,
 )
 from heliograph.predicate.layout import LIST, LISTED, STRING
-from tests.predicate.cell_cases import TREES, by_attribute, check_encoded, event_texts, make_names, naive_cells
+from tests.predicate.cell_cases import (
+    TREES,
+    by_attribute,
+    cell_rows,
+    check_encoded,
+    event_texts,
+    make_names,
+    naive_cells,
+)
 
 NAMES = make_names()
 TEXTS = ['{"a":1}', None, '{"a":"größe","b":{"c":[1,"x"]}}', "", "  ", '{"a":"\\u00e4"}', "{", '{"b":true}', "[]"]
@@ -108,7 +115,7 @@ def test_cells_of_some_events(texts: list[str], data: st.DataObject) -> None:
 @settings(max_examples=100, deadline=None)
 @given(TREES)
 def test_the_plain_twin_is_what_lookup_says(tree: dict[str, Any]) -> None:
-    rows = encode_python(NAMES, tree)
+    rows = event_cells(NAMES, tree)
     assert by_attribute(rows) == naive_cells(NAMES, tree)
     assert cell_rows(cells_of([[], rows, []]), 1) == rows
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.predicate.attributes import NameTable, cell_rows, json_column, scan_column
+from heliograph.predicate.attributes import NameTable, json_column, scan_column
 from heliograph.predicate.layout import LIST, NUMBER, ODD, STRING
-from tests.predicate.cell_cases import NUMBERS, broken_texts, check_encoded, event_texts, make_names
+from tests.predicate.cell_cases import NUMBERS, broken_texts, cell_rows, check_encoded, event_texts, make_names
 
 NAMES = make_names()
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from heliograph.compiled.growing import Growing
 from heliograph.predicate import attributes as module
-from heliograph.predicate.attributes import LABELS, NameTable, cell_rows, json_column, scan_column, utf8
+from heliograph.predicate.attributes import LABELS, NameTable, json_column, scan_column, utf8
 from heliograph.predicate.form import Path
 from heliograph.predicate.layout import Names
 from heliograph.vocabulary.columns import PRIME, hash_text
+from tests.predicate.cell_cases import cell_rows
 
 _PATHS = st.lists(st.lists(st.sampled_from("abcä"), min_size=1, max_size=3).map(tuple), min_size=1, max_size=12)
 _WORDS = st.lists(st.tuples(st.integers(0, 11), st.text(max_size=9)), max_size=40)
@@ -75,7 +76,11 @@ def test_asking_does_not_make_known() -> None:
     names = NameTable()
     attribute = names.attribute(("a",))
     assert (names.find_attribute(("a",)), names.find_attribute(("b",))) == (0, -1)
-    assert (names.find_word(attribute, "x"), names.word(attribute, "x"), names.find_word(attribute, "x")) == (-1, 0, 0)
+    assert (
+        names.words_of[attribute].get("x", -1),
+        names.word(attribute, "x"),
+        names.words_of[attribute].get("x", -1),
+    ) == (-1, 0, 0)
     assert names.snapshot() is names.snapshot()
     assert len(names.paths) == 1
 
@@ -84,14 +89,14 @@ def test_label_sets_have_a_number_and_no_name() -> None:
     names = NameTable()
     assert names.attribute(LABELS) == 0
     assert len(names.snapshot().name_attributes) == 0
-    assert names.beginning("") == ()
+    assert names.beginnings.get("", ()) == ()
 
 
 def test_paths_that_begin_alike() -> None:
     names = NameTable()
     numbers = [names.attribute(path) for path in (("a", "b"), ("c",), ("a",), ("a", "d"))]
-    assert names.beginning("a") == (numbers[2], numbers[0], numbers[3])
-    assert names.beginning("x") == ()
+    assert names.beginnings.get("a", ()) == (numbers[2], numbers[0], numbers[3])
+    assert names.beginnings.get("x", ()) == ()
 
 
 def test_tables_are_keyed_at_random() -> None:

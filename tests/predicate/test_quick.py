@@ -16,7 +16,7 @@ from heliograph.predicate import compile as room
 from heliograph.predicate import layout as at
 from heliograph.predicate.compile import Room, Targeting
 from heliograph.predicate.form import Predicate
-from heliograph.predicate.layout import Board, Cells, Facts, Names, make_board, make_facts
+from heliograph.predicate.layout import Board, Cells, Facts, Names, board_sizes, make_board, make_facts
 from heliograph.predicate.parser import parse_predicate
 from tests.predicate import forms as every
 from tests.predicate.test_quick_kernels import Trees, check_all, make_job, plain_events

@@ -17,8 +17,8 @@ from heliograph.predicate import layout as of
 from heliograph.predicate.compile import Room, Targeting
 from heliograph.predicate.evaluate import Attributes, accepts
 from heliograph.predicate.form import Predicate
-from heliograph.predicate.kernels import gather
 from heliograph.predicate.kernels import ask_facts as ask
+from heliograph.predicate.kernels import gather
 from heliograph.predicate.layout import LANES, Job
 from heliograph.predicate.parser import parse_predicate
 from tests.naive_targeting import encode

@@ -16,7 +16,7 @@ from heliograph.predicate.compile import Targeting
 from heliograph.predicate.evaluate import Attributes, accepts
 from heliograph.predicate.form import Predicate
 from heliograph.predicate.kernels import ask, gather
-from heliograph.predicate.layout import ALWAYS, LANES, NEVER, Board, Cells, Events, make_board
+from heliograph.predicate.layout import ALWAYS, LANES, NEVER, Board, Cells, Evaluation, board_sizes, make_board
 from heliograph.predicate.parser import parse_predicate
 from heliograph.workloads.route import accepted, draw_events, draw_targeting, spell_event, spell_targeting
 from tests.naive_targeting import Interpreter, encode
@@ -38,8 +38,8 @@ class Asked:
     def __init__(self, targeting: Targeting, trees: Trees, cells: Cells | None = None) -> None:
         self.trees = trees
         found = encode(targeting.names, trees) if cells is None else cells
-        self.events = Events(targeting.snapshot(), found, targeting.slow_truth(trees))
-        self.board: Board = make_board(targeting.names.snapshot(), found)
+        self.events = Evaluation(targeting.snapshot(), found, targeting.slow_truth(trees))
+        self.board: Board = make_board(*board_sizes(targeting.names.snapshot(), found))
 
     def lay(self, chosen: list[int]) -> None:
         gather(self.events.cells, fixed(chosen), self.board)

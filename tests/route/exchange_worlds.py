@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from heliograph.predicate.layout import ALWAYS, NEVER
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route import read as rows
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, REFUSED
-from heliograph.route.exchange import Version
 from tests import naive_exchange as naive
 
 NAMES = tuple("abcdef")
@@ -66,7 +65,7 @@ class World:
 
     def drop_between(self, ends: tuple[str, str]) -> None:
         version = self.store.current
-        self.store.drop_edges(version.between(version.number(ends[0]), version.number(ends[1])))
+        self.store.drop_edges(version.between_numbers(version.number(ends[0]), version.number(ends[1])))
         self.twin.drop_edges(self.twin.between(*ends))
 
     def drop_named(self, id: str) -> None:
@@ -106,8 +105,8 @@ def seen_in_twin(twin: naive.Exchange) -> Seen:
 def seen_in(version: Version) -> Seen:
     numbers = version.node_numbers().tolist()
     nodes = [version.node(number) for number in numbers]
-    out = {node.id: [_shown_edge(edge) for edge in version.out(node.number)] for node in nodes}
-    into = {node.id: [_shown_edge(edge) for edge in version.into(node.number)] for node in nodes}
+    out = {node.id: [_shown_edge(version.edge(edge)) for edge in version.out_numbers(node.number)] for node in nodes}
+    into = {node.id: [_shown_edge(version.edge(edge)) for edge in version.into_numbers(node.number)] for node in nodes}
     return Seen([_shown_node(node) for node in nodes], [_shown_edge(edge) for edge in version.edges()], out, into)
 
 
@@ -123,16 +122,17 @@ def check_inside(version: Version) -> None:
     """Numbers, ranks, flags and expressions agree with the objects."""
     numbers = version.node_numbers().tolist()
     assert len(version) == len(numbers)
-    assert sorted(numbers, key=version.rank) == numbers
+    places = version.places_of(_array(numbers)).tolist()
+    assert sorted(places) == places
     assert [version.number(version.node(number).id) for number in numbers] == numbers
     assert [version.ids[number].as_py() for number in numbers] == [version.node(number).id for number in numbers]
     for number in numbers:
         record = version.graph.records[version.records_of(_array([number]))[0]]
         assert bool(record[3] & REFUSED) == (version.node(number).refused is not None)
         check_expression(version, int(record[EXPRESSION]), version.node(number))
-        for edge in version.out(number):
+        for edge in map(version.edge, version.out_numbers(number)):
             check_expression(version, int(version.graph.edges[edge.number, EDGE_EXPRESSION]), edge)
-            assert edge.number in [other.number for other in version.into(version.number(edge.target))]
+            assert edge.number in version.into_numbers(version.number(edge.target))
 
 
 def check_expression(version: Version, expression: int, owner: Any) -> None:

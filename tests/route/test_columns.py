@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.route import version as columns
+from heliograph.route import numbering as columns
 from heliograph.route.numbering import Column, Ids
 
 parts = st.lists(st.lists(st.none() | st.text(max_size=3), max_size=90), max_size=4)

@@ -1,4 +1,4 @@
-"""Settling: nothing that is seen changes, whatever changes meanwhile; what is dead goes."""
+"""Compaction: nothing that is seen changes, whatever changes meanwhile; what is dead goes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.route import exchange as settling
-from heliograph.route.exchange import Exchange, Compacted, compact
+from heliograph.route import exchange as compaction
+from heliograph.route.exchange import Compacted, Exchange, Version, compact
 from heliograph.route.layout import TARGET
 from heliograph.route.read import Edge, Node
-from heliograph.route.exchange import Version
 from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
 
 
@@ -23,7 +22,7 @@ class Pause:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.begun, self.go_on = threading.Event(), threading.Event()
-        patch.setattr(settling, "compact", self._rebuild)
+        patch.setattr(compaction, "compact", self._rebuild)
 
     def _rebuild(self, version: Version) -> Compacted:
         made = compact(version)
@@ -43,12 +42,12 @@ def test_changes_meanwhile_are_made_again(before: list[Any], after: list[Any], m
     """Both the changes that are made again without the lock and the last ones under it."""
     world = World(match)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settling, "_FEW", 2 if many else 64)
+        patch.setattr(compaction, "_FEW", 2 if many else 64)
         for step in before:
             world.change(*step)
         held, seen = world.store.hold(), seen_in_twin(world.twin)
         pause = Pause(patch)
-        thread = threading.Thread(target=world.store.settle)
+        thread = threading.Thread(target=world.store.compact)
         thread.start()
         assert pause.begun.wait(60)
         for step in after:
@@ -77,21 +76,21 @@ def test_dead_expressions_go(monkeypatch: pytest.MonkeyPatch) -> None:
         check_inside(world.store.current)
 
 
-def test_a_settled_exchange_is_numbered_upwards_and_compact() -> None:
+def test_a_compacted_exchange_is_numbered_upwards_and_compact() -> None:
     exchange = Exchange()
     for number in range(60, 0, -1):
         exchange.put_edges([Edge(f"n{number % 7}", f"n{number}"), Edge("gone", f"n{number}", str(number))])
     exchange.drop_nodes(["gone"])
     exchange.compact()
     arrays, graph = exchange._arrays, exchange.current.graph
-    assert (arrays.used.edges, arrays.used.blocks, exchange._arrays.wear) == (60, 0, 0)
-    assert arrays.used.records == len(exchange.current)
+    assert (arrays.used["edges"], arrays.used["blocks"], exchange._arrays.wear) == (60, 0, 0)
+    assert arrays.used["records"] == len(exchange.current)
     loops = graph.sources[:60] == graph.edges[:60, TARGET]
     assert (graph.sources[:60] < graph.edges[:60, TARGET])[~loops].all()
 
 
-def test_small_exchanges_are_settled_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "LEAST", 20)
+def test_small_exchanges_are_compacted_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "LEAST", 20)
     exchange = Exchange()
     for number in range(200):
         exchange.put_edges([Edge("a", f"n{number % 5}")])
@@ -99,12 +98,12 @@ def test_small_exchanges_are_settled_on_the_way(monkeypatch: pytest.MonkeyPatch)
     assert [edge.target for edge in exchange.current.edges()] == [f"n{number}" for number in range(5)]
 
 
-def test_large_ones_are_settled_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "LEAST", 20)
-    monkeypatch.setattr(settling, "_SMALL", 0)
+def test_large_ones_are_compacted_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "LEAST", 20)
+    monkeypatch.setattr(compaction, "_SMALL", 0)
     exchange = Exchange()
     exchange.put_edges([Edge(f"n{number}", f"n{number + 1}") for number in range(400)])
-    assert exchange._arrays.wear == 0  # what comes in bulk is settled at once
+    assert exchange._arrays.wear == 0  # what comes in bulk is compacted at once
     pause = Pause(monkeypatch)
     version = exchange.current
     for number in range(0, 400, 2):
@@ -117,20 +116,20 @@ def test_large_ones_are_settled_in_the_background(monkeypatch: pytest.MonkeyPatc
     assert len(list(exchange.current.edges())) == 600
 
 
-def test_bulk_while_another_thread_settles_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bulk_while_another_thread_compacts_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """That thread may be waiting for the lock that the one with the bulk holds."""
     exchange = Exchange()
     exchange.put_nodes([Node("a")])
     pause = Pause(monkeypatch)
-    thread = threading.Thread(target=exchange.settle)
+    thread = threading.Thread(target=exchange.compact)
     thread.start()
     assert pause.begun.wait(60)
     exchange.put_edges([Edge(f"n{number}", f"n{number + 1}") for number in range(3000)])
-    exchange._settling._run_at_once()
+    exchange.put_edges([Edge(f"n{number}", f"m{number}") for number in range(3000)])
     assert exchange._arrays.wear > 0
     pause.go_on.set()
     thread.join()
-    assert len(exchange.current) == 3002
+    assert len(exchange.current) == 6002
 
 
 def test_history_is_dropped_when_the_last_old_reader_leaves() -> None:
@@ -144,7 +143,7 @@ def test_history_is_dropped_when_the_last_old_reader_leaves() -> None:
     exchange.release(old)
     assert not exchange._arrays.history
     assert exchange._arrays.nodes[0, 0] == new.records_of(np.zeros(1, np.int32))[0]
-    assert (new.node(0).text, new.copy().current.node(0).text) == ("x = 49", "x = 49")
+    assert (new.node(0).text, Exchange.of_version(new).current.node(0).text) == ("x = 49", "x = 49")
     exchange.release(new)
 
 

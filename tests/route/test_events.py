@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import PublicationError
-from heliograph.predicate.attributes import NameTable, cell_rows, encode_python
+from heliograph.predicate.attributes import NameTable, event_cells
 from heliograph.route.events import read_events
+from tests.predicate.cell_cases import cell_rows
 
 Rows = list[tuple[str | None, str | None, str | None]]
 _IDS = st.sampled_from(["e1", "e2", "e3", "", None])
@@ -83,7 +84,7 @@ def test_rows_are_accepted_and_refused_one_by_one(
     assert len(events) == len(good) == len(cells.offsets) - 1
     for row in range(len(events)):
         tree = events.event(row).attributes._tree
-        assert cell_rows(cells, row) == encode_python(names, tree)
+        assert cell_rows(cells, row) == event_cells(names, tree)
 
 
 def test_messages_places_and_order() -> None:

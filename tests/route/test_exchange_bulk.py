@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.route import version as columns
-from heliograph.route import version as numbering
+from heliograph.route import numbering
 from heliograph.route.exchange import Exchange
 from heliograph.route.read import Edge, read_edges, read_nodes
 from tests.route.exchange_worlds import World, changes, check_inside, seen_in, seen_in_twin
@@ -23,7 +22,6 @@ from tests.route.exchange_worlds import World, changes, check_inside, seen_in, s
 @given(st.lists(changes, max_size=12))
 def test_tables_and_kernels_change_nothing(steps: list[tuple[str, Any]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "pays", lambda count: True)
         patch.setattr(numbering, "pays", lambda count: True)
         world = World()
         for step in steps:

@@ -15,8 +15,8 @@ from heliograph.predicate import layout
 from heliograph.predicate.compile import MOST_ATTRIBUTES, Targeting, instruction
 from heliograph.predicate.evaluate import Attributes, blame
 from heliograph.predicate.parser import parse_predicate
+from heliograph.route import exchange as growing
 from heliograph.route import exchange as settling
-from heliograph.route import version as growing
 from heliograph.route.exchange import Exchange
 from heliograph.route.layout import NEVER_DIED
 from heliograph.route.read import Edge, Node

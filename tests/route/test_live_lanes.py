@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from heliograph.route import Route
 from heliograph.route.events import read_events
-from heliograph.route.strategy import Batch
 from heliograph.route.exchange import Version
 from tests.route.worlds import (
     SHAPES,
@@ -83,8 +82,7 @@ class Held:
     def _answers(self) -> list[Any]:
         found = []
         for way in ("lanes", "walk", "scc-skip"):
-            batch = Batch(self.version, read_events(self._events, self._labels), True)
-            reached = WAYS[way].reach(batch, False)
+            reached = WAYS[way].reach(self.version, read_events(self._events, self._labels), False)
             found.append((reached.offsets.tolist(), self.version.names(reached.nodes).to_pylist()))
         assert found[0] == found[1] == found[2]
         return found

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from heliograph.route import version as numbering
+from heliograph.route import numbering
 from heliograph.route.exchange import Exchange
-from heliograph.route.read import Edge
-from heliograph.route.numbering import Numbering, number_nodes
 from heliograph.route.exchange import strong_components as components
+from heliograph.route.numbering import Numbering, number_nodes
+from heliograph.route.read import Edge
 
 Pairs = list[tuple[int, int]]
 graphs = st.integers(1, 14).flatmap(
@@ -108,7 +108,7 @@ def test_the_components_of_a_version() -> None:
     exchange.put_edges([Edge("c", "a")])
     assert groups(exchange) == ["abc", "d"]
     with exchange.reading() as held:
-        exchange.drop_edges(held.between(held.number("a"), held.number("b")))
+        exchange.drop_edges(held.between_numbers(held.number("a"), held.number("b")))
         assert len(set(components(held.graph)[held.node_numbers()].tolist())) == 2
     assert groups(exchange)[:2] == ["b", "c"]
     assert sorted(groups(exchange)) == ["a", "b", "c", "d"]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from heliograph.predicate.layout import LANES
 from heliograph.route import Route
 from heliograph.route import strategy as reaching
-from heliograph.route.layout import Walk
-from heliograph.route.strategy import Evaluator, Reached, in_order, joined
 from heliograph.route.exchange import Version
+from heliograph.route.layout import Walk
+from heliograph.route.strategy import Reached, WalkRoom, joined
 from tests.route.worlds import event
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=6)
@@ -43,7 +43,7 @@ def check_room(walk: Walk, version: Version) -> None:
 
 def test_a_room_grows_with_the_exchange() -> None:
     """An end of an edge that goes and comes back has a new place each time: there are soon more places than nodes."""
-    engine, evaluator = Route([("q",)], [("p", "a")]), Evaluator()
+    engine, room = Route([("q",)], [("p", "a")]), WalkRoom()
     for number in range(150):
         if number % 3:
             engine.remove_nodes("a")
@@ -51,11 +51,8 @@ def test_a_room_grows_with_the_exchange() -> None:
         else:
             engine.add_edges(("p", f"n{number}"))
         with engine._exchange.reading() as version:
-            room, walk = evaluator._borrow(version)
-            check_room(walk, version)
-            evaluator._rooms.append((room, walk))
+            check_room(room.walk_for(version), version)
     assert version.place_count > 2 * len(version)
-    assert len(evaluator._rooms) == 1
 
 
 def test_an_end_that_comes_and_goes_is_found() -> None:
@@ -89,16 +86,16 @@ def test_batches_are_joined(batches: list[list[list[int]]]) -> None:
 def test_the_order_of_reporting() -> None:
     engine = Route([("b",), ("a",)], [("p", "z"), ("y", "b")])
     with engine._exchange.reading() as version:
-        numbers = [version.number(name) for name in "azbpy"]
-        assert [version.name(int(number)) for number in in_order(version, numbers)] == ["b", "a", "p", "z", "y"]
+        numbers = np.array([version.number(name) for name in "azbpy"], np.int32)
+        found = Reached(np.array([0, 5]), numbers, 0, 0).ordered(version, ends_only=False)
+        assert version.names(found.nodes).to_pylist() == ["b", "a", "p", "z", "y"]
+        ends = Reached(np.array([0, 2, 5]), numbers, 0, 0).ordered(version, ends_only=True)
+        assert version.names(ends.nodes).to_pylist() == ["a", "z", "b"]
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 1000])
 def test_blocks(count: int) -> None:
     """Together they cover all events, and none has more than the lanes of a board."""
-    even = reaching._even(count)
-    assert (even[0], even[-1]) == (0, count)
-    assert np.diff(even).max() <= LANES
     edges = [(f"p{number}", f"r{number % 7}") for number in range(count)]
     rings = [(f"r{ring}", f"r{ring} {other}") for ring in range(7) for other in range(3)]
     back = [(target, source) for source, target in rings]
@@ -107,7 +104,7 @@ def test_blocks(count: int) -> None:
     with engine._exchange.reading() as version:
         starts = np.array([version.number(f"p{number}") for number in range(count)], np.int32)
         every = np.arange(count)
-        first, twin, cuts = reaching._neighbours(version, starts, every, every)
+        first, twin, cuts = reaching._neighbours(version, starts, every, None)
     assert sorted(first.tolist()) == every.tolist()
     assert (first[twin] == every).all()
     assert (cuts[0], cuts[-1]) == (0, count)

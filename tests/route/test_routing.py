@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.compiled.growing import fixed
 from heliograph.route.kernels import EVALUATED, HELD, route
-from heliograph.route.layout import Batch, Walk, make_walk
+from heliograph.route.layout import Walk, make_walk
 from tests.route.walks import Ready, make_ready
 from tests.route.worlds import SHAPES, World, build, worlds
 
@@ -22,8 +22,8 @@ def room_for(ready: Ready) -> Walk:
 def walk(ready: Ready, room: Walk, cuts: list[int], ends_only: bool = False) -> tuple[list[list[int]], int, int]:
     """The nodes of each event, with how many predicates were evaluated and how many held."""
     offsets, tally = np.zeros(len(ready.starts) + 1, np.int64), np.zeros(4, np.int64)
-    batch = fixed(Batch(ready.starts, np.array(cuts, np.int64)))
-    nodes: Any = route(ready.version.graph, ready.job, batch, room, ends_only, offsets, tally)
+    blocks = fixed(ready.starts), fixed(np.array(cuts, np.int64))
+    nodes: Any = route(ready.version.graph, ready.job, *blocks, room, ends_only, offsets, tally)
     found = [part.tolist() for part in np.split(nodes, offsets[1:-1])]
     return found, int(tally[EVALUATED]), int(tally[HELD])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -13,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.predicate.evaluate import Attributes
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.read import Edge, Event, Node, refused_node
-from heliograph.route.strategy import Acceptance, Arrival, cheapest, fewest_hops, ground_of, links_of
-from heliograph.route.exchange import Version
+from heliograph.route.strategy import Arrival, PlainWalk
 from tests.route.exchanges import Case, cost, exchanges, valid_graph, values
 
 
@@ -33,8 +33,8 @@ def event_of(x: int | None, **more: Any) -> Event:
     return Event("e", "p", Attributes({"x": x, **more}))
 
 
-def ids(version: Version, found: dict[int, Arrival]) -> dict[str, Arrival]:
-    return {version.node(number).id: arrival for number, arrival in found.items()}
+def ids(version: Version, found: Iterable[Arrival]) -> dict[str, Arrival]:
+    return {version.node(arrival.node).id: arrival for arrival in found}
 
 
 def check_path(graph: Any, path: list[str], arrival: Arrival) -> None:
@@ -47,7 +47,7 @@ def check_path(graph: Any, path: list[str], arrival: Arrival) -> None:
 @given(exchanges, values)
 def test_fewest_hops_are_those_of_networkx(case: Case, x: int | None) -> None:
     version, start = made(case), case.edges[0]["source"]
-    found = ids(version, fewest_hops(version, version.number(start), Acceptance(version, event_of(x))))
+    found = ids(version, PlainWalk(version, event_of(x)).fewest_hops(version.number(start)))
     graph = valid_graph(case, start, x)
     lengths = nx.single_source_shortest_path_length(graph, "start")
     assert {id: arrival.hops for id, arrival in found.items()} == {id: n for id, n in lengths.items() if id != "start"}
@@ -60,7 +60,7 @@ def test_fewest_hops_are_those_of_networkx(case: Case, x: int | None) -> None:
 @given(exchanges, values)
 def test_least_costs_are_those_of_dijkstra(case: Case, x: int | None) -> None:
     version, start = made(case), case.edges[0]["source"]
-    found = ids(version, cheapest(version, version.number(start), Acceptance(version, event_of(x))))
+    found = ids(version, PlainWalk(version, event_of(x)).cheapest(version.number(start)).values())
     graph = valid_graph(case, start, x)
     costs = nx.single_source_dijkstra_path_length(graph, "start")
     assert {id: arrival.cost for id, arrival in found.items()} == pytest.approx(
@@ -74,7 +74,9 @@ def test_least_costs_are_those_of_dijkstra(case: Case, x: int | None) -> None:
 def test_hops_bound_both_walks_alike(case: Case, x: int | None, hops: int) -> None:
     version = made(case)
     start = version.number(case.edges[0]["source"])
-    short, cheap = (walk(version, start, Acceptance(version, event_of(x)), hops) for walk in (fewest_hops, cheapest))
+    walk = PlainWalk(version, event_of(x))
+    short = {arrival.node: arrival for arrival in walk.fewest_hops(start, hops)}
+    cheap = walk.cheapest(start, hops)
     assert set(short) == set(cheap)
     assert all(arrival.hops <= hops for arrival in cheap.values())
     assert all(cheap[number].cost <= arrival.cost for number, arrival in short.items())
@@ -85,33 +87,33 @@ def test_within_bounds_the_walk(case: Case, x: int | None, data: st.DataObject) 
     version = made(case)
     start, every = version.number(case.edges[0]["source"]), version.node_numbers().tolist()
     within = set(data.draw(st.lists(st.sampled_from(every), unique=True)))
-    found = cheapest(version, start, Acceptance(version, event_of(x)), within=within)
+    found = PlainWalk(version, event_of(x)).cheapest(start, within=within)
     assert set(found) <= within
-    assert cheapest(version, start, Acceptance(version, event_of(x)), within=every) == cheapest(
-        version, start, Acceptance(version, event_of(x))
-    )
+    walk = PlainWalk(version, event_of(x))
+    assert walk.cheapest(start, within=every) == walk.cheapest(start)
 
 
 @given(exchanges, values)
 def test_each_is_asked_once(case: Case, x: int | None) -> None:
     version = made(case)
-    acceptance = Acceptance(version, event_of(x))
+    walk = PlainWalk(version, event_of(x))
     start = version.number(case.edges[0]["source"])
-    cheapest(version, start, acceptance, 6)
-    counted = acceptance.candidates, acceptance.verified
-    fewest_hops(version, start, acceptance)
-    assert (acceptance.candidates, acceptance.verified) == counted
+    walk.cheapest(start, 6)
+    counted = walk.candidates, walk.verified
+    list(walk.fewest_hops(start))
+    assert (walk.candidates, walk.verified) == counted
     targeted = [row for row in (*case.nodes, *case.edges) if row["targeting"]]
-    assert acceptance.verified <= acceptance.candidates <= len(targeted)
+    assert walk.verified <= walk.candidates <= len(targeted)
 
 
 def test_the_walk_stands_alone() -> None:
     exchange = Exchange()
     exchange.put_nodes([Node("p"), Node("a")])
     version = exchange.current
-    acceptance = Acceptance(version, event_of(1))
+    walk = PlainWalk(version, event_of(1))
     start = version.number("p")
-    assert fewest_hops(version, start, acceptance) == cheapest(version, start, acceptance) == {}
+    assert list(walk.fewest_hops(start)) == []
+    assert walk.cheapest(start) == {}
 
 
 def test_what_accepts_everything_is_not_counted() -> None:
@@ -120,10 +122,10 @@ def test_what_accepts_everything_is_not_counted() -> None:
     edges = [Edge("p", "a", text="x = 2"), Edge("p", "b", text=" "), Edge("p", "c"), Edge("p", "d", text="1 = 1")]
     exchange.put_edges(edges)
     version = exchange.current
-    acceptance = Acceptance(version, event_of(1))
-    assert set(ids(version, fewest_hops(version, version.number("p"), acceptance))) == {"b", "d"}
-    assert (acceptance.candidates, acceptance.verified) == (2, 1)
-    assert [acceptance.edge(edge) for edge in version.out_numbers(version.number("p"))] == [False, True, True, True]
+    walk = PlainWalk(version, event_of(1))
+    assert set(ids(version, walk.fewest_hops(version.number("p")))) == {"b", "d"}
+    assert (walk.candidates, walk.verified) == (2, 1)
+    assert [walk.edge(edge) for edge in version.out_numbers(version.number("p"))] == [False, True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -141,23 +143,20 @@ def test_labels_are_compared_where_there_are_any(match: str, expected: set[str],
     exchange.put_nodes([Node(id, text="FALSE", labels=labels) for id, labels in nodes.items()])
     exchange.put_edges([Edge("p", id) for id in nodes])
     version = exchange.current
-    acceptance = Acceptance(version, Event("e", "p", Attributes({}), frozenset("AB")), match)
-    assert set(ids(version, fewest_hops(version, version.number("p"), acceptance))) == expected
-    assert (acceptance.candidates, acceptance.verified) == counted
+    walk = PlainWalk(version, Event("e", "p", Attributes({}), frozenset("AB")))
+    assert set(ids(version, walk.fewest_hops(version.number("p")))) == expected
+    assert (walk.candidates, walk.verified) == counted
 
 
 def test_what_was_met_is_remembered_as_long_as_its_version() -> None:
     exchange = Exchange()
     exchange.put_edges([Edge("p", "a"), Edge("p", "b")])
     version = exchange.current
-    ground = ground_of(version)
-    assert ground_of(version) is ground
-    links = links_of(version, ground, version.number("p"))
-    assert links_of(version, ground, version.number("p")) is links
+    links = PlainWalk(version, event_of(1)).links(version.number("p"))
+    assert PlainWalk(version, event_of(2)).links(version.number("p")) is links
     assert [version.node(link.target).id for link in links] == ["a", "b"]
     exchange.put_edges([Edge("p", "c")])
-    assert ground_of(exchange.current) is not ground
-    assert len(links_of(exchange.current, ground_of(exchange.current), exchange.current.number("p"))) == 3
+    assert len(PlainWalk(exchange.current, event_of(1)).links(exchange.current.number("p"))) == 3
     old = weakref.ref(version)
     del version
     gc.collect()

@@ -12,8 +12,8 @@ from heliograph.predicate.kernels import gather
 from heliograph.predicate.layout import Int32s, Job
 from heliograph.route import layout as at
 from heliograph.route.events import read_events
-from heliograph.route.layout import Trail, make_trail
 from heliograph.route.exchange import Version
+from heliograph.route.layout import Trail, make_trail
 from tests.route.worlds import World
 
 

@@ -1,5 +1,5 @@
-"""What a predicate says of an event: SQL's three-valued logic over JSON attributes, why it fails, and whether it
-ever holds.
+"""What a predicate says of an event: SQL's three-valued logic over JSON attributes, why it fails, and whether it ever
+holds.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ from heliograph.predicate.form import (
     to_sql,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# LIKE patterns as functions: % stands for any text, _ for one character.
+# --- LIKE patterns as functions: % stands for any text, _ for one character -------------------------------------------
 #
 # A pattern is split at its % into fixed-length pieces. The first and the last are anchored, and the others are found
 # from left to right, each at its leftmost place: a later place never helps, since % absorbs the difference. So there
 # is no backtracking, and the time is at most length of text × length of pattern.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Matcher = Callable[[str], bool]
 
@@ -59,7 +57,7 @@ def ends_in_escape(pattern: str, escape: str) -> bool:
 def matcher(pattern: str, escape: str | None, fold: bool) -> Matcher:
     """A function that says whether a text is LIKE the pattern (ILIKE: both in lower case)."""
     pieces = _pieces(pattern, escape, fold)
-    matches = _exact(pieces[0]) if len(pieces) == 1 else _spread(pieces)
+    matches: Matcher = _spread(pieces) if len(pieces) > 1 else lambda text: pieces[0].fullmatch(text) is not None
     return (lambda text: matches(text.lower())) if fold else matches
 
 
@@ -68,22 +66,14 @@ def _pieces(pattern: str, escape: str | None, fold: bool) -> list[re.Pattern[str
     pieces: list[list[str]] = [[]]
     characters = iter(pattern)
     for character in characters:
-        if character == escape:
-            character = next(characters, "")
-            pieces[-1].append(_literal(character, fold))
-        elif character == "%":
+        if character == "%" and escape != "%":
             pieces.append([])
+        elif character == "_" and escape != "_":
+            pieces[-1].append(".")
         else:
-            pieces[-1].append("." if character == "_" else _literal(character, fold))
+            literal = next(characters, "") if character == escape else character
+            pieces[-1].append(re.escape(literal.lower() if fold else literal))
     return [re.compile("".join(piece), re.DOTALL) for piece in pieces]
-
-
-def _literal(character: str, fold: bool) -> str:
-    return re.escape(character.lower() if fold else character)
-
-
-def _exact(piece: re.Pattern[str]) -> Matcher:
-    return lambda text: piece.fullmatch(text) is not None
 
 
 def _spread(pieces: list[re.Pattern[str]]) -> Matcher:
@@ -101,8 +91,7 @@ def _spread(pieces: list[re.Pattern[str]]) -> Matcher:
     return matches
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a predicate says of an event: SQL's three-valued logic over JSON attributes.
+# --- what a predicate says of an event: SQL's three-valued logic over JSON attributes ---------------------------------
 #
 # True, False or None (unknown). The rules, as `CONTRACT` states them for route: - a missing attribute and a JSON null
 # are the same thing, and every comparison with it is unknown; - a number against a string (or a boolean, or an
@@ -110,7 +99,6 @@ def _spread(pieces: list[re.Pattern[str]]) -> Matcher:
 # predicate is two-valued: true if it is true of one element, else false, and so false on an empty list; NOT negates
 # that. IS NULL asks whether the attribute is there at all, so it is false on any list; - a.b steps into objects;
 # through a list of objects it collects the elements' b into one list.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -276,11 +264,9 @@ _RULES: dict[type, Callable[[Any, Attributes], bool | None]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Why a predicate is not true of an event, in words: the atomic predicates that failed, with the values they met.
+# --- why a predicate is not true of an event, in words: the atomic predicates that failed, with the values they met ---
 #
 # A number against a string, or any two kinds that never compare, is said to be so: it is unknown whatever the value.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _KINDS = {int: "number", float: "number", str: "string", bool: "boolean", dict: "object"}
 
@@ -376,13 +362,11 @@ def _spelled(kinds: set[str], several: bool) -> str:
     return " or ".join(f"{'an' if kind == 'object' else 'a'} {kind}" for kind in sorted(kinds))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Predicates that no event can make true.
+# --- predicates that no event can make true ---------------------------------------------------------------------------
 #
 # The law: `never_holds` is only ever right. It is modest, because on a list `x = 1 AND x = 2` can hold: what it knows
 # are constants, comparisons with NULL, ranges that are empty, operands beside the negation of what they imply, and an
 # attribute that has to be missing beside a test that needs its value.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def never_holds(form: Predicate) -> bool:

@@ -48,202 +48,144 @@ from heliograph.predicate.layout import (
     NEVER,
     NEVER_DIED,
     Axes,
-    Board,
     Bytes,
     Chances,
     ChoiceRoom,
     Int32s,
     Int64s,
-    Job,
-    Names,
     PredicateRows,
     PredicateSegment,
     Programs,
     SearchRoom,
+    zeros,
 )
 from heliograph.predicate.parser import compile_predicates, parse_predicate
 from heliograph.storage import read_folder, write_folder
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which literals of each expression the index is made of, and the buckets that its intervals are rounded to.
+# --- segments: what is known of some rows, in flat arrays that never change -------------------------------------------
 #
-# Edges of buckets are quantiles of the constants themselves, so that a bucket is a share of what expressions ask for.
-# How likely a literal is true is guessed from these: an interval by the share of the buckets that it takes, a word by
-# the number of words of its attribute.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: a segment of rows gives the candidates that any division of the same rows into segments would give, or
+# fewer false ones. The newest rows are a segment that is not indexed: all of it is asked.
+#
+# The edges of buckets, which intervals are rounded to, are quantiles of the constants themselves, so that a bucket is
+# a share of what expressions ask for. How likely a literal is true is guessed from these: an interval by the share of
+# the buckets that it takes, a word by the number of words of its attribute.
 
 _SAMPLE = 1 << 18  # constants that edges are chosen from: sorting more would take longer than all the rest
 _FEWEST_EDGES, _MOST_EDGES = 64, 4096
 _CONSTANTS_PER_EDGE = 8  # every block of events pays for each edge, and each interval for rounding that is too coarse
-
-
-class Access(NamedTuple):
-    """The axes, and a row of `predicate_index_layout` for each word or interval."""
-
-    axes: Axes
-    entries: Int32s
-
-
-class Known(NamedTuple):
-    """What the expressions' names were when they were compiled: the attribute of each word, and how many there are."""
-
-    word_attributes: Int32s
-    attributes: int
-
-
-def choose_access(programs: Programs, expressions: Int32s, known: Known) -> Access:
-    """The literals under which each of these expressions is found; the group of an entry is its place among them."""
-    from heliograph.predicate.index_kernels import choose
-
-    axes = _axes(programs, expressions, known.attributes)
-    longest = int(np.diff(programs.starts)[expressions].max(initial=0)) // 2 + 1
-    room = ChoiceRoom(np.empty(longest), np.empty(longest, np.int64))
-    chances = _chances(known)
-
-    def fill(entries: Int32s) -> int:
-        return int(choose(programs, expressions, axes, chances, room, entries))
-
-    entries = np.empty((fill(np.empty((0, ACCESS_COLUMNS), np.int32)), ACCESS_COLUMNS), np.int32)
-    fill(entries)
-    return Access(axes, entries)
-
-
-def _chances(known: Known) -> Chances:
-    words = np.bincount(known.word_attributes, minlength=known.attributes)
-    return fixed(Chances(np.ones(known.attributes), 1 / (words + 1.0)))
-
-
-def _axes(programs: Programs, expressions: Int32s, attributes: int) -> Axes:
-    axis, values = _constants(programs, expressions)
-    if len(axis) > _SAMPLE:
-        step = -(-len(axis) // _SAMPLE)
-        axis, values = axis[::step], values[::step]
-    order = np.lexsort((values, axis))
-    axis, values = axis[order], values[order]
-    fresh = np.ones(len(axis), bool)
-    fresh[1:] = (axis[1:] != axis[:-1]) | (values[1:] != values[:-1])
-    count = np.bincount(axis, minlength=attributes * AXES)
-    return _quantiles(axis[fresh], values[fresh], np.clip(count // _CONSTANTS_PER_EDGE, _FEWEST_EDGES, _MOST_EDGES))
-
-
-def _constants(programs: Programs, expressions: Int32s) -> tuple[Int32s, npt.NDArray[np.float64]]:
-    from heliograph.predicate.index_kernels import collect
-
-    count = int(collect(programs, expressions, np.empty(0, np.int32), np.empty(0)))
-    axis, values = np.empty(count, np.int32), np.empty(count)
-    collect(programs, expressions, axis, values)
-    return axis, values
-
-
-def _quantiles(axis: Int32s, values: npt.NDArray[np.float64], most: npt.NDArray[np.int64]) -> Axes:
-    """Of the distinct values of each axis, in order, evenly spread ones."""
-    distinct = np.bincount(axis, minlength=len(most))
-    kept = np.minimum(distinct, most)
-    offsets = np.concatenate(([0], np.cumsum(kept)))
-    first = np.cumsum(distinct) - distinct
-    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], kept)
-    chosen = np.repeat(first, kept) + place * np.repeat(distinct, kept) // np.maximum(1, np.repeat(kept, kept))
-    return fixed(Axes(offsets.astype(np.int64), values[chosen]))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Segments of the predicate index: what is known of some rows, in flat arrays that never change.
-#
-# The law: a segment of rows gives the candidates that any division of the same rows into segments would give, or
-# fewer false ones. The newest rows are a segment that is not indexed: all of it is asked.
-# ----------------------------------------------------------------------------------------------------------------------
-
 _MANY_ATTRIBUTES = 32
 
 Ints = npt.NDArray[np.integer[Any]]
 
 
-def build_segment(programs: Programs, known: Known, rows: PredicateRows, chosen: Int32s) -> PredicateSegment:
+class Vocabulary(NamedTuple):
+    """The expressions and names that a version's rows are written in."""
+
+    source: Source
+    programs: Programs
+    word_attributes: Int32s  # the attribute of each word
+    attributes: int  # how many there are
+
+
+def build_segment(written: Vocabulary, rows: PredicateRows, chosen: Int32s) -> PredicateSegment:
     """The segment of the chosen rows; those that share an expression are one group."""
-    expressions, group = np.unique(rows.expression[chosen], return_inverse=True)
-    fixed = _fixed(expressions, np.int32)
-    access = choose_access(programs, fixed, known)
+    found, group = np.unique(rows.expression[chosen], return_inverse=True)
+    expressions: Int32s = _fixed(found, np.int32)
+    axes, entries = choose_access(written, expressions)
     members = chosen[np.argsort(group, kind="stable")]
     offsets = _offsets(np.bincount(group, minlength=len(expressions)))
-    groups = fixed, _fixed(offsets, np.int32), _fixed(members, np.int32), _opens(access)
-    parts: list[Any] = [*groups, *_words(access), *_intervals(access), *_required(programs, fixed, known)]
-    return PredicateSegment(*parts)
+    opens = entries[entries[:, at.LOW] == at.OPEN, at.GROUP]
+    groups = (_fixed(part, np.int32) for part in (offsets, members, opens))
+    of_words = entries[entries[:, at.LOW] == at.WORD]
+    words, counts = np.unique(of_words[:, at.KEY], return_counts=True)
+    word_groups = of_words[np.argsort(of_words[:, at.KEY], kind="stable"), at.GROUP]
+    by_word = (_fixed(part, np.int32) for part in (words, _offsets(counts), word_groups))
+    # Intervals by axis, then by width, then from left to right, so that those of a run lie near each other.
+    of_axes = entries[entries[:, at.LOW] >= 0]
+    doublings = np.frexp(np.maximum(of_axes[:, at.HIGH] - of_axes[:, at.LOW], 0))[1]
+    of_axes = of_axes[np.lexsort((of_axes[:, at.LOW], doublings, of_axes[:, at.KEY]))]
+    intervals = (_fixed(of_axes[:, column], np.int32) for column in (at.LOW, at.HIGH, at.GROUP))
+    runs = _runs(of_axes, len(axes.offsets) - 1)
+    return PredicateSegment(expressions, *groups, *by_word, axes, *runs, *intervals, *_required(written, expressions))
 
 
-def _opens(access: Access) -> Int32s:
-    entries = access.entries
-    opens: Int32s = _fixed(entries[entries[:, at.LOW] == at.OPEN, at.GROUP], np.int32)
-    return opens
+def choose_access(written: Vocabulary, expressions: Int32s) -> tuple[Axes, Int32s]:
+    """The axes, and the words and intervals under which each of these expressions is found, by its place among them."""
+    from heliograph.predicate.index_kernels import choose
+
+    programs, attributes = written.programs, written.attributes
+    axes = _axes(programs, expressions, attributes)
+    longest = int(np.diff(programs.starts)[expressions].max(initial=0)) // 2 + 1
+    room = ChoiceRoom(np.empty(longest), np.empty(longest, np.int64))
+    words = np.bincount(written.word_attributes, minlength=attributes)
+    chances = fixed(Chances(np.ones(attributes), 1 / (words + 1.0)))
+    entries = np.empty((0, ACCESS_COLUMNS), np.int32)
+    while (count := int(choose(programs, expressions, axes, chances, room, entries))) > len(entries):
+        entries = np.empty((count, ACCESS_COLUMNS), np.int32)
+    return axes, entries
 
 
-def _words(access: Access) -> tuple[Int32s, Int32s, Int32s]:
-    entries = access.entries[access.entries[:, at.LOW] == at.WORD]
-    order = np.argsort(entries[:, at.KEY], kind="stable")
-    words, counts = np.unique(entries[:, at.KEY], return_counts=True)
-    groups = entries[order, at.GROUP]
-    return _fixed(words, np.int32), _fixed(_offsets(counts), np.int32), _fixed(groups, np.int32)
+def _axes(programs: Programs, expressions: Int32s, attributes: int) -> Axes:
+    """Of the distinct constants of each axis, in order, evenly spread ones."""
+    from heliograph.predicate.index_kernels import collect
+
+    axis, values = np.empty(0, np.int32), np.empty(0)
+    while (count := int(collect(programs, expressions, axis, values))) > len(axis):
+        axis, values = np.empty(count, np.int32), np.empty(count)
+    if count > _SAMPLE:
+        axis, values = axis[:: -(-count // _SAMPLE)], values[:: -(-count // _SAMPLE)]
+    most = np.bincount(axis, minlength=attributes * AXES) // _CONSTANTS_PER_EDGE
+    order = np.lexsort((values, axis))
+    axis, values = axis[order], values[order]
+    fresh = np.ones(len(axis), bool)
+    fresh[1:] = (axis[1:] != axis[:-1]) | (values[1:] != values[:-1])
+    distinct = np.bincount(axis[fresh], minlength=len(most))
+    kept = np.minimum(distinct, np.clip(most, _FEWEST_EDGES, _MOST_EDGES))
+    offsets = _offsets(kept)
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], kept)
+    chosen = np.repeat(_offsets(distinct)[:-1], kept)
+    chosen = chosen + place * np.repeat(distinct, kept) // np.maximum(1, np.repeat(kept, kept))
+    return fixed(Axes(offsets.astype(np.int64), values[fresh][chosen]))
 
 
-def _intervals(access: Access) -> tuple[Any, ...]:
-    """Intervals by axis, then by width, then from left to right, so that those of a run lie near each other."""
-    entries = access.entries[access.entries[:, at.LOW] >= 0]
-    width = np.maximum(entries[:, at.HIGH] - entries[:, at.LOW], 0)
-    doublings = np.frexp(width)[1]
-    sorted_ = entries[np.lexsort((entries[:, at.LOW], doublings, entries[:, at.KEY]))]
-    run_offsets, runs = _runs(sorted_, len(access.axes.offsets) - 1)
-    columns = (_fixed(sorted_[:, column], np.int32) for column in (at.LOW, at.HIGH, at.GROUP))
-    return access.axes, run_offsets, runs, *columns
-
-
-def _required(programs: Programs, expressions: Int32s, known: Known) -> tuple[Any, Any]:
+def _required(written: Vocabulary, expressions: Int32s) -> tuple[Any, Any]:
     """The attributes that each expression requires; nothing where there are so few that events may well have them."""
     from heliograph.predicate.index_kernels import require
 
-    columns = at.ALTERNATIVE + 1
-    if known.attributes < _MANY_ATTRIBUTES:
-        return _fixed(np.zeros((0, at.ALTERNATIVE)), np.int16), _fixed([], np.int32)
-    found = np.empty((int(require(programs, expressions, np.empty((0, columns), np.int32))), columns), np.int32)
-    require(programs, expressions, found)
+    found = np.empty((0, at.ALTERNATIVE + 1), np.int32)
+    if written.attributes >= _MANY_ATTRIBUTES:
+        while (count := int(require(written.programs, expressions, found))) > len(found):
+            found = np.empty((count, at.ALTERNATIVE + 1), np.int32)
     return _fixed(found[:, : at.ALTERNATIVE], np.int16), _fixed(found[:, at.ALTERNATIVE], np.int32)
 
 
-def _runs(entries: Ints, axes: int) -> tuple[Any, Int32s]:
-    """Up to RUN_SIZE intervals of an axis each, with the hull of their buckets."""
+def _runs(entries: Ints, axes: int) -> tuple[Any, Any]:
+    """Up to RUN_SIZE intervals of an axis each, with the hull of their buckets; and where the runs of an axis begin."""
     counts = np.bincount(entries[:, at.KEY], minlength=axes)
     per_axis = -(-counts // at.RUN_SIZE)
     run_offsets = _offsets(per_axis)
     number = np.arange(run_offsets[-1]) - np.repeat(run_offsets[:-1], per_axis)
     begin = np.repeat(_offsets(counts)[:-1], per_axis) + number * at.RUN_SIZE
-    end = np.append(begin[1:], len(entries))[: len(begin)]
     runs = np.zeros((len(begin), 4), np.int32)
-    runs[:, at.BEGIN], runs[:, at.END] = begin, end
     if len(begin):
+        runs[:, at.BEGIN], runs[:, at.END] = begin, np.append(begin[1:], len(entries))
         runs[:, at.LOWEST] = np.minimum.reduceat(entries[:, at.LOW], begin)
         runs[:, at.HIGHEST] = np.maximum.reduceat(entries[:, at.HIGH], begin)
     return _fixed(run_offsets, np.int64), _fixed(runs, np.int32)
 
 
+_NO_AXES: Axes = fixed(Axes(np.zeros(1, np.int64), np.zeros(0)))
+_NO_OFFSETS, _NO_RUNS = fixed(np.zeros(1, np.int64)), fixed(np.zeros((0, 4), np.int32))
+_NO_ALTERNATIVES = fixed(np.zeros((0, at.ALTERNATIVE), np.int16))
+
+
 def tail_segment(rows: PredicateRows, begin: int, numbers: Int32s) -> PredicateSegment:
     """The rows from `begin` on, each a group of its own that is always asked; `numbers` counts from 0 up."""
-    count = len(rows.expression) - begin
-    none, no_edges = numbers[:0], Axes(_fixed([0], np.int64), _fixed([], np.float64))
-    return PredicateSegment(
-        rows.expression[begin:],
-        numbers[: count + 1],
-        numbers[begin : begin + count],
-        numbers[:count],
-        none,
-        numbers[:1],
-        none,
-        no_edges,
-        _fixed([0], np.int64),
-        _fixed(np.zeros((0, 4)), np.int32),
-        none,
-        none,
-        none,
-        _fixed(np.zeros((0, at.ALTERNATIVE)), np.int16),
-        none,
-    )
+    count, none = len(rows.expression) - begin, numbers[:0]
+    groups = rows.expression[begin:], numbers[: count + 1], numbers[begin : begin + count], numbers[:count]
+    nothing = none, numbers[:1], none, _NO_AXES, _NO_OFFSETS, _NO_RUNS, none, none, none, _NO_ALTERNATIVES, none
+    return PredicateSegment(*groups, *nothing)
 
 
 def _offsets(counts: Ints) -> Ints:
@@ -252,35 +194,18 @@ def _offsets(counts: Ints) -> Ints:
 
 def _fixed(values: Any, dtype: Any) -> Any:
     """As a contiguous array of this type that cannot be written to."""
-    array = np.ascontiguousarray(values, dtype).view()
-    array.flags.writeable = False
-    return array
+    return fixed(np.asarray(values, dtype))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the predicates of an index are compiled with, for as long as it is not cleaned up, and room to search in.
+# --- what the predicates are compiled with, for as long as the index is not cleaned up, and room to search in ---------
 #
 # A search borrows room for its masks, which is empty again when it ends well, so that a search of one event does not
 # pay for making room as large as the index.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _BUCKETS = 1 << 13  # more than any axis has
 
 
-class Writing(NamedTuple):
-    """The expressions and names that a version's rows are written in."""
-
-    source: Source
-    programs: Programs
-    names: Names
-    attributes: int
-
-    @property
-    def known(self) -> Known:
-        return Known(self.names.word_attributes, self.attributes)
-
-
-class Sizes(NamedTuple):
+class SearchSizes(NamedTuple):
     """How many a search needs masks for."""
 
     groups: int
@@ -290,7 +215,7 @@ class Sizes(NamedTuple):
 
 
 class Borrowed(NamedTuple):
-    sizes: Sizes
+    sizes: SearchSizes
     room: Room
     scratch: SearchRoom
 
@@ -302,45 +227,34 @@ class Source:
         self.targeting = Targeting()
         self._rooms: list[Borrowed] = []
 
-    def writing(self) -> Writing:
+    def vocabulary(self) -> Vocabulary:
         """What there is now. Only the writer asks."""
         programs, names = self.targeting.snapshot(), self.targeting.names
-        return Writing(self, programs, names.snapshot(), len(names.paths))
+        return Vocabulary(self, programs, names.snapshot().word_attributes, len(names.paths))
 
-    def borrow(self, sizes: Sizes) -> Borrowed:
+    def borrow(self, sizes: SearchSizes) -> Borrowed:
         """Room that nobody else uses."""
         try:
             known = self._rooms.pop()
         except IndexError:
-            return Borrowed(sizes, Room(), _make_scratch(sizes))
+            return Borrowed(sizes, Room(), _make_room(sizes))
         if all(map(operator.ge, known.sizes, sizes)):
             return known
-        larger = Sizes(*(size + size // 2 for size in sizes))
-        return Borrowed(larger, known.room, _make_scratch(larger))
+        larger = SearchSizes(*(size + size // 2 for size in sizes))
+        return Borrowed(larger, known.room, _make_room(larger))
 
     def give_back(self, borrowed: Borrowed) -> None:
         """Takes room back that is as empty as it was."""
         self._rooms.append(borrowed)
 
 
-def _make_scratch(sizes: Sizes) -> SearchRoom:
+def _make_room(sizes: SearchSizes) -> SearchRoom:
     groups, places = sizes.groups // 64 + 1, sizes.places // 64 + 1  # in words of 64
-    return SearchRoom(
-        np.zeros(groups * 64, np.uint64),
-        np.zeros(groups, np.uint64),
-        np.zeros(_BUCKETS, np.uint64),
-        np.zeros(_BUCKETS, np.uint64),
-        np.zeros(sizes.words + 1, np.int64),
-        np.zeros(places * 64, np.uint64),
-        np.zeros(places, np.uint64),
-        np.zeros(sizes.attributes + 2, np.uint64),
-        np.zeros(LANES, np.int64),
-        np.zeros(4, np.int64),
-    )
+    results = places * 64, places, sizes.attributes + 2, LANES, 4
+    return zeros(SearchRoom, groups * 64, groups, _BUCKETS, _BUCKETS, sizes.words + 1, *results)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The rows of a predicate index, growing, and the segments that they lie in.
+# --- the rows of a predicate index, growing, and the segments that they lie in ----------------------------------------
 #
 # A row is an id with one expression; replacing an expression adds a row and ends the old one, in the same place of
 # the order. Many versions live in the same arrays: a reader of version v sees the rows that die after v, and the one
@@ -348,14 +262,13 @@ def _make_scratch(sizes: Sizes) -> SearchRoom:
 #
 # The newest rows wait in a tail that is not indexed. When it has grown it becomes a segment, and segments of about
 # the same size become one, so that each row is indexed again only a logarithm of times.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TAIL = 1024  # rows asked one by one cost as much as rounding up some blocks; indexing fewer is not worth a segment
 _RATIO = 4  # a segment is merged with the one before it unless that is so many times as large
 
 
-class Ids(NamedTuple):
-    """Ids by number as flat texts, and the number of the id at each place."""
+class IdColumn(NamedTuple):
+    """IdColumn by number as flat texts, and the number of the id at each place."""
 
     named: Int32s
     offsets: Int64s
@@ -380,14 +293,14 @@ class Ids(NamedTuple):
         return int(pc.index(self.column, pa.scalar(id, pa.large_string())).as_py())
 
 
-class Version(NamedTuple):
+class IndexVersion(NamedTuple):
     """What one call sees. `texts` may have grown since, behind what the rows refer to."""
 
     number: int
-    writing: Writing
+    written: Vocabulary
     rows: PredicateRows
     segments: tuple[PredicateSegment, ...]
-    ids: Ids
+    ids: IdColumn
     texts: Sequence[str | None]  # of each row
     live: int
 
@@ -475,23 +388,23 @@ class RowStore:
         rows = sorted((row for row in self._current if row >= 0), key=places.__getitem__)
         return [self._ids.content(named[places[row]]).decode() for row in rows], [self._texts[row] for row in rows]
 
-    def version(self, writing: Writing) -> Version:
+    def version(self, written: Vocabulary) -> IndexVersion:
         """The next version: everything done since the last one, at once."""
         self._number += 1
         if len(self._texts) - self._indexed >= TAIL:
-            self._fold(writing)
+            self._fold(written)
         rows = self._rows()
         tail = [tail_segment(rows, self._indexed, self._counting)] if self._indexed < len(self._texts) else []
         segments = (*self._segments, *tail)
-        ids = Ids(self._named.view(), self._ids.offsets(), self._ids.data())
-        return Version(self._number, writing, rows, segments, ids, self._texts, self._live)
+        ids = IdColumn(self._named.view(), self._ids.offsets(), self._ids.data())
+        return IndexVersion(self._number, written, rows, segments, ids, self._texts, self._live)
 
     def _rows(self) -> PredicateRows:
         died = self._died[: len(self._texts)]
         died.flags.writeable = False
         return PredicateRows(self._expression.view(), self._place.view(), died)
 
-    def _fold(self, writing: Writing) -> None:
+    def _fold(self, written: Vocabulary) -> None:
         """The tail as a segment, together with the segments that are not much larger."""
         rows = self._rows()
         chosen = [np.arange(self._indexed, len(self._texts), dtype=np.int32)]
@@ -501,7 +414,7 @@ class RowStore:
             size += len(chosen[-1])
         together = np.sort(np.concatenate(chosen))
         alive = together[rows.died[together] > self._number]
-        self._segments.append(build_segment(writing.programs, writing.known, rows, alive))
+        self._segments.append(build_segment(written, rows, alive))
         self._indexed = len(self._texts)
 
     def _make_room(self, size: int) -> None:
@@ -518,24 +431,22 @@ def _counting(size: int) -> Any:
     return numbers
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The events that a predicate index is asked about, as one column of JSON texts.
+# --- the events that a predicate index is asked about, as one column of JSON texts ------------------------------------
 #
 # Attributes come as mappings, as JSON texts, or as an Arrow column; one mapping or one text is one event.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _COLUMN = "attributes"
 _FIX = "give a mapping of attributes, JSON texts, several of these, or an Arrow column"
 
 
-class Texts(NamedTuple):
+class EventTexts(NamedTuple):
     """A text for each event, null where it was refused."""
 
     column: pa.Array[Any]
     rejected: dict[int, Rejected]
 
 
-def read_texts(events: Any) -> Texts:
+def read_texts(events: Any) -> EventTexts:
     """The events in order; one that cannot be written as JSON is refused by its position."""
     if isinstance(events, pa.Table | pa.RecordBatch):
         if _COLUMN not in events.schema.names:
@@ -544,7 +455,7 @@ def read_texts(events: Any) -> Texts:
     if isinstance(events, pa.ChunkedArray):
         events = events.combine_chunks()
     if isinstance(events, pa.Array):
-        return _coerced(coerce_array(Kind.JSON, events)) if not _is_text(events) else Texts(events, {})
+        return _coerced(coerce_array(Kind.JSON, events)) if not _is_text(events) else EventTexts(events, {})
     if isinstance(events, Mapping | str):
         events = [events]
     if not isinstance(events, Iterable) or isinstance(events, bytes | os.PathLike):
@@ -556,8 +467,8 @@ def _is_text(column: pa.Array[Any]) -> bool:
     return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
 
 
-def _coerced(coerced: Any) -> Texts:
-    return Texts(coerced.array, {bad.row: _refused(bad) for bad in coerced.bad})
+def _coerced(coerced: Any) -> EventTexts:
+    return EventTexts(coerced.array, {bad.row: _refused(bad) for bad in coerced.bad})
 
 
 def _refused(bad: Any) -> Rejected:
@@ -566,12 +477,10 @@ def _refused(bad: Any) -> Rejected:
     return Rejected.of(error, item=position)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What events matched, as numbers; ids are made into texts when they are looked at.
+# --- what events matched, as numbers; ids are made into texts when they are looked at ---------------------------------
 #
 # The laws: `len` is the number of events given, also of those that were refused, which match nothing; an event's ids
 # are in the order of adding.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Matches(Sequence[tuple[str, ...]]):
@@ -580,7 +489,7 @@ class Matches(Sequence[tuple[str, ...]]):
     Event e matched the ids of the numbers from offsets[e] to offsets[e + 1].
     """
 
-    def __init__(self, offsets: Int64s, numbers: Int32s, ids: Ids, rejected: Rejections, stats: Stats) -> None:
+    def __init__(self, offsets: Int64s, numbers: Int32s, ids: IdColumn, rejected: Rejections, stats: Stats) -> None:
         self.offsets = offsets
         self.numbers = numbers
         self.rejected = rejected
@@ -615,14 +524,12 @@ class Matches(Sequence[tuple[str, ...]]):
         return pa.table({"event": pa.array(event, pa.int64()), "id": self._ids.at(self.numbers).cast(pa.string())})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Encoded events through a version of the predicate index: 64 at a time, `gather → examine → report`.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- encoded events through a version of the predicate index: 64 at a time, `gather → examine → report` ---------------
 
 _FEW_ROWS, _FEW_PAIRS = 200, 20_000
 
 
-class Found(NamedTuple):
+class IndexFound(NamedTuple):
     """Event e matched the places from offsets[e] to offsets[e + 1]; pairs whose expression was evaluated."""
 
     offsets: Int64s
@@ -630,22 +537,30 @@ class Found(NamedTuple):
     candidates: int
 
 
-def search(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
-    """Which places' expressions are true of each of the chosen events."""
-    return (_search_plainly if _is_small(version, len(chosen)) else _search)(version, encoded, chosen)
+def search(version: IndexVersion, encoded: Encoded, refused: Collection[int]) -> IndexFound:
+    """Which places' expressions are true of each event; refused events find nothing."""
+    count = len(encoded.cells.offsets) - 1
+    chosen = np.delete(np.arange(count), list(refused))
+    chosen.flags.writeable = False
+    found = (_search_plainly if _is_small(version, len(chosen)) else _search)(version, encoded, chosen)
+    if not refused:
+        return found
+    sizes = np.zeros(count, np.int64)
+    sizes[chosen] = np.diff(found.offsets)
+    return found._replace(offsets=_offsets(sizes))
 
 
 # --- in plain Python --------------------------------------------------------------------------------------------
 
 
-def _is_small(version: Version, events: int) -> bool:
+def _is_small(version: IndexVersion, events: int) -> bool:
     """Whether plain Python is done before the kernels are there: some 5 µs a pair, 100 µs to read a predicate again."""
     if "heliograph.predicate.index_kernels" in sys.modules:
         return not events or not version.live
     return version.live <= _FEW_ROWS and version.live * events <= _FEW_PAIRS
 
 
-def _search_plainly(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
+def _search_plainly(version: IndexVersion, encoded: Encoded, chosen: Int64s) -> IndexFound:
     """The same answers, by asking every predicate."""
     rows = version.live_rows()
     rows = rows[version.rows.expression[rows] != NEVER]  # also those that were put aside
@@ -659,7 +574,7 @@ def _search_plainly(version: Version, encoded: Encoded, chosen: Int64s) -> Found
         numbers.append(places[np.array([_accepts(form, attributes, number) for form, number in asked], bool)])
     count = sum(form is not ACCEPT for form in forms)
     offsets = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
-    return Found(offsets, np.concatenate([*numbers, places[:0]]), count * len(chosen))
+    return IndexFound(offsets, np.concatenate([*numbers, places[:0]]), count * len(chosen))
 
 
 def _accepts(form: Predicate, attributes: Attributes, expression: int) -> bool:
@@ -674,79 +589,53 @@ def _accepts(form: Predicate, attributes: Attributes, expression: int) -> bool:
 # --- by kernels -------------------------------------------------------------------------------------------------
 
 
-def _search(version: Version, encoded: Encoded, chosen: Int64s) -> Found:
-    source = version.writing.source
-    borrowed = source.borrow(_sizes(version))
-    borrowed.scratch.counts[CANDIDATES] = 0
-    compiled = source.targeting.compiled(version.writing.programs)
-    job = borrowed.room.job(source.targeting, compiled, encoded.cells, _slow(version, encoded, chosen))
-    found = _examine(version, job, chosen, borrowed.scratch)
-    source.give_back(borrowed)
-    return found
-
-
-def _sizes(version: Version) -> Sizes:
-    groups = max((len(segment.expressions) for segment in version.segments), default=0)
-    return Sizes(groups, len(version.writing.names.word_attributes), len(version.ids.named), version.writing.attributes)
-
-
-def _slow(version: Version, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.int8]:
-    """What Python decides, for the chosen events."""
-    targeting, count = version.writing.source.targeting, len(encoded.cells.offsets) - 1
-    if not targeting.slow:
-        return NOTHING_SLOW
-    truths = targeting.slow_truth([encoded.tree(event) for event in chosen.tolist()])
-    if len(chosen) == count:
-        return truths
-    wider = np.full((len(truths), count), -1, np.int8)
-    wider[:, chosen] = truths
-    wider.flags.writeable = False
-    return wider
-
-
-def _examine(version: Version, job: Job, chosen: Int64s, scratch: SearchRoom) -> Found:
+def _search(version: IndexVersion, encoded: Encoded, chosen: Int64s) -> IndexFound:
     announce("predicate.index_kernels.examine")
-    from heliograph.predicate.index_kernels import examine
+    from heliograph.predicate.index_kernels import examine, report
     from heliograph.predicate.kernels import gather
 
-    out = _Output(len(chosen))
+    written, source = version.written, version.written.source
+    groups = max((len(segment.expressions) for segment in version.segments), default=0)
+    sizes = SearchSizes(groups, len(written.word_attributes), len(version.ids.named), written.attributes)
+    borrowed = source.borrow(sizes)
+    scratch = borrowed.scratch
+    scratch.counts[CANDIDATES] = 0
+    compiled = source.targeting.compiled(written.programs)
+    job = borrowed.room.job(source.targeting, compiled, encoded.cells, _slow(version, encoded, chosen))
+    offsets = np.zeros(len(chosen) + 1, np.int64)
+    numbers = np.empty(max(1024, 64 * min(len(chosen), 1 << 14)), np.int32)
     for first in range(0, len(chosen), LANES):
         gather(job.events.cells, chosen[first : first + LANES], job.board)
         for segment in version.segments:
             examine(job, segment, version.rows, version.number, scratch)
-        out.take(job.board, scratch, first)
-    return Found(out.offsets, out.numbers[: out.offsets[-1]], int(scratch.counts[CANDIDATES]))
-
-
-class _Output:
-    """Offsets and numbers as they are found; the room for numbers doubles."""
-
-    def __init__(self, events: int) -> None:
-        self.offsets: Int64s = np.zeros(events + 1, np.int64)
-        self.numbers: Int32s = np.empty(max(1024, 64 * min(events, 1 << 14)), np.int32)
-
-    def take(self, board: Board, scratch: SearchRoom, first: int) -> None:
-        from heliograph.predicate.index_kernels import report
-
-        end = int(report(board, scratch, self.offsets[first:], self.numbers))
-        if end > len(self.numbers):
+        while (end := int(report(job.board, scratch, offsets[first:], numbers))) > len(numbers):
             wider = np.empty(2 * end, np.int32)
-            wider[: self.offsets[first]] = self.numbers[: self.offsets[first]]
-            self.numbers = wider
-            report(board, scratch, self.offsets[first:], self.numbers)
+            wider[: offsets[first]] = numbers[: offsets[first]]
+            numbers = wider
+    source.give_back(borrowed)
+    return IndexFound(offsets, numbers[: offsets[-1]], int(scratch.counts[CANDIDATES]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The predicate index: which of many SQL conditions are true of an event, without a graph.
+def _slow(version: IndexVersion, encoded: Encoded, chosen: Int64s) -> npt.NDArray[np.int8]:
+    """What Python decides, for the chosen events."""
+    targeting, count = version.written.source.targeting, len(encoded.cells.offsets) - 1
+    if not targeting.slow:
+        return NOTHING_SLOW
+    found = targeting.slow_truth([encoded.tree(event) for event in chosen.tolist()])
+    truths = np.full((len(found), count), -1, np.int8)
+    truths[:, chosen] = found
+    truths.flags.writeable = False
+    return truths
+
+
+# --- the predicate index: which of many SQL conditions are true of an event, without a graph --------------------------
 #
 # What it computes: for each event the ids whose predicate is true (unknown is not), in the order of adding. The laws:
 # adding, replacing and removing are seen by the next call, and by no call that has begun; any history of changes
 # gives what an index made afresh of the same predicates gives; an id that is replaced keeps its place in the order,
 # one that is removed and added again goes to the end.
 #
-# The path of a batch: `read → encode → search`; see `index_search`, and `kernels.predicate_access` for what is
-# indexed.
-# ----------------------------------------------------------------------------------------------------------------------
+# The path of a batch: `read → encode → search`; see `search`, and `index_kernels.choose` for what is indexed.
 
 KIND, VERSION = "predicates", 1
 _SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("predicate", pa.string())])
@@ -759,7 +648,7 @@ class PredicateIndex:
     def __init__(self, items: Any = None) -> None:
         self._lock = threading.Lock()
         self._source, self._rows = Source(), RowStore()
-        self._version = self._rows.version(self._source.writing())
+        self._version = self._rows.version(self._source.vocabulary())
         self.rejected = Rejections()
         """What was refused of the items given to the constructor."""
         if items is not None:
@@ -803,7 +692,7 @@ class PredicateIndex:
     def _publish(self) -> None:
         if self._rows.dead > len(self._rows) + _WASTE:
             self._clean_up()
-        self._version = self._rows.version(self._source.writing())
+        self._version = self._rows.version(self._source.vocabulary())
 
     def _clean_up(self) -> None:
         """Starts afresh with what is there; calls that have begun keep what they hold."""
@@ -825,11 +714,11 @@ class PredicateIndex:
         failed: list[Rejected] = []
         while True:
             version = self._version
-            encoded = encode(version.writing.source.targeting.names, texts, place=_position)
+            encoded = encode(version.written.source.targeting.names, texts, place=_position)
             parsed = time.perf_counter_ns()
             refused |= {row: Rejected.of(error) for row, error in encoded.errors.items()}
             try:
-                found = _index_search(version, encoded, refused.keys())
+                found = search(version, encoded, refused.keys())
                 break
             except TargetingFailed as failure:  # what raised is put aside, and the others are asked again
                 failed += self._put_aside(version, failure)
@@ -846,10 +735,10 @@ class PredicateIndex:
         rejected = told([*(refused[row] for row in sorted(refused)), *failed])
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
 
-    def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
-        """Predicates that raised are true of nothing from now on, until they are replaced. Tells of each."""
+    def _put_aside(self, version: IndexVersion, failure: TargetingFailed) -> list[Rejected]:
+        """Predicates that raised are true of nothing from now on, until they are replaced. Reports each."""
         with self._lock:
-            if version.writing.source is not self._source:  # cleaned up meanwhile
+            if version.written.source is not self._source:  # cleaned up meanwhile
                 return []
             now = self._version
             rows = now.live_rows()
@@ -870,7 +759,7 @@ class PredicateIndex:
         if row is None:
             raise _unknown(id)
         texts, refused = read_texts(event)
-        encoded = encode(version.writing.source.targeting.names, texts, place=_position)
+        encoded = encode(version.written.source.targeting.names, texts, place=_position)
         if len(texts) != 1 or refused:
             raise UsageError("HG-047", f"{len(texts)} events given to explain", fix="give one mapping of attributes")
         if encoded.errors:
@@ -895,19 +784,6 @@ class PredicateIndex:
         if index.rejected:
             raise _damaged(path, f"a predicate cannot be read: {index.rejected[0].message}")
         return index
-
-
-def _index_search(version: Version, encoded: Encoded, refused: Collection[int]) -> Found:
-    """Searches for the events that were not refused; the others find nothing."""
-    count = len(encoded.cells.offsets) - 1
-    chosen = np.delete(np.arange(count), list(refused))
-    chosen.flags.writeable = False
-    found = search(version, encoded, chosen)
-    if not refused:
-        return found
-    sizes = np.zeros(count, np.int64)
-    sizes[chosen] = np.diff(found.offsets)
-    return found._replace(offsets=np.concatenate(([0], np.cumsum(sizes))))
 
 
 def _position(row: int) -> Place:

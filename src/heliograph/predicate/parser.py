@@ -1,5 +1,7 @@
-"""SQL WHERE conditions to predicates: tokens, a recursive-descent parser, refusals with a rewrite, and shared
-parses.
+"""SQL WHERE conditions to predicates: tokens, refusals with a rewrite, a recursive-descent parser, and shared parses.
+
+`parse_predicate` reads one text; `compile_predicates` many, of which those that differ in their constants only are
+parsed once.
 """
 
 from __future__ import annotations
@@ -34,12 +36,10 @@ from heliograph.predicate.form import (
     negation,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# SQL predicate text to tokens, in one pass of one regular expression.
+# --- SQL predicate text to tokens, in one pass of one regular expression ----------------------------------------------
 #
 # Every repetition that could be entered twice at one place is atomic, so the time is linear in the text. Errors point
 # at a line and a column, both from 1.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NUMBER = r"(?>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?>[eE][+-]?[0-9]+)?(?![\w.])"
 STRING = r"'(?>[^']*(?:''[^']*)*)'"
@@ -73,6 +73,9 @@ class Token(NamedTuple):
 _new = tuple.__new__  # twice as fast as calling the NamedTuple, and there are a hundred tokens in a predicate
 
 
+_COMPUTE = "compute the value before publishing and compare the attribute with a constant"
+_LIST = "a comparison with a list already asks for one of its elements"
+
 # Characters and operators of other dialects and of fuller SQL: what each is called, and what to write instead.
 _FOREIGN = {
     "==": ("the operator ==", "write = for equality"),
@@ -87,18 +90,12 @@ _FOREIGN = {
     "->": ("a JSON operator", "write a nested attribute as a.b"),
     "->>": ("a JSON operator", "write a nested attribute as a.b"),
     "!": ("the operator !", "write NOT"),
-    "*": ("arithmetic", "compute the value before publishing and compare the attribute with a constant"),
-    "/": ("arithmetic", "compute the value before publishing and compare the attribute with a constant"),
-    "%": ("arithmetic", "compute the value before publishing and compare the attribute with a constant"),
-    "^": ("arithmetic", "compute the value before publishing and compare the attribute with a constant"),
+    **dict.fromkeys("*/%^", ("arithmetic", _COMPUTE)),
     "|": ("a bitwise operator", "write OR"),
     "&": ("a bitwise operator", "write AND"),
     "~": ("a regular expression match", "write LIKE with % and _"),
     ";": ("a second statement (;)", "give one condition, without a semicolon"),
-    "?": ("a parameter", "write the constant itself"),
-    ":": ("a parameter", "write the constant itself"),
-    "$": ("a parameter", "write the constant itself"),
-    "@": ("a parameter", "write the constant itself"),
+    **dict.fromkeys("?:$@", ("a parameter", "write the constant itself")),
     "[": ("a subscript or bracketed name", "a comparison with a list already asks for one of its elements"),
     "{": ("a template or struct", "write the constant itself"),
     "`": ("a name in backticks", 'write names with blanks in double quotes: "a b"'),
@@ -158,11 +155,8 @@ def _foreign(text: str, token: Token) -> PredicateError:
     return predicate_error("HG-450", f"{token.text!r} cannot stand in a predicate", text, token, fix)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What SQL knows and predicates do not, each by its name and with a rewrite where there is one.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what SQL knows and predicates do not, each by its name and with a rewrite where there is one ---------------------
 
-_COMPUTE = "compute the value before publishing and compare the attribute with a constant"
 _QUOTE = 'write an attribute of that name in double quotes: "{name}"'
 _ALONE = "give the condition alone"
 _SIDES = "write an attribute and a constant around it, as in age > 30"
@@ -245,7 +239,7 @@ def refuse_after_operand(text: str, token: Token) -> PredicateError:
         name, fix = _AFTER[token.kind]
         return unsupported(name, text, token, fix)
     fix = "close every parenthesis once" if token.kind == ")" else "join conditions with AND or OR"
-    return predicate_error("HG-451", f"expected AND, OR or the end, got {_brief(token)}", text, token, fix)
+    return predicate_error("HG-451", f"expected AND, OR or the end, got {_shown(token)}", text, token, fix)
 
 
 def refuse_operand(text: str, token: Token) -> PredicateError:
@@ -253,7 +247,7 @@ def refuse_operand(text: str, token: Token) -> PredicateError:
     if token.kind in _INSTEAD:
         name, fix = _INSTEAD[token.kind]
         return unsupported(name, text, token, f"{fix}; or {_QUOTE.format(name=token.text)}")
-    message = f"expected an attribute or a constant, got {_brief(token)}"
+    message = f"expected an attribute or a constant, got {_shown(token)}"
     if token.kind == "end":
         message = "the text ends where an attribute or a constant is expected"
     elsewhere = _QUOTE.format(name=token.text) if token.text.isalpha() else _SIDES
@@ -264,7 +258,7 @@ def refuse_call(text: str, name: Token, following: Token) -> PredicateError:
     """A name before a parenthesis is a function, before a string it is a typed constant."""
     fix = _FUNCTIONS.get(name.text.upper())
     if following.kind == "string":
-        return unsupported(f"a typed constant ({name.text} {_brief(following)})", text, name, fix or "write the string")
+        return unsupported(f"a typed constant ({name.text} {_shown(following)})", text, name, fix or "write the string")
     if name.text.upper() in ("CAST", "TRY_CAST"):
         return unsupported(f"a cast ({name.text.upper()})", text, name, fix or _COMPUTE)
     return unsupported(f"the function {name.text}(…)", text, name, fix or _COMPUTE)
@@ -274,19 +268,12 @@ def refuse_is(text: str, token: Token, negated: bool) -> PredicateError:
     """IS without NULL."""
     fix = _IS.get((token.text.upper(), negated))
     if fix is None:
-        message = f"expected NULL after IS, got {_brief(token)}"
+        message = f"expected NULL after IS, got {_shown(token)}"
         return predicate_error("HG-451", message, text, token, "write x IS NULL, x IS NOT NULL or x = v")
     return unsupported(f"IS {'NOT ' if negated else ''}{token.text.upper()}", text, token, fix)
 
 
-def _brief(token: Token) -> str:
-    if token.kind == "end":
-        return "the end of the text"
-    return token.text if len(token.text) <= 40 else token.text[:37] + "..."
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# SQL WHERE conditions to predicates: a recursive-descent parser over the tokens of one condition.
+# --- SQL WHERE conditions to predicates: a recursive-descent parser over the tokens of one condition ------------------
 #
 #     condition  = conjunct {OR conjunct}        conjunct = factor {AND factor}        factor = {NOT} test
 #     test       = operand [comparison operand | [NOT] IN (constants) | [NOT] BETWEEN constant AND constant
@@ -295,7 +282,6 @@ def _brief(token: Token) -> str:
 #
 # An attribute alone is a condition on a boolean attribute. Null or blank text accepts everything. What SQL knows
 # beyond this is refused by its name, with a rewrite where there is one.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_DEPTH = 64  # nested parentheses; the form is walked recursively, so its depth must have a bound
 MAX_NAMES = 64  # names in one nested attribute
@@ -329,7 +315,6 @@ def parse_predicate(text: str | None) -> Predicate:
 
 def compile_predicates(texts: Sequence[str | None]) -> list[Predicate | PredicateError]:
     """The compiled form, or the error, of each text. Texts that differ in their constants only are parsed once."""
-
     shapes = Shapes()
     return [shapes.compile(text) for text in texts]
 
@@ -468,11 +453,9 @@ class Parser:
         """A test on a constant is a constant."""
         return Constant(evaluate(test, Attributes({_CONSTANT[0]: literal.value})))
 
-    def _tested(self, subject: Attribute | Literal) -> Path:
-        return subject.path if isinstance(subject, Attribute) else _CONSTANT
-
-    def _folded(self, subject: Attribute | Literal, test: Predicate) -> Predicate:
-        return test if isinstance(subject, Attribute) else self._fold(test, subject)
+    def _on(self, subject: Attribute | Literal, test: Callable[[Path], Predicate]) -> Predicate:
+        """A test on an attribute, or the constant that it is on a constant."""
+        return test(subject.path) if isinstance(subject, Attribute) else self._fold(test(_CONSTANT), subject)
 
     def _is_null(self, subject: Attribute | Literal) -> Predicate:
         self._advance()
@@ -482,7 +465,7 @@ class Parser:
         if self._token.kind != "NULL":
             raise refuse_is(self._text, self._token, negated)
         self._advance()
-        test = self._folded(subject, IsNull(self._tested(subject)))
+        test = self._on(subject, IsNull)
         return negation(test) if negated else test
 
     def _in(self, subject: Attribute | Literal) -> Predicate:
@@ -495,7 +478,7 @@ class Parser:
             self._advance()
             values.append(self._constant("in the list of IN"))
         self._expect(")", "after the list of IN", "separate the values with commas, as in x IN (1, 2)")
-        return self._folded(subject, _membership(self._tested(subject), values))
+        return self._on(subject, lambda path: _membership(path, values))
 
     def _between(self, subject: Attribute | Literal) -> Predicate:
         self._advance()
@@ -508,16 +491,17 @@ class Parser:
                 fix = "TRUE and FALSE have no order: use = or IN"
                 self._fail("HG-454", f"{_shown(bound.token)} cannot bound a range", bound.token, fix)
             bounds.append(bound.value)
-        return self._folded(subject, Between(self._tested(subject), *bounds))
+        return self._on(subject, lambda path: Between(path, *bounds))
 
     def _like(self, subject: Attribute | Literal) -> Predicate:
         fold = self._advance().kind == "ILIKE"
         pattern = self._constant(f"after {'ILIKE' if fold else 'LIKE'}")
-        if not isinstance(pattern.value, str | None):
+        text = pattern.value
+        if not isinstance(text, str | None):
             fix = "write the pattern in single quotes: LIKE 'a%'"
             self._fail("HG-454", f"LIKE needs a string, got {_shown(pattern.token)}", pattern.token, fix)
         escape = self._escape(pattern) if self._token.kind == "ESCAPE" else None
-        return self._folded(subject, Like(self._tested(subject), pattern.value, escape, fold))
+        return self._on(subject, lambda path: Like(path, text, escape, fold))
 
     def _escape(self, pattern: Literal) -> str | None:
         self._advance()
@@ -577,8 +561,7 @@ class Parser:
     def _signed(self) -> Literal:
         sign = self._advance()
         if self._token.kind != "number":
-            fix = "compute the value before publishing and compare the attribute with a constant"
-            raise unsupported("arithmetic", self._text, sign, fix)
+            raise unsupported("arithmetic", self._text, sign, _COMPUTE)
         token = self._advance()
         return Literal(self._number(token, -1 if sign.kind == "-" else 1), token)
 
@@ -646,15 +629,13 @@ def _shown(token: Token) -> str:
     return token.text if len(token.text) <= 40 else token.text[:37] + "..."
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Bulk compilation: texts that differ in their constants only share one parse.
+# --- bulk compilation: texts that differ in their constants only share one parse --------------------------------------
 #
 # The constants are lifted out of each text; what is left, with the kind of each constant, is its shape. A shape is
 # parsed once into a template with numbered slots, and every further text of it only fills the slots. The law:
 # Shapes().compile(text) gives what parse_predicate(text) gives, errors included; a text that cannot be shared safely
 # (quoted names, comments, ESCAPE, tests on constants, any error) is parsed by itself. A template costs about three
 # parses, so it is made when a shape comes for the second time.
-# ----------------------------------------------------------------------------------------------------------------------
 
 # A string, or a number that does not continue a name. It begins with a set of characters because such a pattern skips
 # to its first candidate at once, which halves the time of finding the constants.
@@ -663,7 +644,7 @@ _LITERAL = re.compile(
     r"|(?<=[0-9.])(?<![\w.$][0-9.])(?:(?<=[0-9])(?>[0-9]*(?:\.[0-9]*)?)|(?<=\.)(?>[0-9]+))"
     r"(?>[eE][+-]?[0-9]+)?(?![\w.])))"
 )
-_PREDICATE_SHAPES_ALONE = ('"', "`", "--", "/*")  # constants inside quoted names and comments are not constants
+_UNSHARED = ('"', "`", "--", "/*")  # constants inside quoted names and comments are not constants
 
 Fill = Callable[[list[Any]], Any]
 
@@ -688,7 +669,7 @@ class Shapes:
             return error
 
     def _shared(self, text: str) -> Predicate | None:
-        if any(mark in text for mark in _PREDICATE_SHAPES_ALONE):
+        if any(mark in text for mark in _UNSHARED):
             return None
         parts = _LITERAL.split(text)
         literals = parts[1::2]

@@ -21,14 +21,12 @@ from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, FLAGS, LISTED_N
 from heliograph.route.numbering import rows_by
 from heliograph.route.read import read_edges, read_nodes
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which expressions of a version hold for no event at all.
+# --- which expressions of a version hold for no event at all ----------------------------------------------------------
 #
 # The law: what is named never holds; it is all that `predicate_never` knows of. To parse a text again costs about 100
 # µs, so only texts whose code could be such a one are parsed: code that is FALSE; a test that nothing satisfies, or
 # that only Python decides; an attribute that is asked for and against; IS NULL beside anything else. Whatever else is
 # built of AND, OR and tests that some value satisfies holds for some event, as far as `predicate_never` knows.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Flags = npt.NDArray[np.bool_]
 _OP = layout.NEGATIVE - 1
@@ -88,14 +86,12 @@ def _is_empty(programs: Programs, words: Int32s, ops: Int32s) -> Flags:
     return empty
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is odd about an exchange: rows that were refused, nodes nothing can reach, targeting that can never hold.
+# --- what is odd about an exchange: rows that were refused, nodes nothing can reach, targeting that can never hold ----
 #
 # A publisher here is a node without incoming edges ([B] section 1); where there is none, every node may publish. What
 # is reported as unreachable or as never holding is so for every event.
 #
 # All of it is found in the arrays of a version; ids and texts are looked up of what is reported.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _FEW = 32  # nodes whose edges are looked at one by one
 
