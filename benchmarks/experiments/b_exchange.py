@@ -25,10 +25,9 @@ from heliograph.compiled.growing import fixed
 from heliograph.papers.route import ALGORITHMS, COUNTERS, RETURNED, Lists, SeedExchange, Task, make_sets
 from heliograph.predicate.compile import Room
 from heliograph.route.events import read_events
-from heliograph.route.exchange import Exchange
+from heliograph.route.exchange import Exchange, Version
 from heliograph.route.read import read_edges, read_nodes
-from heliograph.route.strategy import Batch, Options, slow_truth, strategy
-from heliograph.route.exchange import Version
+from heliograph.route.strategy import Options, slow_truth, strategy
 from heliograph.workloads.route import generate_route
 
 OURS, WALK, INDEX, TESTS = "heliograph", "plain walk", "index alone", "tests alone"
@@ -84,10 +83,11 @@ class Ground:
             given.seed, scale=given.scale, events=given.events, selectivity=given.selectivity
         )
         self.version = _opened(self.tables)
-        self.batch = Batch(self.version, read_events(self.tables["events"], False), True)
+        self.events = read_events(self.tables["events"], False)
+        self.cells, self.starts = self.events.cells(self.version), self.events.starts(self.version)
         self.seed = SeedExchange.of_version(self.version)
         self.reached = self._expected()
-        self.met = [self._targets(start, nodes) for start, nodes in zip(self.batch.starts, self.reached, strict=True)]
+        self.met = [self._targets(start, nodes) for start, nodes in zip(self.starts, self.reached, strict=True)]
         self._walk = from_dicts(self.tables)
 
     def measure(self) -> Measured:
@@ -127,7 +127,7 @@ class Ground:
         graph, ids = self.seed.numbered.graph, self.seed.numbered.ids
         degrees = np.diff(graph.offsets)
         found = [
-            self._asked(DRAIN, np.arange(len(self.batch)), self.met).counts[:, RETURNED],
+            self._asked(DRAIN, np.arange(len(self.events)), self.met).counts[:, RETURNED],
             np.array([len(nodes) for nodes in self.met]),
             np.array([len(nodes) for nodes in self.reached]),
             np.array([degrees[ids[nodes]].sum() for nodes in self.reached]),
@@ -139,14 +139,14 @@ class Ground:
     def _way(self, algorithm: str) -> Callable[[], float]:
         """Seconds an event by one of the engine's algorithms, the batch in one call."""
         chosen = strategy(algorithm)
-        chosen.reach(self.batch, False)  # what is built for the exchange is there before a time is taken
+        chosen.reach(self.version, self.events, False)  # what is built for the exchange is there before a time is taken
 
         def way() -> float:
             started = time.process_time()
-            found = chosen.reach(self.batch, False)
+            found = chosen.reach(self.version, self.events, False)
             took = time.process_time() - started
             self._check(found.offsets, found.nodes)
-            return took / len(self.batch)
+            return took / len(self.events)
 
         return way
 
@@ -164,10 +164,10 @@ class Ground:
         return self.version.numbers(pa.array(self._walk.ids, pa.string())).astype(np.int64)
 
     def _index(self) -> float:
-        return self._asked(DRAIN, np.arange(len(self.batch)), self.met).seconds
+        return self._asked(DRAIN, np.arange(len(self.events)), self.met).seconds
 
     def _tests(self) -> float:
-        return self._asked(MATCH, np.arange(len(self.batch)), self.met).seconds
+        return self._asked(MATCH, np.arange(len(self.events)), self.met).seconds
 
     # --- first results ------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Ground:
     def _first_way(self, algorithm: str, rows: Ints) -> Callable[[], float]:
         """Seconds to the first node by one of the paper's algorithms, all events in one call."""
         graph, ids = self.seed.numbered.graph, self.seed.numbered.ids
-        starts = ids[self.batch.starts[rows]].tolist()
+        starts = ids[self.starts[rows]].tolist()
         targets = [graph.targets[graph.offsets[id] : graph.offsets[id + 1]].astype(np.int64) for id in starts]
 
         def way() -> float:
@@ -192,11 +192,11 @@ class Ground:
     def _first_ours(self, rows: Ints) -> Callable[[], float]:
         """Seconds to the first node of a stream, a call for each event."""
         lanes = strategy("lanes")
-        next(lanes.stream(self.batch, int(rows[0]), Options()), -1)
+        next(lanes.stream(self.version, self.events, int(rows[0]), Options()), -1)
 
         def way() -> float:
             started = time.process_time()
-            first = [next(lanes.stream(self.batch, row, Options())) for row in rows.tolist()]
+            first = [next(lanes.stream(self.version, self.events, row, Options())) for row in rows.tolist()]
             took = time.process_time() - started
             self._check_first(rows, first)
             return took / len(rows)
@@ -220,9 +220,9 @@ class Ground:
 
     @cached_property
     def _task(self) -> Task:
-        version, events = self.version, self.batch.events
-        slow = slow_truth(version, events, np.arange(len(self.batch)))
-        job = Room().job(version.targeting, version.targeting.compiled(version.programs), self.batch.cells, slow)
+        version, events = self.version, self.events
+        slow = slow_truth(version, events, np.arange(len(self.events)))
+        job = Room().job(version.targeting, version.targeting.compiled(version.programs), self.cells, slow)
         return Task(self.seed.numbered.graph, self.seed.index, job, make_sets(len(self.seed.numbered.ids)))
 
     def _asked(self, question: int, rows: Ints, ids: Sequence[Ints]) -> Answer:

@@ -26,16 +26,16 @@ from numba import int64
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.types import rows
 from heliograph.papers import route as at
-from heliograph.papers.route import _LISTS, _TASK, Lists, Task, add, empty, has, is_valid, least_from, mark, next_entity
-from heliograph.predicate.kernels import INT64S, NEW_INT32S, lay_out
+from heliograph.papers.route import _TASK, Lists, Task, add, empty, has, is_valid, least_from, mark, next_entity
+from heliograph.predicate.kernels import INT64S, NEW_INT32S, lay_out, numba_type
 from heliograph.predicate.layout import LANES, Int32s, Int64s
 
-Counts = npt.NDArray[np.int64]  # a row of counters for each event, as `seed_layout` names them
+Counts = npt.NDArray[np.int64]  # a row of counters for each event, as `papers.route` names them
 DRAIN, MATCH = -1, -2
 _ONE = np.uint64(1)
 
 
-@kernel((_TASK, int64, INT64S, _LISTS, NEW_INT32S, rows(int64, writable=True)))
+@kernel((_TASK, int64, INT64S, numba_type(Lists), NEW_INT32S, rows(int64, writable=True)))
 def ask(task: Task, question: int, events: Int64s, given: Lists, first: Int32s, counts: Counts) -> None:
     """Asks a question of each event, whose targets (for `MATCH`: nodes) are its list; `first` gets results, or -1."""
     for place in range(len(events)):

@@ -1,4 +1,37 @@
-"""The route algorithms of [B], section 3, as printed, on the arrays of an exchange."""
+"""The route algorithms of [B], graph constraints in content-based publish/subscribe, section 3, as printed.
+
+What they compute, all the same: the valid nodes that are reachable from the publisher through valid nodes. An index of
+the nodes' expressions gives valid nodes in the order of their ids; a graph gives children; the evaluator intersects.
+
+| name | in [B] | how |
+| --- | --- | --- |
+| `dag` | figure 3 | ids in topological order: when the index returns a node, it is known whether it is reachable |
+| `dag-skip` | figure 5 | and the index goes on with the next reachable id |
+| `general` | figure 6 | any graph: valid nodes are kept until something reaches them (updatePath) |
+| `scc-skip` | figure 8 | ids component.node: the index goes on with the next reachable component |
+| `index-bfs` | 3.4 | all valid nodes first, then breadth first among them |
+| `bfs` | 3.4 | breadth first, match called for each reachable node |
+
+Mends, where the figures as printed do not give the answer that the text promises:
+
+1. `while (n = getNextEntity(…))` ends at the node with id 0. Here -1 ends it.
+2. min and minMoreThan of a set without such a member (figure 5 lines 2 and 8, figure 8 lines 6 and 16) are undefined:
+   then nothing more can be reached, and the evaluation ends. The paper's lemma 2 says "at least as big as n" where line
+   8 needs "greater than n"; line 8 is right, since n has been returned.
+3. updatePath recurses, as deep as the longest path. Here it has a stack; the set it makes is the same.
+4. updatePath leaves a child that is valid already out of the reachable set (figure 6 line 6, figure 8 line 7), although
+   the table of figure 7 has node 1 there. Here it is added; nothing else changes.
+5. A start that a path leads back to is a node like any other: it is returned if it is valid. Its edges, though, were
+   examined at the beginning (line 1) and are not again; printed, theorem 3's "at most once" fails for them. The bounds
+   of section 3.4 leave out the start's own edges: |N_V| + out(N_R ∩ N_V) + out(s).
+6. Figure 3 begins after the start: right, since in a topological order nothing before it is reachable. An exchange with
+   a cycle has no such order, and a self-loop is one: figures 3 and 5 refuse it (HG-066).
+7. Edge targeting: [B] splits the edge and gives the new node the targeting. Here an edge is tested where it is
+   examined, once at most, and not if its target is known to be reachable.
+8. Nodes that no edge leads to are not in the index, as in [B] table 2.
+9. After an update that merges components [B] goes on without skipping. Here the structures belong to one version of the
+   exchange, and are built again for the next.
+"""
 
 from __future__ import annotations
 
@@ -213,8 +246,6 @@ def _list_word(base: Any, word: Any, out: Any, count: Any) -> Any:
 # true. An event marks the ids in the lists that its cells lead to. The law: every valid node is marked, or is a
 # candidate of every event. `next_entity` finds the next candidate by words and verifies it; what is skipped is never
 # verified.
-#
-# `kernels.seed_listing` chooses the sets.
 
 _KIND = np.uint8(0xFF ^ LISTED)
 
@@ -315,7 +346,7 @@ _OP = np.int32(0x7F)
 
 @kernel((PROGRAMS, FLOATS, NEW_FLOATS, NEW_BYTES, NEW_FLOATS))
 def choose(programs: Programs, weights: Floats, costs: Floats, chosen: Bytes, totals: Floats) -> None:
-    """chosen[i] tells whether instruction i, whose test has weights[i], is in its expression's necessary set.
+    """chosen[i] says whether instruction i, whose test has weights[i], is in its expression's necessary set.
 
     costs[i] becomes what listing under instruction i costs, from the last to the first; then each group hands its
     choice down. totals[e] is the cost of expression e: infinite where some test of the set cannot be listed.
@@ -396,7 +427,7 @@ def _write(nodes: Int32s, ranges: Int32s, count: Any, node: Any, entry: Any) -> 
 # --- the seed's route algorithms ([B] figures 3, 5, 6 and 8, section 3.4), one event at a time ------------------------
 #
 # What they compute: the valid nodes that are reachable from the start through valid nodes, by edges that accept the
-# event. `baselines.route_seed` tells the story and names the mends; the code here keeps the figures' own names.
+# event. The code keeps the figures' own names.
 
 _TASK = numba_type(Task, job=JOB, sets=numba_type(Sets, True))
 
@@ -721,7 +752,7 @@ def _breadth_first(count: int, edges: _Edges, components: Int32s) -> Int64s:
 # --- the seed's index, built once for an exchange: which lists each node's expression stands in -----------------------
 #
 # [B] takes any index for Boolean expressions that gives the next valid node ([B] section 2, its [12] and [22]). This
-# one is inverted: each expression stands in the lists of a necessary set of its tests (`kernels.seed_listing`), words
+# one is inverted: each expression stands in the lists of a necessary set of its tests (`choose`), words
 # in a list each, ranges of numbers in a segment tree for each attribute, other tests under the attribute that has to
 # be there. What cannot be listed at all (IS NULL, tests that Python decides) is a candidate of every event.
 #
@@ -921,7 +952,6 @@ def _sum(places: Int64s, shares: Floats, count: int) -> Floats:
 
 def _choose(programs: Programs, weights: Floats) -> tuple[Bools, Bools]:
     """Which tests are in the necessary set of their expression, and which expressions can be listed."""
-
     chosen = np.zeros(len(weights), np.uint8)
     totals = np.empty(len(programs.starts) - 1)
     choose(fixed(programs), fixed(weights), np.empty(len(weights)), chosen, totals)
@@ -930,7 +960,6 @@ def _choose(programs: Programs, weights: Floats) -> tuple[Bools, Bools]:
 
 def _grow_trees(tests: _Tests, ranges: _Ranges, cuts: _Cuts, nodes: _Nodes) -> tuple[Int64s, Int64s, Lists]:
     """For each attribute its leaves and the first list of its tree, and the lists of all trees."""
-
     leaves = 1 << np.ceil(np.log2(cuts.stretches)).astype(np.int64)
     sizes = np.where(cuts.stretches > 1, leaves, 0)
     trees = np.cumsum(2 * sizes) - 2 * sizes
@@ -956,38 +985,7 @@ def _pack(bits: Bools, words: int) -> Masks:
     return np.packbits(padded, bitorder="little").view("<u8").astype(np.uint64)
 
 
-# --- the seed's route algorithms: [B], graph constraints in content-based publish/subscribe, section 3, as printed ----
-#
-# What they compute, all the same: the valid nodes that are reachable from the publisher through valid nodes. An index
-# of the nodes' expressions gives valid nodes in the order of their ids; a graph gives children; the evaluator
-# intersects.
-#
-# | name | in [B] | how |
-# | --- | --- | --- |
-# | `dag` | figure 3 | ids in topological order: when the index returns a node, it is known whether it is reachable |
-# | `dag-skip` | figure 5 | and the index goes on with the next reachable id |
-# | `general` | figure 6 | any graph: valid nodes are kept until something reaches them (updatePath) |
-# | `scc-skip` | figure 8 | ids component.node: the index goes on with the next reachable component |
-# | `index-bfs` | 3.4 | all valid nodes first, then breadth first among them |
-# | `bfs` | 3.4 | breadth first, match called for each reachable node |
-#
-# Mends, where the figures as printed do not give the answer that the text promises:
-#
-# 1. `while (n = getNextEntity(…))` ends at the node with id 0. Here -1 ends it. 2. min and minMoreThan of a set
-# without such a member (figure 5 lines 2 and 8, figure 8 lines 6 and 16) are undefined: then nothing more can be
-# reached, and the evaluation ends. The paper's lemma 2 says "at least as big as n" where line 8 needs "greater than
-# n"; line 8 is right, since n has been returned. 3. updatePath recurses, as deep as the longest path. Here it has a
-# stack; the set it makes is the same. 4. updatePath leaves a child that is valid already out of the reachable set
-# (figure 6 line 6, figure 8 line 7), although the table of figure 7 has node 1 there. Here it is added; nothing else
-# changes. 5. A start that a path leads back to is a node like any other: it is returned if it is valid. Its edges,
-# though, were examined at the beginning (line 1) and are not again; printed, theorem 3's "at most once" fails for
-# them. The bounds of section 3.4 leave out the start's own edges: |N_V| + out(N_R ∩ N_V) + out(s). 6. Figure 3 begins
-# after the start: right, since in a topological order nothing before it is reachable. An exchange with a cycle has no
-# such order, and a self-loop is one: figures 3 and 5 refuse it (HG-066). 7. Edge targeting: [B] splits the edge and
-# gives the new node the targeting. Here an edge is tested where it is examined, once at most, and not if its target
-# is known to be reachable. 8. Nodes that no edge leads to are not in the index (`baselines.route_index`), as in [B]
-# table 2. 9. After an update that merges components [B] goes on without skipping. Here the structures belong to one
-# version of the exchange, and are built again for the next.
+# --- an exchange as the seed keeps it, and the algorithms by name -----------------------------------------------------
 
 ALGORITHMS: Mapping[str, int] = {
     "dag": DAG,
@@ -1002,7 +1000,7 @@ _RESULTS_AT_ONCE = 1 << 20
 
 
 class Routed(NamedTuple):
-    """Event e reached nodes[offsets[e] : offsets[e + 1]], ascending numbers; `seed_layout` names the counters."""
+    """Event e reached nodes[offsets[e] : offsets[e + 1]], ascending numbers; CALLS and the rest name the counters."""
 
     offsets: Int64s
     nodes: Int32s
@@ -1066,7 +1064,6 @@ class SeedExchange:
 
 def _run(task: Task, algorithm: int, starts: Int32s) -> Deliveries:
     """As many events at a time as there is room for the results of."""
-
     events = fixed(np.arange(len(starts)))
     room = np.empty(max(len(task.graph.expressions), _RESULTS_AT_ONCE), np.int32)
     offsets, counters = np.zeros(len(starts) + 1, np.int64), np.empty((len(starts), COUNTERS), np.int64)

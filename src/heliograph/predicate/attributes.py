@@ -48,7 +48,7 @@ from heliograph.vocabulary.columns import pays as columns_pays
 #
 # The laws: equal paths have one number, equal texts of one attribute one word; a snapshot goes on giving the answers
 # of its time while the one writer adds more, because a search stops at numbers that came later. Its hash tables are
-# keyed at random (see `vocabulary.hashtable`), so that no choice of names makes them slow, and are filled only when a
+# keyed at random (see `vocabulary.columns`), so that no choice of names makes them slow, and are filled only when a
 # snapshot is wanted: small jobs use the dictionaries beside them.
 
 LABELS: Path = ("", "labels")  # the label set of an event, which is compared whole; no expression can name it
@@ -509,7 +509,7 @@ def encode(
 ) -> Encoded:
     """The cells of events whose attributes are JSON texts, with those of their label sets if `labels` are compared.
 
-    `place` says where a row stood, for its error; `compiled` tells whether to use the kernel, by default if it pays.
+    `place` says where a row stood, for its error; `compiled` says whether to use the kernel, by default if it pays.
     """
     column = json_column(texts)
     fast = pays(column.rows) if compiled is None else compiled

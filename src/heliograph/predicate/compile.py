@@ -166,61 +166,14 @@ class TargetingFailed(Exception):
         self.failures = dict(failures)
 
     def log(self) -> None:
-        """Logs each error, with where it came from; who has the targeting may be many, and is in `rejected`."""
+        """Logs each error, with where it came from; what has the targeting may be much, and is in `rejected`."""
         for error in {id(error): error for error in self.failures.values()}.values():
             _LOG.warning("targeting failed and is put aside: %s, %s", type(error).__name__, error, exc_info=error)
 
 
-class TestsFailed(Exception):
-    """The same of tests."""
-
-    def __init__(self, failures: Mapping[int, Exception]) -> None:
-        super().__init__(f"tests {sorted(failures)}")
-        self.failures = dict(failures)
-
-
-class SlowTests:
-    """Each test once, by number."""
-
-    def __init__(self) -> None:
-        self.tests: list[Atom] = []
-        self._numbers: dict[Atom, int] = {}
-        self.aside: set[int] = set()  # tests that failed, and are asked no more
-
-    def number(self, test: Atom) -> int:
-        """The number of a test, which is there from now on."""
-        number = self._numbers.setdefault(test, len(self.tests))
-        if number == len(self.tests):
-            self.tests.append(test)
-        return number
-
-    def truth(self, trees: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int8]:
-        """A row for each test and a column for each event: 1 true, 0 false, -1 unknown. Read-only.
-
-        Those that were put aside are unknown. Raises TestsFailed, once all are asked, if any raised.
-        """
-        tests = [None if number in self.aside else test for number, test in enumerate(self.tests)]
-        truths = np.full((len(tests), len(trees)), -1, np.int8)
-        failures: dict[int, Exception] = {}
-        for event, tree in enumerate(trees if tests else ()):
-            attributes = Attributes(tree)
-            for number, test in enumerate(tests):
-                if test is not None:
-                    try:
-                        truths[number, event] = _TRUTHS[evaluate(test, attributes)]
-                    except MemoryError:  # which is no test's own failure
-                        raise
-                    except Exception as error:
-                        failures.setdefault(number, error)
-        if failures:
-            raise TestsFailed(failures)
-        truths.flags.writeable = False
-        return truths
-
-
 # --- atomic predicates to instructions --------------------------------------------------------------------------------
 #
-# The law: the code of an atom holds where `predicate_truth.evaluate` gives True, the negative one where it gives
+# The law: the code of an atom holds where `evaluate` gives True, the negative one where it gives
 # False. On a list an atom as a whole is two-valued, so x <> c is a test of its own and not the negation of x = c: a
 # list can satisfy both. An atom that no element can satisfy, such as x = NULL, is false on a list and often unknown
 # elsewhere; its negation needs `_is_list`: only a list is known to be none of no numbers and none of no strings.
@@ -259,7 +212,8 @@ class Assembler:
         self.numbers = Pool(np.float64)
         self.sets = Pool(np.int32)
         self.texts = Pool(np.uint8)
-        self.slow = SlowTests()
+        self.slow: list[Atom] = []  # tests that Python decides, each once
+        self._slow_numbers: dict[Atom, int] = {}
 
     def code(self, atom: Atom, negative: bool) -> Code:
         """The code that holds where the atom is true; `negative`: where it is false."""
@@ -295,7 +249,14 @@ class Assembler:
         return instruction(op, self.names.attribute(path), self.texts.number(text), negative)
 
     def _slow(self, atom: Atom, negative: bool) -> Code:
-        return instruction(layout.SLOW, 0, self.slow.number(atom), negative)
+        return instruction(layout.SLOW, 0, self.slow_number(atom), negative)
+
+    def slow_number(self, test: Atom) -> int:
+        """The number of a test that Python decides, which is there from now on."""
+        number = self._slow_numbers.setdefault(test, len(self.slow))
+        if number == len(self.slow):
+            self.slow.append(test)
+        return number
 
     def _is_list(self, path: Path) -> Code:
         return join(layout.AND, [self._numbers_in(path, (), True), self.words_in(path, (), True)])
@@ -694,8 +655,9 @@ class Targeting:
         for code in (HOLDS, FAILS):  # ALWAYS and NEVER
             self._expressions.number(code)
         self._facts = FactsStore()
-        self.slow: list[Atom] = self._assembler.slow.tests
+        self.slow = self._assembler.slow
         """The tests that Python decides, by number."""
+        self._aside: set[int] = set()  # those that failed, and are asked no more
         self._compiled: Compiled | None = None
         self._compiling = threading.Lock()
 
@@ -706,14 +668,14 @@ class Targeting:
         own = made._assembler
         made._expressions, own.numbers, own.sets, own.texts = parts.expressions, parts.numbers, parts.sets, parts.texts
         for test in parts.slow:
-            own.slow.number(test)
+            own.slow_number(test)
         return made
 
     @property
     def parts(self) -> Parts:
         """All that `of` needs beside the names. For the writer."""
         own = self._assembler
-        return Parts(self._expressions, own.numbers, own.sets, own.texts, own.slow.tests)
+        return Parts(self._expressions, own.numbers, own.sets, own.texts, own.slow)
 
     def __len__(self) -> int:
         return len(self._expressions)
@@ -729,32 +691,30 @@ class Targeting:
         for text in texts:
             number = known.get(text)
             if number is None:
-                number = known[text] = self._number(self._skeletons.compile(text))
+                code = self._skeletons.compile(text)
+                number = known[text] = code if isinstance(code, PredicateError) else self._numbered(code)
             numbers.append(number)
         if len(self._skeletons) > _REMEMBERED:
             self._skeletons = Skeletons(self._assembler)
         return numbers
 
-    def _number(self, code: Code | PredicateError) -> int | PredicateError:
-        return code if isinstance(code, PredicateError) else self._numbered(code)
-
     def _numbered(self, code: Code) -> int:
         """The number of an expression. Tests of it that were put aside are asked again, and no others."""
-        if self._assembler.slow.aside:
+        if self._aside:
             words = np.frombuffer(code, np.int32).reshape(-1, 2)
-            self._assembler.slow.aside.difference_update(words[_asks_slowly(words), 1].tolist())
+            self._aside.difference_update(words[_asks_slowly(words), 1].tolist())
         return self._expressions.number(code)
 
     def add_labels(self, labels: frozenset[str], match: str) -> int:
         """The number of a comparison with the event's labels: superset, subset or intersects, said of these."""
-        return self._expressions.number(self._label_code(labels, match))
-
-    def _label_code(self, labels: frozenset[str], match: str) -> Code:
+        own = self._assembler
         if match == "superset":
-            return self._assembler.words_within(LABELS, labels)
-        if match == "subset":
-            return join(layout.AND, [self._assembler.words_in(LABELS, (label,)) for label in labels])
-        return self._assembler.words_in(LABELS, labels) if labels else FAILS
+            code = own.words_within(LABELS, labels)
+        elif match == "subset":
+            code = join(layout.AND, [own.words_in(LABELS, (label,)) for label in labels])
+        else:
+            code = own.words_in(LABELS, labels) if labels else FAILS
+        return self._expressions.number(code)
 
     def compiled(self, programs: Programs) -> Compiled:
         """These programs, or the same and more, with facts code. Any thread may ask; imports Numba."""
@@ -773,24 +733,35 @@ class Targeting:
         texts = parts.texts.offsets(), parts.texts.data()
         return Programs(own.offsets(), own.data(), parts.numbers.data(), parts.sets.data(), *texts)
 
-    def slow_truth(self, trees: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.int8]:
-        """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown.
+    def slow_truth(self, trees: Sequence[Tree]) -> npt.NDArray[np.int8]:
+        """A row for each slow test and a column for each event: 1 true, 0 false, -1 unknown. Read-only.
 
-        Raises TargetingFailed with the expressions whose tests raised. Those tests are asked no more.
+        Raises TargetingFailed, once all are asked, with the expressions whose tests raised. Those tests are put aside:
+        they are asked no more, and unknown.
         """
-        try:
-            return self._assembler.slow.truth(trees)
-        except TestsFailed as failed:
-            self._assembler.slow.aside.update(failed.failures)
-            raise TargetingFailed(self._asking(failed.failures)) from failed
-
-    def _asking(self, failures: Mapping[int, Exception]) -> dict[int, Exception]:
-        """The expressions that ask one of these tests."""
-        code, starts = self._expressions.data().reshape(-1, 2), self._expressions.offsets()
-        places = np.flatnonzero(_asks_slowly(code) & np.isin(code[:, 1], list(failures)))
-        numbers = np.searchsorted(starts, 2 * places, "right") - 1
-        tests = code[places, 1]
-        return {number: failures[test] for number, test in zip(numbers.tolist(), tests.tolist(), strict=True)}
+        tests = [None if number in self._aside else test for number, test in enumerate(self.slow)]
+        truths = np.full((len(tests), len(trees)), -1, np.int8)
+        failures: dict[int, Exception] = {}
+        for event, tree in enumerate(trees if tests else ()):
+            attributes = Attributes(tree)
+            for number, test in enumerate(tests):
+                if test is not None:
+                    try:
+                        truths[number, event] = _TRUTHS[evaluate(test, attributes)]
+                    except MemoryError:  # which is no test's own failure
+                        raise
+                    except Exception as error:
+                        failures.setdefault(number, error)
+        if failures:
+            self._aside.update(failures)
+            code, starts = self._expressions.data().reshape(-1, 2), self._expressions.offsets()
+            places = np.flatnonzero(_asks_slowly(code) & np.isin(code[:, 1], list(failures)))
+            asking = zip(
+                (np.searchsorted(starts, 2 * places, "right") - 1).tolist(), code[places, 1].tolist(), strict=True
+            )
+            raise TargetingFailed({number: failures[test] for number, test in asking})
+        truths.flags.writeable = False
+        return truths
 
     @property
     def nbytes(self) -> int:

@@ -179,7 +179,7 @@ class ExchangeArrays:
         return self._graph._replace(version=version, node_count=self.used["nodes"], listed_count=self.used["listed"])
 
     def node(self, number: int, record: int) -> Node:
-        """A node as one of its records has it. All who ask at the same time get the same object."""
+        """A node as one of its records has it. Whoever asks at the same time gets the same object."""
         if (known := self._known_nodes.get(record)) is not None:
             return known
         id = self.names.get(number)
@@ -1064,7 +1064,7 @@ class Exchange:
         """Goes on with other arrays that show the same. For `Compaction`, which holds `writing`."""
         self._arrays = arrays
         self._programs: tuple[int, Programs] = len(arrays.targeting), arrays.targeting.snapshot()
-        self._version = 0  # who reads the other arrays has versions of its own, and at most delays `relink`
+        self._version = 0  # readers of the other arrays have versions of their own, and at most delay `relink`
         self._publish()
 
 

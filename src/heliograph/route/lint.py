@@ -1,120 +1,32 @@
-"""What is odd about an exchange: rows that were refused, nodes nothing can reach, targeting that can never hold."""
+"""What is odd about an exchange: rows that were refused, nodes nothing can reach, targeting that can never hold.
+
+A publisher here is a node without incoming edges ([B] section 1); where there is none, every node may publish. What is
+reported as unreachable or as never holding is so for every event. All of it is found in the arrays of a version; ids
+and texts are looked up of what is reported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heliograph.io.coerce import Array
 from heliograph.io.schemas import TABLES
-from heliograph.model import Rejected
 from heliograph.predicate import layout
 from heliograph.predicate.evaluate import never_holds
 from heliograph.predicate.layout import NEVER, Int32s, Int64s, Programs
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.layout import EDGE_EXPRESSION, EXPRESSION, FLAGS, LISTED_NODE, REFUSED, TARGET
-from heliograph.route.numbering import rows_by
+from heliograph.route.numbering import rows_by, strings
 from heliograph.route.read import read_edges, read_nodes
 
-# --- which expressions of a version hold for no event at all ----------------------------------------------------------
-#
-# The law: what is named never holds; it is all that `predicate_never` knows of. To parse a text again costs about 100
-# µs, so only texts whose code could be such a one are parsed: code that is FALSE; a test that nothing satisfies, or
-# that only Python decides; an attribute that is asked for and against; IS NULL beside anything else. Whatever else is
-# built of AND, OR and tests that some value satisfies holds for some event, as far as `predicate_never` knows.
-
 Flags = npt.NDArray[np.bool_]
-_OP = layout.NEGATIVE - 1
-
-
-def never_accepts(version: Version) -> Flags:
-    """For each expression whether no event satisfies it; the nodes of a version compare no labels."""
-    never = np.zeros(len(version.programs.starts) - 1, np.bool_)
-    doubtful = doubtful_expressions(version.programs)
-    for expressions, texts in (_of_nodes(version, doubtful), _of_edges(version, doubtful)):
-        for expression, text in dict.fromkeys(zip(expressions.tolist(), texts, strict=True)):
-            never[expression] |= never_holds(parse_predicate(text))
-    never[NEVER] = True
-    return never
-
-
-def _of_nodes(version: Version, doubtful: Flags) -> tuple[Int32s, list[str]]:
-    records = version.records_of(version.node_numbers())
-    rows = version.graph.records[records]
-    chosen = np.flatnonzero(doubtful[rows[:, EXPRESSION]] & (rows[:, FLAGS] & REFUSED == 0))
-    texts: Any = version.arrays.texts.take(records[chosen]).to_pylist()
-    return rows[chosen, EXPRESSION], texts
-
-
-def _of_edges(version: Version, doubtful: Flags) -> tuple[Int32s, list[str]]:
-    numbers = version.edge_numbers()
-    expressions: Int32s = version.graph.edges[numbers, EDGE_EXPRESSION]
-    chosen = np.flatnonzero(doubtful[expressions])
-    texts: Any = version.arrays.edge_texts.take(version.arrays.serials[numbers[chosen]]).to_pylist()
-    return expressions[chosen], texts
-
-
-def doubtful_expressions(programs: Programs) -> Flags:
-    """The expressions, other than FALSE, that may hold for no event."""
-    words = programs.code.reshape(-1, 2)
-    owners = np.repeat(np.arange(len(programs.starts) - 1), np.diff(programs.starts) // 2)
-    ops, negative = words[:, 0] & _OP, words[:, 0] & layout.NEGATIVE != 0
-    tests = ops > layout.OR
-    doubtful = np.zeros(len(programs.starts) - 1, np.bool_)
-    doubtful[owners[_is_empty(programs, words, ops) | (ops == layout.SLOW)]] = True
-    doubtful[owners[(ops == layout.IS_NULL) & ~negative]] = True
-    attributes = (words[:, 0] >> layout.ATTRIBUTE_SHIFT).astype(np.int64)
-    keys = owners * (int(attributes.max(initial=0)) + 1) + attributes
-    both = np.isin(keys[tests & negative], keys[tests & ~negative])
-    doubtful[owners[tests & negative][both]] = True
-    return doubtful
-
-
-def _is_empty(programs: Programs, words: Int32s, ops: Int32s) -> Flags:
-    """Which instructions are ranges without numbers, or sets without strings."""
-    empty = np.zeros(len(words), np.bool_)
-    ranges: Int64s = np.flatnonzero(ops == layout.NUMBER_BETWEEN)
-    places = words[ranges, 1]
-    empty[ranges] = programs.numbers[places] > programs.numbers[places + 1]
-    sets: Int64s = np.flatnonzero(ops == layout.WORD_IN)
-    empty[sets] = programs.sets[words[sets, 1]] == 0
-    return empty
-
-
-# --- what is odd about an exchange: rows that were refused, nodes nothing can reach, targeting that can never hold ----
-#
-# A publisher here is a node without incoming edges ([B] section 1); where there is none, every node may publish. What
-# is reported as unreachable or as never holding is so for every event.
-#
-# All of it is found in the arrays of a version; ids and texts are looked up of what is reported.
-
+Row = tuple[str | None, str, str, str | None]  # subject_id, code, message, related_id
 _FEW = 32  # nodes whose edges are looked at one by one
-
-
-class Finding(NamedTuple):
-    subject_id: str | None
-    code: str
-    message: str
-    related_id: str | None = None
-
-
-class _View(NamedTuple):
-    """A version laid open: its nodes in the order of reporting, its edges in the order of adding."""
-
-    version: Version
-    nodes: Int32s
-    listed: Flags  # by node number, like the next two
-    refused: Flags
-    closed: Flags  # nodes that accept no event
-    edges: Int32s
-    sources: Int32s
-    targets: Int32s
-    shut: Flags  # edges that accept no event
 
 
 def lint_route(nodes: Any, edges: Any) -> pa.Table:
@@ -126,132 +38,144 @@ def lint_route(nodes: Any, edges: Any) -> pa.Table:
     links = read_edges(edges, exchange.targeting)
     exchange.put_edges(links.rows)
     refused = [*some.unread, *links.unread, *(refusal.rejected for refusal in (*some.refusals, *links.refusals))]
+    rows: list[Row] = [(entry.item or "", entry.code, entry.message, None) for entry in refused]
     with exchange.reading() as version:
-        findings = [*map(_refused, refused), *findings_on(version)]
-    columns = zip(*findings, strict=True) if findings else ([],) * len(Finding._fields)
+        rows += _View(version).findings()
     schema = TABLES["lint"].arrow
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def findings_on(version: Version) -> Iterator[Finding]:
-    """The findings on a version, kind by kind."""
-    view = _laid_open(version)
-    yield from _never_nodes(view)
-    yield from _never_edges(view)
-    yield from _unreachable(view)
-    yield from _loose(view)
-    yield from _lonely(view)
+class _View:
+    """A version laid open: its nodes in the order of reporting, its edges in the order of adding."""
 
+    def __init__(self, version: Version) -> None:
+        graph, never = version.graph, never_accepts(version)
+        self.version = version
+        self.nodes, self.edges = version.node_numbers(), version.edge_numbers()
+        self.sources, self.targets = graph.sources[self.edges], graph.edges[self.edges, TARGET]
+        self.shut: Flags = never[graph.edges[self.edges, EDGE_EXPRESSION]]  # edges that accept no event
+        records = graph.records[version.records_of(self.nodes)]
+        # By node number: whether it is listed, was refused, accepts no event, and has an edge that leads to it.
+        self.listed, self.refused, self.closed, self.entered = (np.zeros(graph.node_count, np.bool_) for _ in range(4))
+        self.listed[self.nodes] = records[:, FLAGS] & LISTED_NODE != 0
+        self.refused[self.nodes] = records[:, FLAGS] & REFUSED != 0
+        self.closed[self.nodes] = never[records[:, EXPRESSION]]
+        self.entered[self.targets] = True
 
-def _refused(rejected: Rejected) -> Finding:
-    return Finding(rejected.item or "", rejected.code, rejected.message)
+    def findings(self) -> Iterator[Row]:
+        """All findings, kind by kind."""
+        names, arrays = self.version.names, self.version.arrays
+        closed = self._nodes(self.closed & ~self.refused)
+        for id, text in zip(
+            strings(names(closed)), strings(arrays.texts.take(self.version.records_of(closed))), strict=True
+        ):
+            yield id, "HG-702", f"the targeting can never hold: {text}", None
+        shut = np.flatnonzero(self.shut)
+        texts = strings(arrays.edge_texts.take(arrays.serials[self.edges[shut]]))
+        for name, text, target in zip(self._edge_names(shut), texts, strings(names(self.targets[shut])), strict=True):
+            yield name, "HG-702", f"the targeting can never hold: {text}", target
+        lost = self._nodes(self.entered & ~self._reached() & ~self.closed)
+        first = np.full(len(self.entered), len(self.targets), np.int64)
+        np.minimum.at(first, self.targets, np.arange(len(self.targets)))
+        message = "no publisher (a node without incoming edges) can reach it, whatever the event"
+        for id, source in zip(strings(names(lost)), strings(names(self.sources[first[lost]])), strict=True):
+            yield id, "HG-701", message, source
+        yield from self._loose()
+        touched = self.entered.copy()
+        touched[self.sources] = True
+        for id in strings(names(self._nodes(self.listed & ~touched))):
+            yield id, "HG-704", "no edge touches it, so no event passes it", None
 
+    def _nodes(self, flags: Flags) -> Int32s:
+        """The nodes with a flag, in the order of reporting."""
+        return self.nodes[flags[self.nodes]]
 
-def _laid_open(version: Version) -> _View:
-    graph, nodes, edges = version.graph, version.node_numbers(), version.edge_numbers()
-    never = never_accepts(version)
-    records = graph.records[version.records_of(nodes)]
-    listed, refused, closed = (np.zeros(graph.node_count, np.bool_) for _ in range(3))
-    listed[nodes], refused[nodes] = records[:, FLAGS] & LISTED_NODE != 0, records[:, FLAGS] & REFUSED != 0
-    closed[nodes] = never[records[:, EXPRESSION]]
-    sources, targets = graph.sources[edges], graph.edges[edges, TARGET]
-    return _View(
-        version, nodes, listed, refused, closed, edges, sources, targets, never[graph.edges[edges, EDGE_EXPRESSION]]
-    )
+    def _loose(self) -> Iterator[Row]:
+        """Edges with an end that is not among the nodes."""
+        unknown = ~self.listed & ~self.refused
+        lacks = np.stack((unknown[self.sources], unknown[self.targets] & (self.sources != self.targets)))
+        rows = np.flatnonzero(lacks.any(axis=0))
+        ends = (strings(self.version.names(side[rows])) for side in (self.sources, self.targets))
+        for name, row, *pair in zip(self._edge_names(rows), rows.tolist(), *ends, strict=True):
+            for end, lacking in zip(pair, lacks[:, row].tolist(), strict=True):
+                if lacking:
+                    yield name, "HG-703", f"{end} is not among the nodes, so it accepts every event", end
 
+    def _edge_names(self, rows: Int64s) -> list[str]:
+        """As `Edge` is spelled, of many at once."""
+        names, arrays = self.version.names, self.version.arrays
+        ids = arrays.edge_names.take(arrays.serials[self.edges[rows]])
+        spelled = zip(
+            *(part.to_pylist() for part in (names(self.sources[rows]), names(self.targets[rows]), ids)), strict=True
+        )
+        return [f"{source} → {target}" + (f" ({id})" if id is not None else "") for source, target, id in spelled]
 
-# --- targeting that never holds (HG-702) ------------------------------------------------------------------------------
+    def _reached(self) -> Flags:
+        """What publishers reach over nodes and edges that some event may pass.
 
-
-def _never_nodes(view: _View) -> Iterator[Finding]:
-    some = view.nodes[(view.closed & ~view.refused)[view.nodes]]
-    ids, texts = view.version.names(some), view.version.arrays.texts.take(view.version.records_of(some))
-    for id, text in zip(ids.to_pylist(), texts.to_pylist(), strict=True):
-        yield Finding(id, "HG-702", f"the targeting can never hold: {text}")
-
-
-def _never_edges(view: _View) -> Iterator[Finding]:
-    rows, arrays = np.flatnonzero(view.shut), view.version.arrays
-    targets = view.version.names(view.targets[rows]).to_pylist()
-    texts = arrays.edge_texts.take(arrays.serials[view.edges[rows]]).to_pylist()
-    for name, text, target in zip(_edge_names(view, rows), texts, targets, strict=True):
-        yield Finding(name, "HG-702", f"the targeting can never hold: {text}", target)
-
-
-# --- nodes that nothing reaches (HG-701) ------------------------------------------------------------------------------
-
-
-def _unreachable(view: _View) -> Iterator[Finding]:
-    """Nodes behind those that can never hold, or on cycles that no publisher leads into."""
-    entered = np.zeros(view.version.graph.node_count, np.bool_)
-    entered[view.targets] = True
-    publishers = view.nodes[~entered[view.nodes]]
-    reached = _reach(view, publishers if len(publishers) else view.nodes)
-    some = view.nodes[(entered & ~reached & ~view.closed)[view.nodes]]
-    first = np.full(len(entered), len(view.targets), np.int64)
-    np.minimum.at(first, view.targets, np.arange(len(view.targets)))
-    ids, sources = view.version.names(some), view.version.names(view.sources[first[some]])
-    message = "no publisher (a node without incoming edges) can reach it, whatever the event"
-    for id, source in zip(ids.to_pylist(), sources.to_pylist(), strict=True):
-        yield Finding(id, "HG-701", message, source)
-
-
-def _reach(view: _View, starts: Int32s) -> Flags:
-    """What these nodes reach over nodes and edges that some event may pass."""
-    count = view.version.graph.node_count
-    passable = np.flatnonzero(~view.shut & ~view.closed[view.targets])
-    offsets, targets = rows_by(view.sources[passable], view.targets[passable], count)
-    reached, left = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    frontier: list[int] = starts.tolist()
-    left[starts] = True
-    while frontier:
-        if len(frontier) < _FEW:
-            found = [target for node in frontier for target in targets[offsets[node] : offsets[node + 1]].tolist()]
-        else:
-            found = _behind(np.array(frontier), offsets, targets).tolist()
-        reached[found] = True
-        frontier = [node for node in dict.fromkeys(found) if not left[node]]
+        The rest lies behind what can never hold, or on cycles that no publisher leads into.
+        """
+        count = self.version.graph.node_count
+        passable = np.flatnonzero(~self.shut & ~self.closed[self.targets])
+        offsets, targets = rows_by(self.sources[passable], self.targets[passable], count)
+        reached, left = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+        publishers = self._nodes(~self.entered)
+        frontier: list[int] = (publishers if len(publishers) else self.nodes).tolist()
         left[frontier] = True
-    return reached
+        while frontier:
+            if len(frontier) < _FEW:
+                found = [target for node in frontier for target in targets[offsets[node] : offsets[node + 1]].tolist()]
+            else:
+                nodes = np.array(frontier)
+                sizes = offsets[nodes + 1] - offsets[nodes]
+                places = np.repeat(offsets[nodes] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+                found = targets[places].tolist()
+            reached[found] = True
+            frontier = [node for node in dict.fromkeys(found) if not left[node]]
+            left[frontier] = True
+        return reached
 
 
-def _behind(nodes: Int64s, offsets: Int64s, targets: Int32s) -> Int32s:
-    """The targets of all edges that leave these nodes."""
-    sizes = offsets[nodes + 1] - offsets[nodes]
-    places = np.repeat(offsets[nodes] - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
-    return targets[places]
+# --- which expressions of a version hold for no event at all ----------------------------------------------------------
+#
+# The law: what is named never holds; it is all that `never_holds` knows of. To parse a text again costs about 100 µs,
+# so only texts whose code could be such a one are parsed: code that is FALSE; a test that nothing satisfies, or that
+# only Python decides; an attribute that is asked for and against; IS NULL beside anything else. Whatever else is built
+# of AND, OR and tests that some value satisfies holds for some event, as far as `never_holds` knows.
 
 
-# --- nodes and edges that look forgotten (HG-703, HG-704) -------------------------------------------------------------
-
-
-def _loose(view: _View) -> Iterator[Finding]:
-    """Edges with an end that is not among the nodes."""
-    unknown = ~view.listed & ~view.refused
-    at_source, at_target = unknown[view.sources], unknown[view.targets] & (view.sources != view.targets)
-    rows = np.flatnonzero(at_source | at_target)
-    ends = (view.version.names(side[rows]).to_pylist() for side in (view.sources, view.targets))
-    for name, is_source, is_target, *pair in zip(
-        _edge_names(view, rows), at_source[rows].tolist(), at_target[rows].tolist(), *ends, strict=True
+def never_accepts(version: Version) -> Flags:
+    """For each expression whether no event satisfies it; the nodes of a version compare no labels."""
+    graph, arrays, doubtful = version.graph, version.arrays, doubtful_expressions(version.programs)
+    never = np.zeros(len(doubtful), np.bool_)
+    records, edges = version.records_of(version.node_numbers()), version.edge_numbers()
+    records = records[graph.records[records, FLAGS] & REFUSED == 0]
+    for codes, column, numbers in (
+        (graph.records[records, EXPRESSION], arrays.texts, records),
+        (graph.edges[edges, EDGE_EXPRESSION], arrays.edge_texts, arrays.serials[edges]),
     ):
-        for end in [end for end, lacks in zip(pair, (is_source, is_target), strict=True) if lacks]:
-            yield Finding(name, "HG-703", f"{end} is not among the nodes, so it accepts every event", end)
+        chosen = np.flatnonzero(doubtful[codes])
+        texts = column.take(numbers[chosen]).to_pylist()
+        for expression, text in dict.fromkeys(zip(codes[chosen].tolist(), texts, strict=True)):
+            never[expression] |= never_holds(parse_predicate(text))
+    never[NEVER] = True
+    return never
 
 
-def _lonely(view: _View) -> Iterator[Finding]:
-    """Listed nodes that no edge touches."""
-    touched = np.zeros(view.version.graph.node_count, np.bool_)
-    touched[view.sources] = touched[view.targets] = True
-    some = view.nodes[(view.listed & ~touched)[view.nodes]]
-    for id in view.version.names(some).to_pylist():
-        yield Finding(id, "HG-704", "no edge touches it, so no event passes it")
-
-
-def _edge_names(view: _View, rows: Int64s) -> list[str]:
-    """As `Edge` is spelled, of many at once."""
-    version, arrays = view.version, view.version.arrays
-    ids: Array = arrays.edge_names.take(arrays.serials[view.edges[rows]])
-    ends = version.names(view.sources[rows]), version.names(view.targets[rows])
-    spelled = zip(*(part.to_pylist() for part in (*ends, ids)), strict=True)
-    return [f"{source} → {target}" + (f" ({id})" if id is not None else "") for source, target, id in spelled]
+def doubtful_expressions(programs: Programs) -> Flags:
+    """The expressions, other than FALSE, that may hold for no event."""
+    words = programs.code.reshape(-1, 2)
+    owners = np.repeat(np.arange(len(programs.starts) - 1), np.diff(programs.starts) // 2)
+    ops, negative = words[:, 0] & (layout.NEGATIVE - 1), words[:, 0] & layout.NEGATIVE != 0
+    doubts = (ops == layout.SLOW) | ((ops == layout.IS_NULL) & ~negative)
+    ranges, sets = np.flatnonzero(ops == layout.NUMBER_BETWEEN), np.flatnonzero(ops == layout.WORD_IN)
+    doubts[ranges] |= programs.numbers[words[ranges, 1]] > programs.numbers[words[ranges, 1] + 1]
+    doubts[sets] |= programs.sets[words[sets, 1]] == 0
+    attributes = (words[:, 0] >> layout.ATTRIBUTE_SHIFT).astype(np.int64)
+    keys, tests = owners * (int(attributes.max(initial=0)) + 1) + attributes, ops > layout.OR
+    doubts[tests & negative] |= np.isin(keys[tests & negative], keys[tests & ~negative])
+    doubtful = np.zeros(len(programs.starts) - 1, np.bool_)
+    doubtful[owners[doubts]] = True
+    return doubtful

@@ -30,7 +30,7 @@ pc: Any = pyarrow.compute
 
 
 def home(id: str | None, shares: int) -> int:
-    """The share that a node, or an event, is told by."""
+    """The share that reports a node, or an event."""
     return crc32((id or "").encode("utf-8", "surrogatepass")) % shares
 
 
@@ -45,8 +45,7 @@ def share_of(version: Version, number: int, shares: int) -> Exchange:
 
     A node that loses its last outgoing edge gets one to itself, which lets nothing pass: it is still no end.
     """
-    passing = _passing(version)
-    numbers = version.node_numbers()
+    passing, numbers = _passing(version), version.node_numbers()
     ends = version.names(numbers[~passing[numbers]])
     copy = Exchange.of_version(version)
     copy.drop_nodes(strings(ends.filter(pa.array(homes(ends, shares) != number))))
@@ -80,10 +79,10 @@ class Share(NamedTuple):
         return cls(engine, number, shares, names.filter(pa.array(homes(names, shares) != number)))
 
     def publish(self, events: pa.Table, **options: Unpack[Choices]) -> Notifications:
-        """What this share has to tell of some events; the first one counts them."""
+        """What this share reports of some events; the first one counts them."""
         found = self.engine.publish(events, **options)
         rows = found.table.filter(pc.invert(pc.is_in(found.table["subscription_id"], value_set=self.others)))
-        rejected = Rejections(entry for entry in found.refused if self._tells(entry, events))
+        rejected = Rejections(entry for entry in found.refused if self._reports(entry, events))
         stats = replace(
             found.stats,
             publications=0 if self.number else found.stats.publications,
@@ -92,11 +91,11 @@ class Share(NamedTuple):
         )
         return Notifications.of_columns(lambda: rows, rows.num_rows, rejected, stats)
 
-    def _tells(self, entry: Rejected, events: pa.Table) -> bool:
-        """Whether this share says so. Others may lack a publisher that ends nowhere; only its home knows."""
+    def _reports(self, entry: Rejected, events: pa.Table) -> bool:
+        """Whether this share reports it. Others may lack a publisher that ends nowhere; only its home knows."""
         if entry.code == FAILED:  # by each share that has it: an edge has no home
             return True
-        told = entry.item
+        subject = entry.item
         if entry.code == UNKNOWN_PUBLISHER:
-            told = events["publisher"][pc.index(events["event_id"], entry.item).as_py()].as_py()
-        return home(told, self.shares) == self.number
+            subject = events["publisher"][pc.index(events["event_id"], entry.item).as_py()].as_py()
+        return home(subject, self.shares) == self.number
