@@ -241,6 +241,15 @@ def read_attributes(text: str | None, place: Place) -> Tree:
     raise PublicationError("HG-642", f"attributes that are no JSON object: {text[:60]}", place=place, fix=_FIX)
 
 
+def plain_tree(text: str) -> Tree | None:
+    """The attributes of an event whose text is one object and nothing else; None where it takes a closer look."""
+    try:
+        tree, end = _SCAN(text, 0)
+    except (ValueError, StopIteration, RecursionError):
+        return None
+    return tree if end == len(text) and type(tree) is dict else None
+
+
 def read_bytes(data: bytes, place: Place) -> Tree:
     """As `read_attributes`, from bytes that should be UTF-8."""
     try:
@@ -275,6 +284,7 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+_SCAN: Callable[[str, int], tuple[Any, int]] = _DECODER.scan_once  # what `decode` calls between blanks
 
 
 # --- the arrays of cells: making room, putting together, choosing some events -----------------------------------------
@@ -349,10 +359,10 @@ CellRow = tuple[int, int, float, int, bytes]
 def event_cells(names: NameTable, tree: Tree, labels: Iterable[str] | None = None) -> list[CellRow]:
     """The cells of one event: of its attributes, and of its label set if that is compared and some expression asks."""
     cells: list[CellRow] = []
-    for name, value in tree.items():
+    for name in tree:
         for attribute in names.beginnings.get(name, ()):
             path = names.paths[attribute]
-            _add_cells(cells, names, attribute, lookup(tree, path) if path[1:] else value)
+            _add_cells(cells, names, attribute, lookup(tree, path) if path[1:] else tree[name])
     if labels is not None and (attribute := names.find_attribute(LABELS)) >= 0:
         _add_cells(cells, names, attribute, sorted(labels))
     return cells

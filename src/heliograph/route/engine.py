@@ -33,14 +33,14 @@ from heliograph.route.events import Events, read_events
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.explain import explain_route
 from heliograph.route.read import Event, Refusal, read_edges, read_nodes
-from heliograph.route.report import notifications, walk_alone
+from heliograph.route.report import FEW, few_notifications, notifications, walk_alone
 from heliograph.route.save import load_exchange, save_exchange
 from heliograph.route.strategy import Choices, Options, Strategy, check_match, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 
 UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
-_PLAIN = Options()
+_PLAIN, _NOTHING = Options(), Rejections()
 
 
 class Route:
@@ -126,7 +126,7 @@ class Route:
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
         failed: list[Rejected] = []
-        result, stats = self._asking(lambda version: self._routed(version, read, chosen, failed, started), failed)
+        result, stats = self._asking(failed, self._routed, read, chosen, failed, started)
         with self._lock:
             self._total += stats
         return result
@@ -139,10 +139,10 @@ class Route:
         if read.one is None and not options.alone and way.encodes(version):
             read.cells(version)  # now, in the one pass over their texts that also finds out which are good
         starts = read.starts(version)
-        refused = [] if read.one is not None else list(read.rejected)
-        if read.one is None or starts[0] < 0:
-            refused += [_unknown(read, row) for row in np.flatnonzero(starts < 0).tolist()]
-        refused += failed
+        rejected = _NOTHING
+        if read.one is None or starts[0] < 0 or failed:
+            unknown = np.flatnonzero(starts < 0).tolist()
+            rejected = Rejections([*read.rejected, *(_unknown(read, row) for row in unknown), *failed])
         parsed = time.perf_counter_ns()
         evidence: list[str] | None = None
         if options.alone:
@@ -161,7 +161,7 @@ class Route:
             notifications=size,
             candidates=found.candidates,
             verified=found.verified,
-            rejected=len(refused),
+            rejected=0 if rejected is _NOTHING else len(rejected),
             complete=cut == 0,
             truncated=cut,
             parse_ns=parsed - started,
@@ -171,15 +171,20 @@ class Route:
         def table() -> pa.Table:
             return notifications(version, read, nodes, found.events(), evidence)
 
-        return Notifications.of_columns(table, size, Rejections(refused), stats), stats
+        if read.one is not None and size <= FEW and evidence is None:
+            return Notifications(few_notifications(version, read.one[0], nodes), rejected, stats), stats
+        return Notifications.of_columns(table, size, rejected, stats), stats
 
-    def _asking(self, work: Callable[[Version], Answer], failed: list[Rejected] | None = None) -> Answer:
-        """What some work makes of the present version. Targeting that raises is put aside, and the work done again."""
+    def _asking(self, failed: list[Rejected], work: Callable[..., Answer], *what: Any) -> Answer:
+        """What some work makes of the present version. Targeting that raises is put aside, and the work done again.
+
+        What was put aside is added to `failed`.
+        """
         before: list[int] | None = None
         while True:
             version = self._exchange.hold()
             try:
-                return work(version)
+                return work(version, *what)
             except TargetingFailed as failure:
                 named, now = self._put_aside(version, failure), sorted(failure.failures)
                 if not named and now == before:  # it belongs to no node or edge here, but to a change of `what_if`
@@ -187,8 +192,7 @@ class Route:
                 before = now
             finally:
                 self._exchange.release(version)
-            if failed is not None:
-                failed += named
+            failed += named
 
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:
         """Nodes and edges that failed accept nothing from now on. Reports each."""
@@ -235,7 +239,7 @@ class Route:
     def explain(self, node_id: str, event: Any) -> Explanation:
         """The path by which an event reaches a node, or what stops it."""
         read = read_events(event, self.match is not None)
-        return self._asking(lambda version: explain_route(version, self._one_event(version, read), node_id))
+        return self._asking([], lambda version: explain_route(version, self._one_event(version, read), node_id))
 
     def _one_event(self, version: Version, read: Events) -> Event:
         """The first event; raises what is wrong with it."""
@@ -274,7 +278,7 @@ class Route:
                 read.cells(version)
             return compare_versions(version, changes, read, self._strategy, subscribers_only)
 
-        found = self._asking(work, failed)
+        found = self._asking(failed, work)
         spent, refused = time.perf_counter_ns() - parsed, found.stats.rejected + len(failed)
         stats = replace(found.stats, rejected=refused, parse_ns=parsed - started, match_ns=spent)
         return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)

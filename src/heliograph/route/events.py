@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from heliograph.predicate.attributes import (
     cells_of,
     encode,
     event_cells,
-    read_attributes,
+    plain_tree,
     read_labels,
     take_cells,
 )
@@ -56,13 +55,8 @@ _DEEPEST = 20
 _LARGEST = 1 << 64
 
 
-@dataclass(slots=True)
-class PlainEvent:
-    """One event that is good as it came."""
-
-    id: str
-    publisher: str
-    tree: Tree
+PlainEvent = tuple[str, str, Tree]
+"""One event that is good as it came: its id, its publisher and its attributes."""
 
 
 def plain_event(items: Any) -> PlainEvent | None:
@@ -75,16 +69,12 @@ def plain_event(items: Any) -> PlainEvent | None:
     for text in (id, publisher):
         if type(text) is not str or not text or not (text.isascii() or _is_plain(text, 0)):
             return None
-    if not _is_plain(attributes, 0):
-        return None
     if type(attributes) is dict:
-        return PlainEvent(id, publisher, attributes)
-    if type(attributes) is not str:
+        return (id, publisher, attributes) if _is_plain(attributes, 0) else None
+    if type(attributes) is not str or not (attributes.isascii() or _is_plain(attributes, 0)):
         return None
-    try:
-        return PlainEvent(id, publisher, read_attributes(attributes, Place()))
-    except PublicationError:
-        return None
+    tree = plain_tree(attributes)
+    return None if tree is None else (id, publisher, tree)
 
 
 def _is_plain(value: Any, depth: int) -> bool:
@@ -145,11 +135,11 @@ class Events:
 
     @property
     def ids(self) -> Strings:
-        return self._accepted.ids if self.one is None else pa.array([self.one.id])
+        return self._accepted.ids if self.one is None else pa.array(self.one[:1])
 
     @property
     def publishers(self) -> Strings:
-        return self._accepted.publishers if self.one is None else pa.array([self.one.publisher])
+        return self._accepted.publishers if self.one is None else pa.array(self.one[1:2])
 
     @property
     def texts(self) -> Strings:
@@ -169,14 +159,15 @@ class Events:
     def event(self, row: int) -> Event:
         """One event as an object, with its attributes decoded."""
         if self.one is not None:
-            return Event(self.one.id, self.one.publisher, Attributes(self.one.tree))
+            id, publisher, tree = self.one
+            return Event(id, publisher, Attributes(tree))
         attributes, labels = Attributes(self.tree(row)), self.labels(row)
         return Event(self.ids[row].as_py(), self.publishers[row].as_py(), attributes, labels or NO_LABELS)
 
     def tree(self, row: int) -> Tree:
         """The decoded attributes of one event."""
         if self.one is not None:
-            return self.one.tree
+            return self.one[2]
         return self._accepted.encoded.tree(int(self._accepted.rows[row]))
 
     def labels(self, row: int) -> frozenset[str] | None:
@@ -187,7 +178,7 @@ class Events:
         """The node of a version that each event starts from, or -1; read-only."""
         if self._starts is None or self._starts[0] is not version:
             if self.one is not None:
-                starts = np.array([version.number(self.one.publisher)], np.int32)
+                starts = np.array([version.number(self.one[1])], np.int32)
             else:
                 starts = version.numbers(self.publishers)
             starts.flags.writeable = False
@@ -203,7 +194,7 @@ class Events:
     def encode(self, names: NameTable, compiled: bool | None = None) -> Cells:
         """The cells of the events, of the attributes that `names` knows by now."""
         if self.one is not None:
-            return cells_of([event_cells(names, self.one.tree)])
+            return cells_of([event_cells(names, self.one[2])])
         encoded = self._encode(names, compiled)
         if self._known is None:
             self._known = _accept(self._table_read, encoded)

@@ -258,10 +258,13 @@ class Version:
 
     def number(self, id: str) -> int:
         """The number of a node, or -1."""
-        number = self.arrays.ids.find(id)
-        if 0 <= number < self.graph.node_count and self.graph.records[self._record(number), FLAGS] & PRESENT:
-            return number
-        return -1
+        number, graph = self.arrays.ids.find(id), self.graph
+        if not 0 <= number < graph.node_count:
+            return -1
+        record = graph.nodes[number, RECORD]
+        while graph.records[record, DIED] <= graph.version:
+            record = graph.records[record, NEWER]
+        return number if graph.records[record, FLAGS] & PRESENT else -1
 
     def numbers(self, ids: Array) -> Int32s:
         """The number of the node with each id, or -1."""

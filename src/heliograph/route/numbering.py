@@ -67,6 +67,13 @@ class Column:
             return self._arrays[segment][number - self._starts[segment]].as_py()
         return self._later.get(number)
 
+    def few(self, numbers: Int32s) -> list[Any]:
+        """The values of few numbers as Python objects."""
+        if self._starts[:1] != [0]:
+            return [self.get(number) for number in numbers.tolist()]
+        first, size = self._arrays[0], len(self._arrays[0])
+        return [first[number].as_py() if number < size else self.get(number) for number in numbers.tolist()]
+
     def take(self, numbers: Int32s) -> Array:
         """The values of many numbers."""
         parts: list[Array] = []

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.io.coerce import json_text
-from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.model import NOTIFICATIONS_SCHEMA, Notification
 from heliograph.predicate.layout import Int32s, Int64s
 from heliograph.route.events import Events
 from heliograph.route.exchange import Version
@@ -44,6 +44,14 @@ def walk_alone(
                 begin, end = end, end + len(path)
                 evidence.append(json_text({"path": names[begin:end], "cost": found.costs[place]}))
     return joined(parts), cut, evidence
+
+
+FEW = 16  # notifications of one event that are made at once, without columns
+
+
+def few_notifications(version: Version, id: str, nodes: Int32s) -> list[Notification]:
+    """The nodes that one event reached, one by one."""
+    return [Notification(name, None, id, "route", "+") for name in version.arrays.names.few(nodes)]
 
 
 def notifications(

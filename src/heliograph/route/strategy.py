@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict
@@ -63,8 +63,11 @@ class Options:
     limit: int | None = None
     subscribers_only: bool = False
     hops: int | None = None
+    alone: bool = field(init=False)
+    """Whether each event has to walk by itself: for its paths, or to count their edges."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "alone", self.paths or self.rank is not None or self.hops is not None)
         if self.rank not in (None, "cost"):
             raise UsageError("HG-065", f"results cannot be ranked by {self.rank!r}", fix="write cost")
         for name, value in (("limit", self.limit), ("hops", self.hops)):
@@ -77,11 +80,6 @@ class Options:
     def evidence(self) -> bool:
         """Whether results carry their path; ranking implies it."""
         return self.paths or self.rank is not None
-
-    @property
-    def alone(self) -> bool:
-        """Whether each event has to walk by itself: for its paths, or to count their edges."""
-        return self.paths or self.rank is not None or self.hops is not None
 
 
 def check_match(match: Any) -> str | None:
@@ -411,13 +409,15 @@ class WalkRoom:
     def __init__(self) -> None:
         self.room = Room()
         self.walk, self.trail = make_walk(0, 0), make_trail(0)
+        self._nodes = self._places = -1  # that there is room for to walk together
         self.tally = np.zeros(4, np.int64)
 
     def walk_for(self, version: Version) -> Walk:
         """Room to walk together."""
         nodes, places = version.graph.node_count, version.place_count
-        if len(self.walk.touched) <= nodes or len(self.walk.place_lanes) <= places:
-            self.walk = make_walk(nodes + nodes // 4, places + places // 4)
+        if self._nodes < nodes or self._places < places:
+            self._nodes, self._places = nodes + nodes // 4, places + places // 4
+            self.walk = make_walk(self._nodes, self._places)
         return self.walk
 
     def trail_for(self, version: Version, start: int, hops: int | None) -> Trail:
@@ -451,7 +451,7 @@ class Lanes:
         room = self._rooms.pop() if self._rooms else WalkRoom()
         starts, cuts, twin = events.starts(version), _ONE_BLOCK, None
         if events.one is not None:
-            job = room.room.one(version.targeting, version.programs, events.one.tree)
+            job = room.room.one(version.targeting, version.programs, events.one[2])
         else:
             job, starts, cuts, twin = _together(version, events, room.room)
         offsets, tally = np.zeros(len(starts) + 1, np.int64), room.tally
