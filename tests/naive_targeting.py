@@ -17,11 +17,9 @@ from heliograph.predicate.attributes import NameTable
 from heliograph.predicate.evaluate import lookup
 from heliograph.predicate.layout import Cells, Programs
 
+_NAMES = list(vars(layout))
 OPS = {
-    getattr(layout, name): name
-    for name in vars(layout)
-    if name.split("_")[0] in ("AND", "OR", "NUMBER", "WORD", "WORDS", "TEXT", "TRUTH", "IS", "PAIR", "SLOW")
-    and name != "NUMBER"
+    getattr(layout, name): name for name in _NAMES[_NAMES.index("AND") : _NAMES.index("SLOW") + 1] if "ANY" not in name
 }
 Truths = Sequence[Sequence[int]] | Any
 

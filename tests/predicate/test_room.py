@@ -11,7 +11,7 @@ from heliograph.predicate.compile import NOTHING_SLOW, Room, Targeting
 from heliograph.predicate.form import Predicate
 from heliograph.predicate.parser import parse_predicate
 from tests.predicate import forms as every
-from tests.predicate.test_quick_kernels import Trees, add_all, check_all, make_job, plain_events
+from tests.predicate.test_facts_kernels import Trees, add_all, check_all, make_job, plain_events
 
 drawn_stores = st.lists(st.lists(every.forms, min_size=1, max_size=4), min_size=1, max_size=3)
 drawn_boards = st.lists(

@@ -230,8 +230,8 @@ def test_edges_by_number_and_by_name() -> None:
 
 
 def test_objects_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.route.version._REMEMBERED", 3)
+    monkeypatch.setattr("heliograph.route.exchange._REMEMBERED", 3)
     exchange = Exchange()
     exchange.put_nodes([Node(str(number)) for number in range(10)])
     assert [exchange.current.node(number).id for number in range(10)] == [str(number) for number in range(10)]
-    assert len(exchange._arrays._nodes) <= 3
+    assert len(exchange._arrays._known_nodes) <= 3

@@ -69,7 +69,7 @@ def test_memory(with_ids: bool) -> None:
     edges = [(rows[a][0], rows[b][0], f"e{row}" if with_ids else None) for row, (a, b) in enumerate(ends)]
     exchange.put_edges(read_edges(edges, exchange.targeting).rows)
     assert exchange._arrays.nbytes < 200 * nodes + 40 * links + 48 * links * with_ids
-    assert not exchange._arrays.ids._later
+    assert not exchange._arrays.ids.later
     assert not exchange._arrays.texts._later
 
 

@@ -4,22 +4,19 @@ and a room that is used all along never tells what it learnt before.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.predicate import compile as quick
+from heliograph.predicate import compile as facts
 from heliograph.predicate import compile as room
 from heliograph.predicate import layout as at
 from heliograph.predicate.compile import Room, Targeting
 from heliograph.predicate.form import Predicate
-from heliograph.predicate.layout import Board, Cells, Facts, Names, board_sizes, make_board, make_facts
+from heliograph.predicate.layout import Board, Facts, make_board, make_facts
 from heliograph.predicate.parser import parse_predicate
 from tests.predicate import forms as every
-from tests.predicate.test_quick_kernels import Trees, check_all, make_job, plain_events
+from tests.predicate.test_facts_kernels import Trees, check_all, make_job, plain_events
 
 AMPLE = 4000
 growth = st.lists(
@@ -34,15 +31,10 @@ def ample_facts(facts: int, attributes: int) -> Facts:
     return make_facts(AMPLE, AMPLE)
 
 
-def ample_board(names: Names, cells: Cells) -> Board:
+def ample_board(*sizes: int) -> Board:
     """A board that no store of these tests outgrows."""
-    made = make_board(*board_sizes(names, cells))
-    rows: dict[str, Any] = {"rows": np.zeros((AMPLE, 6), np.int32), "kinds": np.zeros((AMPLE, 7), np.uint64)}
-    long: dict[str, Any] = {
-        name: np.full(2 * AMPLE, -1 if name == "slots" else 0, getattr(made, name).dtype)
-        for name in ("slots", "keys", "marks", "cells", "lanes", "words", "stamps")
-    }
-    return made._replace(**rows, **long)
+    assert max(sizes) < AMPLE
+    return make_board(*[AMPLE] * 4)
 
 
 @settings(max_examples=50)
@@ -50,7 +42,7 @@ def ample_board(names: Names, cells: Cells) -> Board:
 def test_a_store_that_grows_between_boards(steps: list[tuple[list[Predicate], Trees]], loose: int) -> None:
     """One room with room for all: nothing is made anew, however the bounds and sets are sorted in between."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quick, "_LOOSE", loose)
+        patch.setattr(facts, "_LOOSE", loose)
         patch.setattr(room, "make_facts", ample_facts)
         patch.setattr(room, "make_board", ample_board)
         targeting, used = Targeting(), Room()
@@ -93,7 +85,7 @@ def test_facts_of_bounds_that_were_sorted_meanwhile_are_emptied() -> None:
     again: Trees = [{"a": 5}, {"a": 6}]
     after = make_job(targeting, again, used)
     assert after.facts is job.facts
-    assert len(after.order.order) == len(after.quick.bounds)
+    assert len(after.order.order) == len(after.coded.bounds)
     for number in list(range(2, 80)):
         check_all(after, again, {number: parse_predicate(f"a = {number - 2}")})
     check_all(after, again, late)
@@ -131,10 +123,10 @@ def test_constants_beyond_all_floats() -> None:
 
 
 def test_memory_is_counted() -> None:
-    code = quick.QuickCode()
+    code = facts.FactsStore()
     empty = code.nbytes
     targeting = Targeting()
     targeting.add_many([f"x = {number} OR s = 'w{number}'" for number in range(500)])
     snapshot = code.snapshot(targeting.snapshot(), targeting.names.snapshot(), len(targeting.names.paths))
-    assert code.nbytes > empty + sum(part.nbytes for part in (snapshot.quick.code, snapshot.quick.bounds))
-    assert code.snapshot(targeting.snapshot(), targeting.names.snapshot(), 2).quick.code.base is not None
+    assert code.nbytes > empty + sum(part.nbytes for part in (snapshot.coded.code, snapshot.coded.bounds))
+    assert code.snapshot(targeting.snapshot(), targeting.names.snapshot(), 2).coded.code.base is not None

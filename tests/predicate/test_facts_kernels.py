@@ -1,4 +1,4 @@
-"""Quick code gives what the code of the programs gives, and what the form itself says: on any board, whether its facts
+"""Facts code gives what the code of the programs gives, and what the form itself says: on any board, whether its facts
 were learnt before the first question, after some, or never.
 """
 
@@ -46,7 +46,7 @@ def make_job(targeting: Targeting, trees: Trees, room: Room | None = None) -> Jo
 
 
 def check_all(job: Job, trees: Trees, expressions: Expressions, asked: int = ALL) -> None:
-    """Quick code, the programs and the forms agree about every lane that is asked about, and about no other."""
+    """Facts code, the programs and the forms agree about every lane that is asked about, and about no other."""
     lanes = asked & ((1 << len(trees)) - 1)
     for number, form in expressions.items():
         expected = sum(1 << lane for lane, tree in enumerate(trees) if accepts(form, Attributes(tree)))
@@ -90,7 +90,7 @@ def test_boards_one_after_the_other(several: list[Predicate], boards: list[Trees
         check_all(make_job(targeting, trees, room), trees, expressions)
 
 
-def test_what_has_quick_code() -> None:
+def test_what_has_facts_code() -> None:
     """Two levels of groups; tests of numbers, words, booleans and nulls, but no negated range."""
     texts = {
         "x = 1": True,
@@ -105,7 +105,7 @@ def test_what_has_quick_code() -> None:
     }
     targeting = Targeting()
     expressions = {text: targeting.add(parse_predicate(text)) for text in texts}
-    starts = targeting.compiled(targeting.snapshot()).quick.quick.starts
+    starts = targeting.compiled(targeting.snapshot()).facts.coded.starts
     assert {text: bool(starts[number] >= 0) for text, number in expressions.items()} == texts
     values: list[Any] = [None, 0, 1, 2, 3, 4, 5, 7.5, "a", True]
     trees = [{"x": x, "s": s, "b": b} for x in values for s in ("a", "b", None) for b in (True, None)]
