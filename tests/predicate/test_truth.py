@@ -144,7 +144,7 @@ def test_newer_names_than_the_board_knows() -> None:
     targeting.add(parse_predicate("a = 'x'"))
     trees: Trees = [{"a": "x", "b": 1}, {"b": 2}]
     cells = encode(targeting.names, trees)
-    board = make_board(targeting.names.snapshot(), cells)
+    board = make_board(*board_sizes(targeting.names.snapshot(), cells))
     late = targeting.add(parse_predicate("a = 'y' OR b = 1 OR (a = 'x' AND b IS NULL) OR NOT c LIKE 'x%' OR a < c"))
     kernel = Asked(targeting, trees, cells)
     kernel.board = board

@@ -1,4 +1,4 @@
-"""The store against its obvious twin: after every change, at every version that somebody holds, and when settled."""
+"""The store against its obvious twin: after every change, at every version that somebody holds, and when compacted."""
 
 from __future__ import annotations
 

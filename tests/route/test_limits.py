@@ -15,8 +15,8 @@ from heliograph.predicate import layout
 from heliograph.predicate.compile import MOST_ATTRIBUTES, Targeting, instruction
 from heliograph.predicate.evaluate import Attributes, blame
 from heliograph.predicate.parser import parse_predicate
+from heliograph.route import exchange as compaction
 from heliograph.route import exchange as growing
-from heliograph.route import exchange as settling
 from heliograph.route.exchange import Exchange
 from heliograph.route.layout import NEVER_DIED
 from heliograph.route.read import Edge, Node
@@ -131,7 +131,7 @@ def test_versions_are_counted_anew_before_they_run_out(monkeypatch: pytest.Monke
     exchange = Exchange()
     exchange.put_nodes([Node("a", text="x = 1")])
     exchange._version = NEVER_DIED - 4  # after some two thousand million changes
-    monkeypatch.setattr(settling, "OLD", NEVER_DIED - 3)
+    monkeypatch.setattr(compaction, "OLD", NEVER_DIED - 3)
     for number in range(20):
         exchange.put_nodes([Node("a", text=f"x = {number}")])
         exchange.put_edges([Edge("p", "a")])
@@ -142,7 +142,7 @@ def test_versions_are_counted_anew_before_they_run_out(monkeypatch: pytest.Monke
     assert exchange.age < 60
 
 
-def test_a_reader_of_an_older_ledger_sees_its_own_version() -> None:
+def test_a_reader_of_older_arrays_sees_its_own_version() -> None:
     exchange = Exchange()
     exchange.put_nodes([Node("a", text="x = 1")])
     exchange.put_nodes([Node("b", text="x = 1")])

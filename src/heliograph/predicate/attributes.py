@@ -284,7 +284,7 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
-_SCAN: Callable[[str, int], tuple[Any, int]] = _DECODER.scan_once  # what `decode` calls between blanks
+_SCAN: Callable[[str, int], tuple[Any, int]] = vars(_DECODER)["scan_once"]  # what `decode` calls between blanks
 
 
 # --- the arrays of cells: making room, putting together, choosing some events -----------------------------------------
@@ -370,7 +370,8 @@ def event_cells(names: NameTable, tree: Tree, labels: Iterable[str] | None = Non
 
 def _add_cells(cells: list[CellRow], names: NameTable, attribute: int, value: Any) -> None:
     """The cells of one attribute's value; null, and an element that is null, has none."""
-    elements, listed = (value,), 0
+    elements: Iterable[Any] = (value,)
+    listed = 0
     if type(value) is list:
         cells.append((attribute, LIST, 0.0, -1, b""))
         elements, listed = value, LISTED

@@ -565,7 +565,8 @@ class FactsStore:
         """The arrays as far as they are in use; those in which later expressions may write are copied."""
         expressions, words, bounds, word_sets, bound_sets, _ = self._sizes.tolist()
         ends = (expressions, words, bounds, bounds, bounds, bounds, None, None, word_sets, bound_sets)
-        parts = FactsCode(*(array[:end] for array, end in zip(self._arrays, ends, strict=True)))
+        whole: Any = self._arrays
+        parts = FactsCode(*(array[:end] for array, end in zip(whole, ends, strict=True)))
         changing = ("equal_facts", "word_facts", "attribute_facts")
         return parts._replace(**{name: getattr(parts, name).copy() for name in changing})
 
@@ -785,6 +786,7 @@ NOTHING_SLOW: npt.NDArray[np.int8] = np.zeros((0, 0), np.int8)
 NOTHING_SLOW.flags.writeable = False
 
 
+_SIZED = ("slots", "rows", "cells", "words")  # parts of a board, as `board_sizes` has them
 _FEW_CELLS, _FEW_CHARACTERS = 64, 4096  # what there is room for at first where one event is asked about
 
 
@@ -835,10 +837,7 @@ class Room:
         self._asked = None
         if self._owner is not targeting:
             self._owner, board, facts = targeting, None, None
-        if board is None or any(
-            len(part) < size
-            for part, size in zip((board.slots, board.rows, board.cells, board.words), sizes, strict=True)
-        ):
+        if board is None or any(len(getattr(board, name)) < size for name, size in zip(_SIZED, sizes, strict=True)):
             board, facts = make_board(*sizes), None
         coded, order, count = compiled.facts
         if facts is None or len(facts.known) <= count or len(facts.dirty) <= len(coded.attribute_facts):

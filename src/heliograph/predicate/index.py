@@ -107,7 +107,8 @@ def build_segment(written: Vocabulary, rows: PredicateRows, chosen: Int32s) -> P
     of_axes = of_axes[np.lexsort((of_axes[:, at.LOW], doublings, of_axes[:, at.KEY]))]
     intervals = (_fixed(of_axes[:, column], np.int32) for column in (at.LOW, at.HIGH, at.GROUP))
     runs = _runs(of_axes, len(axes.offsets) - 1)
-    return PredicateSegment(expressions, *groups, *by_word, axes, *runs, *intervals, *_required(written, expressions))
+    parts: list[Any] = [*groups, *by_word, axes, *runs, *intervals, *_required(written, expressions)]
+    return PredicateSegment(expressions, *parts)
 
 
 def choose_access(written: Vocabulary, expressions: Int32s) -> tuple[Axes, Int32s]:
@@ -184,7 +185,19 @@ def tail_segment(rows: PredicateRows, begin: int, numbers: Int32s) -> PredicateS
     """The rows from `begin` on, each a group of its own that is always asked; `numbers` counts from 0 up."""
     count, none = len(rows.expression) - begin, numbers[:0]
     groups = rows.expression[begin:], numbers[: count + 1], numbers[begin : begin + count], numbers[:count]
-    nothing = none, numbers[:1], none, _NO_AXES, _NO_OFFSETS, _NO_RUNS, none, none, none, _NO_ALTERNATIVES, none
+    nothing: tuple[Any, ...] = (
+        none,
+        numbers[:1],
+        none,
+        _NO_AXES,
+        _NO_OFFSETS,
+        _NO_RUNS,
+        none,
+        none,
+        none,
+        _NO_ALTERNATIVES,
+        none,
+    )
     return PredicateSegment(*groups, *nothing)
 
 
@@ -547,7 +560,7 @@ def search(version: IndexVersion, encoded: Encoded, refused: Collection[int]) ->
         return found
     sizes = np.zeros(count, np.int64)
     sizes[chosen] = np.diff(found.offsets)
-    return found._replace(offsets=_offsets(sizes))
+    return found._replace(offsets=_offsets(sizes).astype(np.int64))
 
 
 # --- in plain Python --------------------------------------------------------------------------------------------

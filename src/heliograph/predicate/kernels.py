@@ -265,7 +265,7 @@ def read_number(text: Bytes, at: int, end: int) -> Any:
 # --- the tokens of JSON (RFC 8259) and whole values that nobody asks for: where each ends -----------------------------
 #
 # Positions are those of bytes in a text. -1 in place of one stands for giving up: the text is no JSON, or has
-# something that is left to Python, such as numbers that `decimals` is not sure of and more than 64 levels. What is
+# something that is left to Python, such as numbers that `nearest` is not sure of and more than 64 levels. What is
 # beyond ASCII counts as part of a string and as nothing else; that it is UTF-8 is made sure of before.
 
 QUOTE, COMMA = 34, 44
@@ -485,7 +485,7 @@ def _write(code: int, spare: Bytes, used: int) -> Any:
 #
 # The law: a search gives what it gave when the snapshot was taken. A number beyond the snapshot's arrays was entered
 # later, into a slot that was empty then, and so ends the search just as the empty slot would have.
-# `vocabulary.hashtable` holds the twin of the hash in plain Python; the two must agree in every bit. Heads are never
+# `vocabulary.columns` holds the twin of the hash in plain Python; the two must agree in every bit. Heads are never
 # 0: texts of NUL bytes alone would hash to their lengths then, whatever the key is.
 
 NAME_HEAD = 1  # that of a word is one more than its attribute
@@ -552,7 +552,7 @@ def find_word(names: Names, attribute: Any, text: Bytes, begin: int, end: int) -
 # The law: an event is either given the cells that its decoded tree has (`targeting.encoding` holds the twin in plain
 # Python), or none and the mark that Python has to decode it: because its text is no JSON, or in one of the rare
 # shapes that are not worth the lines here (a known name twice, one with longer paths that begins a list or an object,
-# numbers that `decimals` leaves to Python, more than 64 levels).
+# numbers that `nearest` leaves to Python, more than 64 levels).
 #
 # Positions are those of bytes in the column's data. -1 in place of one stands for giving up. Strings with escapes are
 # spelled out in spare bytes, which lie behind the column's data as far as the cells are concerned. All parts are
@@ -798,7 +798,7 @@ def lay_out(cells: Cells, chosen: Int64s, board: Board) -> None:
     for event in chosen:  # a row for each attribute, and how many numbers and cells it will have
         for cell in range(cells.offsets[event], cells.offsets[event + 1]):
             attribute = cells.attribute[cell]
-            row = np.int64(board.slots[attribute])
+            row: Any = np.int64(board.slots[attribute])
             if row < 0:
                 row = head[at.ROWS]
                 head[at.ROWS] = row + 1

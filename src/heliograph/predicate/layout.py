@@ -81,7 +81,7 @@ class Names(NamedTuple):
     """What an event's names and strings are called inside: hash tables by linear probing, powers of two of slots.
 
     A known name is the first one of some attribute's path. `name_attributes` is the attribute of that name alone, or
-    -1; `name_nested` tells that longer paths begin with it. A word is an attribute and a text.
+    -1; `name_nested` says that longer paths begin with it. A word is an attribute and a text.
     """
 
     key: np.uint64

@@ -144,7 +144,7 @@ class Events:
     @property
     def texts(self) -> Strings:
         """The attributes as they were written, of events that came in a table."""
-        texts: Any = self._table.column("attributes").combine_chunks()
+        texts: Strings = self._table.column("attributes").combine_chunks()
         return texts if len(self) == len(texts) else texts.take(self._accepted.rows)
 
     @property

@@ -129,6 +129,7 @@ class ExchangeArrays:
         self.used = dict.fromkeys(KINDS, 0)  # rows of each kind
         self.capacity = {kind: max(_LEAST, (room or {}).get(kind, 0)) for kind in KINDS}
         self._mapped = False
+        self._graph: Graph | None = None
         self._known_nodes: dict[int, Node] = {}
         self._known_edges: dict[int, Edge] = {}
         self._allocate()
@@ -163,11 +164,11 @@ class ExchangeArrays:
         """Arrays of the capacity. Readers may look at single ones meanwhile, so each is filled before it is shown."""
         for name, (kind, columns, dtype, free) in EXCHANGE.items():
             shape = (self.capacity[kind], columns) if columns else self.capacity[kind]
-            array = np.full(shape, free, dtype) if free else np.zeros(shape, dtype)
+            array: Any = np.full(shape, free, dtype) if free else np.zeros(shape, dtype)
             if (old := getattr(self, name, None)) is not None:
                 array[: len(old)] = old
             setattr(self, name, array)
-        self._graph: Graph | None = None
+        self._graph = None
 
     def graph(self, version: int) -> Graph:
         """The arrays for readers of a version."""
@@ -220,7 +221,8 @@ class ExchangeArrays:
     def nbytes(self) -> int:
         """The memory of everything but the texts and what came one by one."""
         others = (self.ids, self.edge_ids, self.names, self.texts, self.labels, self.edge_names, self.edge_texts)
-        return sum(getattr(self, name).nbytes for name in EXCHANGE) + sum(part.nbytes for part in others)
+        arrays: list[int] = [getattr(self, name).nbytes for name in EXCHANGE]
+        return sum(arrays) + sum(part.nbytes for part in others)
 
 
 @lru_cache(_REMEMBERED)
@@ -652,7 +654,8 @@ def _twins(arrays: ExchangeArrays, sources: Int32s, targets: Int32s) -> Int32s:
         living = np.flatnonzero(arrays.edges[:, EDGE_DIED] == NEVER_DIED)
         living = living[arrays.edges[living, BORN] != NEVER_DIED]
         keys = arrays.sources[living].astype(np.int64) << 32 | arrays.edges[living, TARGET]
-        return living[np.isin(keys, sources.astype(np.int64) << 32 | targets)].astype(np.int32)
+        twins: Int32s = living[np.isin(keys, sources.astype(np.int64) << 32 | targets)].astype(np.int32)
+        return twins
     found = [np.zeros(0, np.int32)]
     for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
         if arrays.nodes[source, DEGREE] <= arrays.nodes[target, DEGREE]:
@@ -893,6 +896,8 @@ class Exchange:
         self.writing = self._arrays.writing
         self._registry = threading.Lock()
         self._readers: dict[int, int] = {}  # how many read each version
+        self._version = 0
+        self._programs: tuple[int, Programs] = -1, self._arrays.targeting.snapshot()
         self._compaction = Compaction(self)
         self.swap(self._arrays)
 
@@ -1066,7 +1071,7 @@ class Exchange:
     def swap(self, arrays: ExchangeArrays) -> None:
         """Goes on with other arrays that show the same. For `Compaction`, which holds `writing`."""
         self._arrays = arrays
-        self._programs: tuple[int, Programs] = len(arrays.targeting), arrays.targeting.snapshot()
+        self._programs = len(arrays.targeting), arrays.targeting.snapshot()
         self._version = 0  # readers of the other arrays have versions of their own, and at most delay `relink`
         self._publish()
 

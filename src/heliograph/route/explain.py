@@ -66,8 +66,8 @@ def explain_route(version: Version, event: Event, node_id: str) -> Explanation:
     )
     if not blocks:
         summary = f"no path of the exchange leads from {event.publisher} to {node_id}"
-        held = (event.publisher,)
-        return Explanation("route", node_id, event.id, False, summary, {"cut": []}, failed=summary, held=held)
+        start_only = (event.publisher,)
+        return Explanation("route", node_id, event.id, False, summary, {"cut": []}, failed=summary, held=start_only)
     nearest = blocks[0]
     reasons = [
         f"{_name(version, nearest, each)}: {_reason(version, event, nearest, each)}" for each in nearest.refusing
