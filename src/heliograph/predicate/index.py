@@ -185,19 +185,8 @@ def tail_segment(rows: PredicateRows, begin: int, numbers: Int32s) -> PredicateS
     """The rows from `begin` on, each a group of its own that is always asked; `numbers` counts from 0 up."""
     count, none = len(rows.expression) - begin, numbers[:0]
     groups = rows.expression[begin:], numbers[: count + 1], numbers[begin : begin + count], numbers[:count]
-    nothing: tuple[Any, ...] = (
-        none,
-        numbers[:1],
-        none,
-        _NO_AXES,
-        _NO_OFFSETS,
-        _NO_RUNS,
-        none,
-        none,
-        none,
-        _NO_ALTERNATIVES,
-        none,
-    )
+    words, intervals = (none, numbers[:1], none), (_NO_AXES, _NO_OFFSETS, _NO_RUNS, none, none, none)
+    nothing: list[Any] = [*words, *intervals, _NO_ALTERNATIVES, none]
     return PredicateSegment(*groups, *nothing)
 
 
