@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from heliograph.cli.inputs import read_publications
 from heliograph.cli.run import Pace
 from heliograph.filter import Filter
-from heliograph.model import MOST_TOLD, told
+from heliograph.model import MOST_REPORTED, rejection_report
 from heliograph.terms import PREFIXES
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def seconds(name: str, size: int) -> float:
         found = [match for batch in batches for match in engine.publish(batch.items)]
         taken = time.process_time() - started
     assert [match.publication_id for match in found] == ["a.nt", "last"]
-    assert all(len(told(batch.rejected)) <= 3 * (MOST_TOLD + 1) for batch in batches)
+    assert all(len(rejection_report(batch.rejected)) <= 3 * (MOST_REPORTED + 1) for batch in batches)
     return taken
 
 

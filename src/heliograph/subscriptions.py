@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
 from heliograph.filter.layout import MOST_NUMBERS
-from heliograph.io.items import as_table, is_single
-from heliograph.io.reads import collector_paused
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import collector_paused
+from heliograph.io.tables import as_table, is_single
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.sparql.query import Query
 from heliograph.sparql.tables import PatternSet, Reader, Selection, read_patterns, tables_of

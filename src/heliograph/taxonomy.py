@@ -48,7 +48,7 @@ class Taxonomy:
     @classmethod
     def read(cls, items: Any, prefixes: Mapping[str, str] = PREFIXES) -> Taxonomy:
         """A taxonomy from a table or from items; rows that spell no terms are in `rejected`."""
-        from heliograph.io.items import as_table
+        from heliograph.io.tables import as_table
 
         read = as_table("taxonomy", items)
         cells = zip(read.table["child"].to_pylist(), read.table["parent"].to_pylist(), strict=True)

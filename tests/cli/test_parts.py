@@ -21,9 +21,9 @@ from heliograph.cli.inputs import read_text
 from heliograph.cli.options import Output, takes
 from heliograph.cli.run import MOST, Bar, Batch, Interrupts, Pace, Run
 from heliograph.errors import TableError
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.io.write import StreamWriter
-from heliograph.model import Notification, Notifications, Slow
+from heliograph.model import Notification, Notifications, SubscriptionCost
 
 
 def press() -> None:
@@ -106,7 +106,9 @@ def test_a_run_ends_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_slow_subscriptions_of_all_batches_are_written_with_their_sums() -> None:
     def publish(items: str) -> Notifications:
-        return Notifications(slow=[Slow("often", 1, 6), Slow(items, 2, 10), Slow("never", 0, 0)])
+        return Notifications(
+            slow=[SubscriptionCost("often", 1, 6), SubscriptionCost(items, 2, 10), SubscriptionCost("never", 0, 0)]
+        )
 
     with Run(Output(out="n.csv", stats="s.json")) as run:
         run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)

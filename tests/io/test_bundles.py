@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from heliograph.io import documents as bundles
 from heliograph.io.documents import read_source, read_sources
 from heliograph.io.rdf import Documents, Interner, Reading, publish
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.vocabulary import Vocabulary
 
 A, P = "<http://example.org/a>", "<http://example.org/p>"

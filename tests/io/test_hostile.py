@@ -201,7 +201,7 @@ def test_a_title_of_a_hundred_megabytes_costs_no_memory() -> None:
 import resource, tempfile
 from pathlib import Path
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.vocabulary import Vocabulary
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "feed.xml")

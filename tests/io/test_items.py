@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from heliograph.errors import TableError, UsageError
-from heliograph.io.items import as_table, is_single
-from heliograph.io.read import read_all
-from heliograph.io.reads import find_sources
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import as_table, is_single, read_all
 from heliograph.io.write import open_writer
 from heliograph.terms import Variable, iri, literal, plain_name
 

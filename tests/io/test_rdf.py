@@ -23,7 +23,7 @@ from pyoxigraph import (
 
 from heliograph.io import rdf as syntaxes_module
 from heliograph.io.documents import read_documents, read_triples
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.terms import Term, TermKind, blank, iri, literal
 from heliograph.vocabulary import Vocabulary
 from tests.io.document_reading import Graph, read, read_files, triples

@@ -21,7 +21,7 @@ from heliograph.cli.run import Batch, Run
 from heliograph.cli.watch import Evolution
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows
 from heliograph.model import Notification, Receipt
 from heliograph.watch import Watch
 
@@ -52,12 +52,12 @@ class Asked:
             return self._engine.subscribe(
                 patterns=self._chosen(patterns), constraints=constraints and self._chosen(constraints)
             )
-        if isinstance(items, Read):
+        if isinstance(items, TableRows):
             return self._engine.subscribe(self._chosen(items))
         self._ids.update((id, None) for id, _ in items)
         return self._engine.subscribe([item for item in items if not self._alone or item[0] == self._wanted])
 
-    def _chosen(self, read: Read) -> Read:
+    def _chosen(self, read: TableRows) -> TableRows:
         ids = read.table["subscription_id"].to_pylist()
         self._ids.update(dict.fromkeys(ids))
         if not self._alone:
@@ -90,7 +90,7 @@ def missing(what: str, wanted: str, names: Iterable[str | None]) -> UsageError:
     return UsageError("HG-034", f"there is no {what} {wanted!r}", fix=fix)
 
 
-def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Publications | Read:
+def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Publications | TableRows:
     """The publication or event with this id."""
     names: list[str | None] = []
     for batch in batches:
@@ -100,7 +100,7 @@ def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Public
     raise missing(what, wanted, names)
 
 
-def _one(items: Publications | Read, wanted: str, names: list[str | None]) -> Publications | Read | None:
+def _one(items: Publications | TableRows, wanted: str, names: list[str | None]) -> Publications | TableRows | None:
     if isinstance(items, Publications):
         names += items.ids
         number = items.ids.index(wanted) if wanted in items.ids else -1
@@ -111,7 +111,7 @@ def _one(items: Publications | Read, wanted: str, names: list[str | None]) -> Pu
     return _rows(items, chosen) if len(chosen) else None
 
 
-def _rows(read: Read, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Read:
+def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRows:
     return read._replace(table=read.table.take(pa.array(rows)), rows=read.rows[rows])
 
 
@@ -148,13 +148,13 @@ def _pieces(engine: Watch, batches: Iterable[Batch], wanted: int | None) -> Iter
     met = 0
     for batch in batches:
         met += batch.size
-        if wanted is None or not isinstance(batch.items, Read) or _highest(engine, batch.items, met) < wanted:
+        if wanted is None or not isinstance(batch.items, TableRows) or _highest(engine, batch.items, met) < wanted:
             yield batch.items
             continue
         yield from (_rows(batch.items, np.array([row])) for row in range(batch.size))
 
 
-def _highest(engine: Watch, read: Read, met: int) -> int:
+def _highest(engine: Watch, read: TableRows, met: int) -> int:
     """A bound on the seqs of these rows: those given, their positions, or the numbers after the last."""
     given = pc.max(read.table["seq"]).as_py() or 0
     return max(given, met + len(read.rejected), int(read.rows.max(initial=0)), (engine.seq or 0) + read.table.num_rows)

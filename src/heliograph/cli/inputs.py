@@ -17,19 +17,18 @@ from heliograph.cli.options import Interests, read_prefixes
 from heliograph.cli.run import MOST, Batch, Intake, Pace, Run, cut
 from heliograph.errors import HeliographError, Place, PublicationError, TableError, UsageError
 from heliograph.filter.encode import encode
-from heliograph.io.publications import Publications, Triples
-from heliograph.io.read import Whole, complete_publications, read_all, read_table, run_starts
-from heliograph.io.reads import (
+from heliograph.io.publications import Publications, Triples, complete_publications, run_starts
+from heliograph.io.sources import (
     DOCUMENT_SUFFIXES,
     FEED_SUFFIXES,
     PIPE,
     QUERY_SUFFIXES,
     TABLE_SUFFIXES,
-    Read,
     Source,
     collector_paused,
     find_sources,
 )
+from heliograph.io.tables import TableRows, read_all, read_table
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.taxonomy import Row, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF
@@ -65,7 +64,7 @@ def read_events(spec: str, run: Run) -> Iterator[Batch]:
         yield _first_of_each(batch.items, seen)
 
 
-def _repeats(read: Read) -> list[int]:
+def _repeats(read: TableRows) -> list[int]:
     """Where to cut so that no id comes twice in a piece."""
     starts, seen = [0], set[str | None]()
     for row, id in enumerate(read.table["event_id"].to_pylist()):
@@ -76,7 +75,7 @@ def _repeats(read: Read) -> list[int]:
     return starts
 
 
-def _first_of_each(read: Read, seen: set[str | None]) -> Batch:
+def _first_of_each(read: TableRows, seen: set[str | None]) -> Batch:
     """The events whose ids were not met before; those within one read are the engine's to refuse."""
     ids = read.table["event_id"].to_pylist()
     fresh = np.array([id is None or id not in seen for id in ids], bool)
@@ -199,7 +198,7 @@ def _reading(publications: Publications) -> Reading:
     return Reading(list(publications.ids), numbers, np.stack(publications.triples, axis=1), [])
 
 
-def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dict[str, int]:
+def _ends(tables: list[Source], whole: TableRows, publications: Publications) -> dict[str, int]:
     """For each table, how many publications begin in it or before it."""
     first: dict[str | None, int] = {}
     places = {source.name: number for number, source in enumerate(tables)}

@@ -12,7 +12,7 @@ from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
     from heliograph.cli.run import Run
-    from heliograph.io.reads import Read
+    from heliograph.io.tables import TableRows
     from heliograph.route import Route
 
 
@@ -163,8 +163,8 @@ def route_command(options: RouteOptions) -> int:
 class Tables(NamedTuple):
     """The exchange as it was read."""
 
-    nodes: Read
-    edges: Read
+    nodes: TableRows
+    edges: TableRows
 
     def names(self) -> list[str | None]:
         columns = (self.nodes.table["node_id"], self.edges.table["source"], self.edges.table["target"])

@@ -21,10 +21,10 @@ import pyarrow as pa
 from heliograph.cli.main import Exit
 from heliograph.cli.options import Output
 from heliograph.errors import TableError, UsageError
-from heliograph.io.read import read_all
-from heliograph.io.reads import Read, find_sources
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import TableRows, read_all
 from heliograph.io.write import StreamWriter, Writer, open_writer
-from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest, told
+from heliograph.model import Notifications, Rejected, Rejections, Stats, SubscriptionCost, rejection_report, slowest
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -153,7 +153,7 @@ class Pace:
             self.size = max(1, self.size // 2)
 
 
-def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
+def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
     """The rows of a read, so many of its parts at a time; `starts` are the rows where the parts begin.
 
     What was refused of the read comes with the first rows.
@@ -167,7 +167,7 @@ def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
         number = following
 
 
-def _rows(read: Read, first: int, last: int) -> Read:
+def _rows(read: TableRows, first: int, last: int) -> TableRows:
     rejected = read.rejected if first == 0 else Rejections()
     return read._replace(table=read.table.slice(first, last - first), rows=read.rows[first:last], rejected=rejected)
 
@@ -219,7 +219,7 @@ class Run:
         self._interrupted = False
         self._load_ns = 0
         self.stats = Stats()
-        self._slow: tuple[Slow, ...] = ()
+        self._slow: tuple[SubscriptionCost, ...] = ()
         self.details: dict[str, Any] = {}
         """What else belongs to the statistics, by key."""
         self.pace = Pace()
@@ -257,7 +257,7 @@ class Run:
         """How many subscriptions the engine has, should nothing be published at all."""
         self.stats += Stats(subscriptions=count)
 
-    def checked(self, option: str, reads: Iterable[Read]) -> Iterator[Read]:
+    def checked(self, option: str, reads: Iterable[TableRows]) -> Iterator[TableRows]:
         """The same reads; if all there was could not be read, the run fails."""
         intake = Intake(option)
         for read in reads:
@@ -265,7 +265,7 @@ class Run:
             yield read
         intake.check()
 
-    def whole(self, option: str, name: str, spec: str) -> Read:
+    def whole(self, option: str, name: str, spec: str) -> TableRows:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
@@ -275,7 +275,7 @@ class Run:
             self.reject(found.rejected, spec)  # no engine will come to report it
             raise
         numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, found.rejected, numbers)
+        return TableRows(sources[0].name if len(sources) == 1 else spec, found.table, found.rejected, numbers)
 
     def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
         """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""
@@ -320,7 +320,9 @@ class Run:
 
     def reject(self, rejected: Iterable[Rejected], source: str | None = None) -> None:
         """Writes what was refused; `source` stands in where an item does not know its own."""
-        items = told(entry if entry.source or not source else replace(entry, source=source) for entry in rejected)
+        items = rejection_report(
+            entry if entry.source or not source else replace(entry, source=source) for entry in rejected
+        )
         if items:
             self._rejected += items.total
             if len(self.refused) < _REMEMBERED:
@@ -356,7 +358,7 @@ def _check_apart(output: Output) -> None:
         raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
 
 
-def _write_stats(path: str, stats: Stats, slow: Iterable[Slow], details: Mapping[str, Any]) -> None:
+def _write_stats(path: str, stats: Stats, slow: Iterable[SubscriptionCost], details: Mapping[str, Any]) -> None:
     text = json.dumps({**stats, **details, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a named pipe

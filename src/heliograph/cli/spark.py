@@ -21,7 +21,7 @@ from heliograph.cli.main import DEBUG, hushed, show_pandas
 from heliograph.cli.options import Cluster, Output
 from heliograph.cli.run import Bar, Run
 from heliograph.errors import HeliographError, UsageError
-from heliograph.io.reads import PIPE
+from heliograph.io.sources import PIPE
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
 from heliograph.spark.frames import batch_counts, progress_table
 from heliograph.spark.output import REFUSED, write
@@ -128,7 +128,7 @@ def settings(given: list[str] | None) -> dict[str, str]:
 
 def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
     """Refuses what cannot be read, before anything is started."""
-    from heliograph.io.reads import find_sources
+    from heliograph.io.sources import find_sources
     from heliograph.spark.inputs import suffixes_of
 
     if cluster.streaming and not os.path.isdir(spec):

@@ -19,9 +19,9 @@ from heliograph.demo import DATA
 from heliograph.errors import SetupError
 from heliograph.filter import Filter
 from heliograph.io.documents import read_documents
-from heliograph.io.items import as_table
 from heliograph.io.publications import Publications, Triples
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
+from heliograph.io.tables import as_table
 from heliograph.model import Explanation, Notification, Notifications
 from heliograph.route import Route
 from heliograph.spark.environment import check_environment

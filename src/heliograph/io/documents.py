@@ -29,7 +29,7 @@ from heliograph.io.rdf import (
     read_rdf_xml,
     split,
 )
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
 from heliograph.io.xml import Document, open_text, open_xml, read_prolog, shortened
 from heliograph.model import Rejected
 

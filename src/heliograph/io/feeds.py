@@ -36,7 +36,7 @@ from heliograph.io.rdf import (
     written,
 )
 from heliograph.io.xml import SEPARATOR, Bytes, Document, Places, Root, shortened
-from heliograph.model import Brief, Rejected
+from heliograph.model import MessageLimit, Rejected
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri, is_container_member, plain_name
 from heliograph.values import XSD_DATETIME, XSD_STRING
 
@@ -693,7 +693,7 @@ class Feed:
     head: Element | None = None
     gaps: list[Span] = field(default_factory=list)  # what stands around the items, and is not space
     rejected: list[Rejected] = field(default_factory=list)
-    brief: Brief = field(default_factory=Brief)
+    limit: MessageLimit = field(default_factory=MessageLimit)
     count: int = 0
 
     def name_of(self, number: int) -> str:
@@ -701,7 +701,7 @@ class Feed:
         return f"{self.document.name}#{number}"
 
     def refuse(self, error: DocumentError, item: str | None, position: int) -> None:
-        if not self.brief.wants(error.code):
+        if not self.limit.allows(error.code):
             self.rejected.append(Rejected(self.document.name, item, error.code, ""))
             return
         error.place = self.places.at(position, item)

@@ -22,7 +22,7 @@ from heliograph.errors import DocumentError, HeliographError, Place, TermError
 from heliograph.io import xml as guards
 from heliograph.io.publications import Publications, Triples
 from heliograph.io.xml import SEPARATOR, Bytes, Document, Entity, Places, Prolog, check_entities, shortened
-from heliograph.model import MOST_TOLD, Brief, Rejected, Rejections
+from heliograph.model import MOST_REPORTED, MessageLimit, Rejected, Rejections
 from heliograph.terms import Term, TermKind, blank, literal, parse_cell
 from heliograph.values import XSD_STRING
 
@@ -666,7 +666,7 @@ def complaint(error: SyntaxError | MemoryError) -> str:
 
 def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     number = 1
-    brief = Brief()
+    limit = MessageLimit()
     for start, end in _cuts(document.data):
         if end - start > MAX_LINE:
             rejected.append(_refused(_too_long(end - start), document.name, number))
@@ -678,7 +678,7 @@ def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) ->
             yield from _block(block, syntax)
         except (SyntaxError, DocumentError):
             lines = enumerate(block.splitlines(keepends=True), number)
-            yield b"".join(_one(line, syntax, document.name, row, rejected, brief) for row, line in lines)
+            yield b"".join(_one(line, syntax, document.name, row, rejected, limit) for row, line in lines)
         if end < len(document.data):
             number += block.count(b"\n")
 
@@ -701,11 +701,11 @@ def _block(block: bytes, syntax: Syntax) -> list[bytes]:
     return list(written(parse(block, format=syntax.format), syntax.quads))
 
 
-def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected], brief: Brief) -> bytes:
+def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected], limit: MessageLimit) -> bytes:
     try:
         return b"".join(_block(line, syntax))
     except SyntaxError as error:
-        if not brief.wants("HG-302"):
+        if not limit.allows("HG-302"):
             rejected.append(Rejected(name, str(number), "HG-302", ""))
             return b""
         place = Place(name, None, number, error.offset)
@@ -798,8 +798,8 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
     if not kept.all():
         texts = [text or "" for block in blocks for text in block.to_pylist()]
         starts = (np.flatnonzero(~kept) * width).tolist()
-        rejected += [_rdf_refused("".join(texts[start : start + width]), name) for start in starts[:MOST_TOLD]]
-        rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_TOLD:])
+        rejected += [_rdf_refused("".join(texts[start : start + width]), name) for start in starts[:MOST_REPORTED]]
+        rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_REPORTED:])
         codes = codes[kept]
     return Interned(codes, kept)
 

@@ -20,7 +20,7 @@ from xml.parsers import expat
 import numpy as np
 
 from heliograph.errors import DocumentError, Place
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 
 # ----------------------------------------------------------------------------------------------------------------------
 # A source's bytes as UTF-8 text, whatever encoding it came in.
