@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.io import feeds as items_module
-from heliograph.io.feeds import Items, Span, mend
+from heliograph.io.feeds import ItemFinder, Span, mend
 from tests.io.document_reading import read, read_files
 from tests.io.test_rdf import DOCUMENTS
 
@@ -190,7 +190,7 @@ SPANS = [
 
 @pytest.mark.parametrize(("data", "expected"), SPANS)
 def test_careful_runs(data: bytes, expected: list[tuple[int, int]]) -> None:
-    items = Items(data, [b"item"], [b"channel"])
+    items = ItemFinder(data, [b"item"], [b"channel"])
     start = items.next_start(0)
     assert list(items.careful_run(start, len(data))) == [Span(*pair) for pair in expected]
 

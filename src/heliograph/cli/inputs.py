@@ -35,7 +35,7 @@ from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from heliograph.io.rdf import Reading
+    from heliograph.io.rdf import DocumentTriples
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -170,32 +170,32 @@ def _with_documents(
     sources: list[Source], publications: Publications, ends: Mapping[str, int], pace: Pace
 ) -> Iterator[Batch]:
     """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
-    from heliograph.io.documents import read_sources
-    from heliograph.io.rdf import Interner, publish
+    from heliograph.io.documents import join_documents, read_sources
+    from heliograph.io.rdf import Interner
 
     interner = Interner(publications.vocabulary)
-    readings: list[Reading] = []
+    contents: list[DocumentTriples] = []
     done = 0
     with collector_paused():
         for is_table, run in groupby(sources, key=lambda source: source.name in ends):
             if not is_table:
-                readings += read_sources(run, interner)
+                contents += read_sources(run, interner)
                 continue
             for source in run:
-                readings.append(_reading(some(publications, done, ends[source.name])))
+                contents.append(_reading(some(publications, done, ends[source.name])))
                 done = ends[source.name]
-    for documents in publish(readings, interner, MOST):
+    for documents in join_documents(contents, interner, MOST):
         if documents.rejected:
             yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)
         yield from _slices(documents.publications, pace)
 
 
-def _reading(publications: Publications) -> Reading:
+def _reading(publications: Publications) -> DocumentTriples:
     """Publications of a table in the form in which documents are read."""
-    from heliograph.io.rdf import Reading
+    from heliograph.io.rdf import DocumentTriples
 
     numbers = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
-    return Reading(list(publications.ids), numbers, np.stack(publications.triples, axis=1), [])
+    return DocumentTriples(list(publications.ids), numbers, np.stack(publications.triples, axis=1), [])
 
 
 def _ends(tables: list[Source], whole: TableRows, publications: Publications) -> dict[str, int]:

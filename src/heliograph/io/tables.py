@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError, UsageError
 from heliograph.io.coerce import AS_THEY_ARE, CELLS, FAILED, Array, Coerced, coerce_array, coerce_values, nulls, plain
-from heliograph.io.schemas import TableSchema, table_schema
+from heliograph.io.schemas import TABLES, TableSchema, table_schema
 from heliograph.io.sources import TABLE_SUFFIXES, Source, find_sources
 from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.terms import Term, Variable
@@ -254,7 +254,11 @@ def _is_of_texts(names: list[str], source: Source) -> bool:
 
 # --- items and frames ---
 
-_SMALL = 64  # rows; fewer go to Arrow as rows, more as columns
+_SMALL = 64  # rows; so many go to Arrow as rows, more as columns
+_CONVERSIONS = {
+    name: [(column.name, AS_THEY_ARE[column.kind], CELLS[column.kind]) for column in schema.columns]
+    for name, schema in TABLES.items()
+}
 _BATCH_ROWS = 1 << 16
 
 # Tuples in short forms, by their length; any table also takes a tuple of all its columns in order.
@@ -372,14 +376,16 @@ def _small_table(schema: TableSchema, rows: list[Mapping[str, Any]]) -> pa.Table
     The law is that of a column: see `coerce`. For one row this is a tenth of the calls that columns take.
     """
     made: list[Mapping[str, Any]] = []
+    columns = _CONVERSIONS[schema.name]
     try:
         for row in rows:
-            for column in schema.columns:
-                value = row.get(column.name)
-                if type(value) not in AS_THEY_ARE[column.kind]:
-                    row = {**row, column.name: CELLS[column.kind](plain(value))}
+            for name, as_they_are, to_cell in columns:
+                value = row.get(name)
+                if type(value) not in as_they_are:
+                    row = {**row, name: to_cell(plain(value))}
             made.append(row)
-        return pa.Table.from_struct_array(pa.array(made, schema.struct))
+        array: Any = pa.array(made, schema.struct)
+        return pa.Table.from_struct_array(array)
     except FAILED:
         return None
 

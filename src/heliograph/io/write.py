@@ -327,7 +327,7 @@ def _encoder(schema: TableSchema, file: IO[bytes], suffix: str) -> tuple[Callabl
     if suffix == ".parquet":
         from pyarrow import parquet
 
-        written = parquet.ParquetWriter(file, schema.arrow)
+        written: Any = parquet.ParquetWriter(file, schema.arrow)
         return lambda table: table.num_rows and written.write_table(table), written.close
     if suffix == ".csv":
         from pyarrow import csv
