@@ -263,17 +263,6 @@ def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
         read_folder(tmp_path / "save", "thing", {1})
 
 
-def test_an_earlier_save_without_checksums_is_refused(tmp_path: Path) -> None:
-    _write(tmp_path / "save")
-    manifest = json.loads((tmp_path / "save" / MANIFEST).read_text())
-    del manifest["digest"]
-    manifest["format"] = "heliograph save"
-    (tmp_path / "save" / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StorageError, match="without checksums") as caught:
-        read_folder(tmp_path / "save", "thing", {1})
-    assert caught.value.code == "HG-804"
-
-
 @pytest.mark.parametrize("entry", [None, 5, [], [1], [1, 2, 3], ["a", "b"]])
 def test_a_manifest_without_a_checksum_is_refused(tmp_path: Path, entry: Any) -> None:
     _write(tmp_path / "save")

@@ -1,5 +1,8 @@
 """What travels out of every engine: notifications, rejected items and measurements; and the protocol that all three
 engines speak.
+
+The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing until
+they are asked for: the table is made once, when it is first wanted, and the objects a page at a time.
 """
 
 from __future__ import annotations
@@ -21,26 +24,15 @@ import pyarrow.compute
 
 from heliograph.errors import HeliographError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What travels out of every engine: notifications, what was rejected, and the measurements of a call.
-#
-# The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing
-# until someone asks: the table is made once, when it is first wanted, and the objects a page at a time as they are
-# looked at.
-# ----------------------------------------------------------------------------------------------------------------------
-
 pc: Any = pyarrow.compute
 
-_NOTIFICATION_FIELDS: list[pa.Field[Any]] = [
-    pa.field("subscription_id", pa.string()),
-    pa.field("subscriber", pa.string()),
-    pa.field("publication_id", pa.string()),
-    pa.field("verb", pa.string()),
-    pa.field("change", pa.string()),
-    pa.field("at", pa.timestamp("us", tz="UTC")),
-    pa.field("evidence", pa.string()),
-]
-NOTIFICATIONS_SCHEMA = pa.schema(_NOTIFICATION_FIELDS)
+_UTC = pa.timestamp("us", tz="UTC")
+NOTIFICATIONS_SCHEMA = pa.schema(
+    [
+        pa.field(name, _UTC if name == "at" else pa.string())
+        for name in ("subscription_id", "subscriber", "publication_id", "verb", "change", "at", "evidence")
+    ]
+)
 REJECTED_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("source", "item", "code", "message")])
 
 
@@ -260,7 +252,7 @@ class Columns(NamedTuple):
             names[2].take(publication),
             pa.repeat(self.verb, size),
             pa.repeat("+", size),
-            pa.nulls(size, pa.timestamp("us", tz="UTC")),
+            pa.nulls(size, _UTC),
             pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence[first:last], text),
         ]
         return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
@@ -480,9 +472,7 @@ def _row(item: Any) -> dict[str, Any]:
     return {entry.name: getattr(item, entry.name) for entry in fields(item)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The one protocol that all three engines speak.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the protocol of engines ---
 
 
 class Engine(Protocol):

@@ -37,7 +37,7 @@ from heliograph.io.rdf import (
     split,
 )
 from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
-from heliograph.io.xml import Document, open_text, open_xml, read_prolog, shortened
+from heliograph.io.xml import OpenedDocument, open_text, open_xml, read_prolog, shortened
 from heliograph.model import Rejected, Rejections
 from heliograph.terms import TermKind
 
@@ -96,7 +96,7 @@ def _unread(error: Exception, source: Source) -> DocumentTriples:
     return DocumentTriples.none([Rejected.of(error, source.name)])
 
 
-def _open_document(source: Source) -> Document:
+def _open_document(source: Source) -> OpenedDocument:
     """A source as its suffix says; raises where it cannot be opened."""
     if source.suffix in _XML_SUFFIXES:
         return open_xml(source)
@@ -106,7 +106,7 @@ def _open_document(source: Source) -> Document:
     raise DocumentError("HG-309", "neither a document nor a feed", place=Place(source.name), fix=fix)
 
 
-def _read_document(document: Document, interner: Interner) -> DocumentTriples:
+def _read_document(document: OpenedDocument, interner: Interner) -> DocumentTriples:
     """What a document holds; raises where it is none at all, and at once for what would fail in every line."""
     suffix = document.source.suffix
     if suffix in _XML_SUFFIXES:
@@ -121,7 +121,7 @@ def _read_document(document: Document, interner: Interner) -> DocumentTriples:
     raise DocumentError("HG-309", f"a {suffix} file that {what}", place=Place(document.name), fix=fix)
 
 
-def _read_xml(document: Document, interner: Interner) -> DocumentTriples:
+def _read_xml(document: OpenedDocument, interner: Interner) -> DocumentTriples:
     prolog = read_prolog(document.data)
     root = prolog.root
     if root is None:
@@ -171,7 +171,7 @@ def read_sources(sources: Iterable[Source], interner: Interner) -> Iterator[Docu
     yield from _together(bundle, interner)
 
 
-def _good_lines(document: Document) -> bytes | None:
+def _good_lines(document: OpenedDocument) -> bytes | None:
     """The lines of a document that can join others; None for any other document."""
     syntax = SYNTAXES.get(document.source.suffix)
     if syntax is None or syntax.quads or not syntax.by_line or len(document.data) > SMALL:

@@ -43,7 +43,7 @@ from heliograph.io.rdf import (
     split,
     written,
 )
-from heliograph.io.xml import SEPARATOR, Bytes, Document, Places, Root, shortened
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, Places, Root, shortened
 from heliograph.model import MessageLimit, Rejected
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri, is_container_member, plain_name
 from heliograph.values import XSD_DATETIME, XSD_STRING
@@ -635,7 +635,7 @@ class Parsed(NamedTuple):
 class Feed:
     """A feed while it is read. `scope` and `head` are the namespaces and the tree before the first item."""
 
-    document: Document
+    document: OpenedDocument
     root: Root
     dialect: Dialect
     items: ItemFinder
@@ -659,7 +659,7 @@ class Feed:
         self.rejected.append(Rejected.of(error, self.document.name, item))
 
 
-def open_feed(document: Document, root: Root, dialect: Dialect) -> Feed:
+def open_feed(document: OpenedDocument, root: Root, dialect: Dialect) -> Feed:
     """A feed of which the head has been read, as far as it can be."""
     items = ItemFinder(document.data, dialect.names, dialect.parents)
     feed = Feed(document, root, dialect, items, Places(document.name, document.data))
@@ -1330,7 +1330,7 @@ def _may_be_deep(text: bytes) -> bool:
 MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
 
-def read_feed(document: Document, root: Root, dialect: Dialect, interner: Interner) -> DocumentTriples:
+def read_feed(document: OpenedDocument, root: Root, dialect: Dialect, interner: Interner) -> DocumentTriples:
     """The items of a feed, with what was refused in it."""
     interner.begin()
     feed = open_feed(document, root, dialect)

@@ -32,7 +32,7 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from heliograph.errors import DocumentError, HeliographError, Place, TermError
 from heliograph.io import xml as guards
-from heliograph.io.xml import SEPARATOR, Bytes, Document, Places, Prolog, check_entities, shortened
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, Places, Prolog, check_entities, shortened
 from heliograph.model import MOST_REPORTED, MessageLimit, Rejected
 from heliograph.terms import Term, TermKind, blank, literal, parse_cell
 from heliograph.values import XSD_STRING
@@ -464,7 +464,7 @@ SYNTAXES = {
 }
 
 
-def as_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
+def as_lines(document: OpenedDocument, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     """The lines of a document in blocks. What is refused alone goes to `rejected`; else a `DocumentError` is raised."""
     if syntax.by_line:
         return _good_lines(document, syntax, rejected)
@@ -503,7 +503,7 @@ def _odd() -> Any:
     return re2.compile(rb"<(?:[^A-Za-z]|[A-Za-z][A-Za-z0-9+.\-]*[^A-Za-z0-9+.\-:]|%b)" % long)
 
 
-def _all_lines(document: Document, syntax: Syntax, base: str | None) -> Iterator[bytes]:
+def _all_lines(document: OpenedDocument, syntax: Syntax, base: str | None) -> Iterator[bytes]:
     """The lines of a document that is read as a whole; raises where its IRIs, written in full, pass the limit."""
     data = document.data if isinstance(document.data, bytes) else None
     spare = most = MAX_LINES[0] + MAX_LINES[1] * len(document.data)
@@ -533,7 +533,7 @@ def complaint(error: SyntaxError | MemoryError) -> str:
     return shortened(_TRAILER.sub("", _POSITION.sub("", str(error))))
 
 
-def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
+def _good_lines(document: OpenedDocument, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     number = 1
     limit = MessageLimit()
     for start, end in _cuts(document.data):
@@ -613,7 +613,7 @@ class DocumentTriples(NamedTuple):
 
 
 def read_rdf(
-    document: Document, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None
+    document: OpenedDocument, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None
 ) -> DocumentTriples:
     """The publications of an RDF document, with what was refused in it.
 
@@ -685,7 +685,7 @@ def _refused_line(line: str, name: str) -> Rejected:
 # --- RDF/XML: entities within limits, and the places of errors, which pyoxigraph does not report ---
 
 
-def read_rdf_xml(document: Document, prolog: Prolog, interner: Interner) -> DocumentTriples:
+def read_rdf_xml(document: OpenedDocument, prolog: Prolog, interner: Interner) -> DocumentTriples:
     """The publication of a document in RDF/XML."""
     assert prolog.root is not None
     data = document.data
@@ -705,7 +705,7 @@ def read_rdf_xml(document: Document, prolog: Prolog, interner: Interner) -> Docu
     return read_rdf(plain, ".rdf", interner, locate)
 
 
-def _broken_at(document: Document) -> int:
+def _broken_at(document: OpenedDocument) -> int:
     """The byte at which the XML breaks, or at which the first element begins that is no RDF; the root if neither."""
     data = bytes(document.data)
     children: list[int] = []

@@ -53,7 +53,7 @@ _KNOWN = re.compile(  # character sets, and none of Python's other codecs, such 
 )
 
 
-class Document(NamedTuple):
+class OpenedDocument(NamedTuple):
     """A source that was opened: its UTF-8 bytes without a byte order mark."""
 
     source: Source
@@ -70,36 +70,36 @@ class Document(NamedTuple):
         return None if isinstance(self.data, bytes) else self.source.path
 
 
-def open_text(source: Source) -> Document:
+def open_text(source: Source) -> OpenedDocument:
     """An RDF document that is not XML: UTF-8, or what its byte order mark says."""
     data = _read(source)
     mark, encoding = _mark(data)
     if not mark:
-        return Document(source, data)
+        return OpenedDocument(source, data)
     try:
-        return Document(source, _transcoded(source, data[len(mark) :], encoding, "strict"))
+        return OpenedDocument(source, _transcoded(source, data[len(mark) :], encoding, "strict"))
     except UnicodeDecodeError as error:
         raise DocumentError(
             "HG-303", f"not {encoding}, though its mark says so", place=Place(source.name), fix="save it as UTF-8"
         ) from error
 
 
-def open_xml(source: Source) -> Document:
+def open_xml(source: Source) -> OpenedDocument:
     """XML, in the encoding that its mark, its first bytes or its declaration name, in this order."""
     data = _read(source)
     mark, encoding = _mark(data)
     body = data[len(mark) :] if mark else data
     encoding = encoding or next((name for start, name in _XML_STARTS if data[: len(start)] == start), "")
     if encoding not in ("", "utf-8"):
-        return Document(source, _undeclared(_transcoded(source, body, encoding)))
+        return OpenedDocument(source, _undeclared(_transcoded(source, body, encoding)))
     match = _DECLARATION.match(body)
     declared = match[1].decode("latin-1") if match else ""
     if declared.lower() in ("", "utf-8"):
-        return Document(source, body)
+        return OpenedDocument(source, body)
     known = "utf-8" if mark else _codec(declared)
     if known is None:
-        return Document(source, _undeclared(body), declared)
-    return Document(source, _undeclared(_transcoded(source, body, known)))
+        return OpenedDocument(source, _undeclared(body), declared)
+    return OpenedDocument(source, _undeclared(_transcoded(source, body, known)))
 
 
 def _read(source: Source) -> Bytes:
