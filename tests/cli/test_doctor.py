@@ -99,32 +99,29 @@ def test_old_python_little_memory_and_an_unwritable_cache(monkeypatch: pytest.Mo
         assert find("kernel cache").state is state
 
 
-def test_memory_is_the_lower_of_machine_and_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_physical", lambda: 8)
-    monkeypatch.setattr(machine, "_container", lambda: 4)
-    assert machine.memory_bytes() == 4
-    monkeypatch.setattr(machine, "_container", lambda: None)
-    assert machine.memory_bytes() == 8
-    monkeypatch.setattr(machine, "_physical", lambda: None)
-    assert machine.memory_bytes() is None
+@pytest.mark.parametrize(
+    ("physical", "container", "found"),
+    [(8, "4", 4), (8, "max", 8), (8, None, 8), (None, "1024", 1024), (None, None, None)],
+)
+def test_memory_is_the_lower_of_machine_and_container(
+    monkeypatch: pytest.MonkeyPatch, physical: int | None, container: str | None, found: int | None
+) -> None:
+    def pages(name: str) -> int:
+        if physical is None:
+            raise ValueError
+        return physical if name == "SC_PHYS_PAGES" else 1
+
+    def limit(self: Path) -> str:
+        if container is None:
+            raise FileNotFoundError
+        return container
+
+    monkeypatch.setattr(os, "sysconf", pages)
+    monkeypatch.setattr(Path, "read_text", limit)
+    assert machine.memory_bytes() == found
 
 
-def test_what_the_system_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
-        raise ValueError
-
-    monkeypatch.setattr(os, "sysconf", refuse)
-    assert machine._physical() is None
-    monkeypatch.setattr(Path, "read_text", lambda self: "max")
-    assert machine._container() is None
-    monkeypatch.setattr(Path, "read_text", lambda self: "1024")
-    assert machine._container() == 1024
-
-    def missing(self: Path) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert machine._container() is None
+def test_cores_are_counted_where_there_is_no_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert machine._cores().state is State.OK
 

@@ -1,4 +1,7 @@
-"""`heliograph doctor`: looks at the machine and at saves, says what to do; `--warm` fills the kernel cache."""
+"""`heliograph doctor`: looks at the machine and at saves, says what to do; `--warm` fills the kernel cache.
+
+A check fails only where the embedded engines cannot run without the thing; what Spark alone needs is a warning.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata, util
@@ -21,11 +25,7 @@ from heliograph.cli.main import Exit
 from heliograph.errors import StorageError
 from heliograph.spark.environment import JAVA_NEEDED, find_java
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What this machine offers: one check for each thing Heliograph can use, with what to do where it is missing.
-#
-# A check fails only where the embedded engines cannot run without the thing; what Spark alone needs is a warning.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what this machine offers ---
 
 PYTHON_NEEDED = (3, 11)
 ESSENTIAL = {
@@ -149,30 +149,18 @@ def _version(package: str) -> str:
 
 def memory_bytes() -> int | None:
     """What this process may use: the machine's memory, or the container's limit where that is lower."""
-    sizes = [size for size in (_physical(), _container()) if size]
-    return min(sizes, default=None)
-
-
-def _physical() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
-def _container() -> int | None:
+    sizes: list[int] = []
+    with suppress(ValueError, OSError, AttributeError):
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
+        with suppress(OSError):
             text = Path(path).read_text().strip()
-        except OSError:
-            continue
-        return int(text) if text.isdigit() else None
-    return None
+            sizes += [int(text)] if text.isdigit() else []
+            break
+    return min((size for size in sizes if size), default=None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph doctor`: looks at the machine and says what to do; `--warm` compiles kernels, `--check` reads a save.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the command ---
 
 _STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "bold red"}
 _SIGNS = {State.OK: "✓", State.WARNING: "!", State.FAILED: "✗"}

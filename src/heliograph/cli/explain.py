@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import typer
 
 from heliograph.cli.filter import PublicationsOption
-from heliograph.cli.inputs import Subscriber, some
+from heliograph.cli.inputs import Subscriber
 from heliograph.cli.options import Interests, Output, read_prefixes, takes
 from heliograph.cli.route import EventsOption, Exchange
 from heliograph.cli.run import Batch, Run
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from heliograph.model import Explanation
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What `explain` needs: one subscription and one publication among many; where one is missing, names that come near.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- one subscription and one publication among many; where one is missing, names that come near ---
 
 _LOOKED_AT = 20_000  # names that are compared with a missing one
 
@@ -79,14 +77,9 @@ def missing(what: str, wanted: str, names: Iterable[str | None]) -> UsageError:
     """The error for a name that is not there, with those that come near."""
     known = [name for name in names if name][:_LOOKED_AT]
     near = difflib.get_close_matches(wanted, known, 3, 0.5)
+    fix = f"there are {', '.join(map(repr, known[:5]))}{' …' if known[5:] else ''}" if known else "there is none at all"
     if near:
         fix = f"did you mean {' or '.join(map(repr, near))}?"
-    else:
-        fix = (
-            f"there are {', '.join(map(repr, known[:5]))}{' …' if known[5:] else ''}"
-            if known
-            else "there is none at all"
-        )
     return UsageError("HG-034", f"there is no {what} {wanted!r}", fix=fix)
 
 
@@ -104,7 +97,7 @@ def _one(items: Publications | TableRows, wanted: str, names: list[str | None]) 
     if isinstance(items, Publications):
         names += items.ids
         number = items.ids.index(wanted) if wanted in items.ids else -1
-        return some(items, number, number + 1) if number >= 0 else None
+        return items.some(number, number + 1) if number >= 0 else None
     ids = items.table.column(0).to_pylist()
     names += dict.fromkeys(ids)
     chosen = np.array([row for row, id in enumerate(ids) if id == wanted], np.int64)
@@ -115,7 +108,7 @@ def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRo
     return read._replace(table=read.table.take(pa.array(rows)), rows=read.rows[rows])
 
 
-# --- watch ------------------------------------------------------------------------------------------------------
+# --- watch ---
 
 
 def replay(engine: Watch, batches: Iterable[Batch], seq: str | None, run: Run) -> list[Notification]:
@@ -160,9 +153,7 @@ def _highest(engine: Watch, read: TableRows, met: int) -> int:
     return max(given, met + len(read.rejected), int(read.rows.max(initial=0)), (engine.seq or 0) + read.table.num_rows)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph explain filter|watch|route`: why a subscription matched a publication, or why not.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the commands ---
 
 explain_app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Why a subscription matched a publication, or why not."

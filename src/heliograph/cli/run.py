@@ -1,4 +1,11 @@
-"""One run of a verb: batches in; notifications, rejected items and measurements out; Ctrl-C between batches."""
+"""One run of a verb: batches in; notifications, rejected items and measurements out; Ctrl-C between batches.
+
+The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe sees
+its answers at once; every rejected item is reported once. A batch that was begun is finished and its notifications are
+written before an interrupt is raised; everywhere else the interrupt is raised at once, and a second Ctrl-C does not
+wait. How publications are cut into batches changes no notification; it only says how soon they appear and how long
+Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,6 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
 import pyarrow as pa
 
 from heliograph.cli.main import Exit
@@ -30,9 +36,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A progress bar on stderr: only on a terminal, and only for work that takes a while.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a progress bar on stderr: only on a terminal, and only for work that takes a while ---
 
 PATIENCE = 0.5  # seconds before a bar appears: less work than that needs none
 
@@ -73,12 +77,7 @@ class Bar:
             self._progress.stop()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ctrl-C between batches, never inside one.
-#
-# The law: a batch that was begun is finished and its notifications are written before an interrupt is raised;
-# everywhere else the interrupt is raised at once. A second Ctrl-C does not wait.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- Ctrl-C between batches ---
 
 
 class Interrupts:
@@ -118,12 +117,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is published in one call, and how much of it.
-#
-# The law: how publications are cut into batches changes no notification; it only says how soon they appear and how
-# long Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- batches ---
 
 FIRST, MOST = 16, 1024  # publications or events in a batch
 MOST_UPDATES = 1 << 17  # a batch has costs of its own, as high as those of a thousand updates
@@ -163,22 +157,13 @@ def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
     while number < end:
         following = min(number + pace.size, end)
         first, last = starts[number], starts[following] if following < end else read.table.num_rows
-        yield Batch(_rows(read, first, last), last - first)
+        rejected = read.rejected if first == 0 else Rejections()
+        rows = TableRows(read.source, read.table.slice(first, last - first), rejected, read.rows[first:last])
+        yield Batch(rows, last - first)
         number = following
 
 
-def _rows(read: TableRows, first: int, last: int) -> TableRows:
-    rejected = read.rejected if first == 0 else Rejections()
-    return read._replace(table=read.table.slice(first, last - first), rows=read.rows[first:last], rejected=rejected)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# One run of a verb: batches in; notifications, what was rejected and the measurements out.
-#
-# The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe
-# sees its answers at once; every rejected item is reported once; Ctrl-C ends the run between two batches, all of it
-# written.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the run ---
 
 _REMEMBERED = 10_000  # refused items that are kept in mind
 
@@ -194,6 +179,12 @@ class Intake:
             items += entry.item is not None
             self._unread = self._unread or entry.item is None
         self._items += items
+
+    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The same batches, noted."""
+        for batch in batches:
+            self.note(batch.size, batch.rejected)
+            yield batch
 
     def check(self) -> None:
         """Fails the run if files could not be read and nothing else came."""
@@ -233,18 +224,14 @@ class Run:
         """A failed run leaves no output behind, but what was rejected stays: it says why."""
         self._refusals.__exit__(None, None, None)
         self._out.__exit__(kind, error, trace)
-        if kind is None and not self.stats.complete:
-            self._tell_cut()
+        among_refusals = not sys.stderr.isatty() and isinstance(self._refusals, StreamWriter)
+        if kind is None and not self.stats.complete and not among_refusals:
+            print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
         if kind is None and self._stats_path is not None:
             stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
             _write_stats(self._stats_path, stats, self._slow, self.details)
 
-    def _tell_cut(self) -> None:
-        """Says that a limit or a guard cut something, unless that would stand among refused items on a pipe."""
-        if sys.stderr.isatty() or not isinstance(self._refusals, StreamWriter):
-            print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
-
-    # --- going in -----------------------------------------------------------------------------------------------
+    # --- going in ---
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -269,13 +256,15 @@ class Run:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
+        intake = Intake(option)
+        intake.note(found.table.num_rows, found.rejected)
         try:
-            rows = [part.rows for part in self.checked(option, found.parts)]
+            intake.check()
         except TableError:
             self.reject(found.rejected, spec)  # no engine will come to report it
             raise
-        numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        return TableRows(sources[0].name if len(sources) == 1 else spec, found.table, found.rejected, numbers)
+        source = sources[0].name if len(sources) == 1 else spec
+        return found._replace(source=source, parts=(), ends=())
 
     def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
         """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""
@@ -305,7 +294,7 @@ class Run:
                 return
             yield batch
 
-    # --- coming out ---------------------------------------------------------------------------------------------
+    # --- coming out ---
 
     def report(self, notifications: Notifications) -> bool:
         """Writes what a call gave; False once nobody reads any more."""

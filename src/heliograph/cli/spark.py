@@ -1,4 +1,12 @@
-"""The three verbs with `--engine spark`: the session, inputs read by the workers, outputs, and how a run ends."""
+"""The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders.
+
+A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch. Where
+driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
+
+The laws of Ctrl-C and SIGTERM: nothing is raised inside a call to the JVM, which would leave the connection in pieces.
+A stream that is asked to stop ends the micro-batch under way first, so that all of it is delivered; a second signal
+does not wait, and neither does a batch: then the jobs are cancelled, and whatever fails by that is the interrupt.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +42,7 @@ if TYPE_CHECKING:
     from heliograph.cli.watch import WatchOptions
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ctrl-C and SIGTERM while Spark works for a command.
-#
-# The laws: nothing is raised inside a call to the JVM, which would leave the connection in pieces. A stream that is
-# asked to stop ends the micro-batch under way first, so that all of it is delivered; a second signal does not wait,
-# and neither does a batch: then the jobs are cancelled, and whatever fails by that is the interrupt. There is one of
-# this, since signals are the process's.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- Ctrl-C and SIGTERM; there is one `Stopping`, since signals are the process's ---
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -88,16 +89,14 @@ class Stopping:
 STOPPING = Stopping()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Spark for the command line: which session, how inputs are read and followed, and how failures are told.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the session, its inputs and its failures ---
 
 _CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
 
 
 @contextmanager
 def connected(cluster: Cluster) -> Iterator[SparkSession]:
-    """A session for one command. Whatever fails in it is told in the words of the user's input."""
+    """A session for one command. Whatever fails in it is reported in the words of the user's input."""
     show_pandas()
     if cluster.traceback:
         os.environ[DEBUG] = "1"
@@ -149,8 +148,9 @@ def translated(error: Exception) -> HeliographError:
     text = str(error)
     known = _CODE.search(text)
     if known is not None:
-        kind = _family(known[1])
-        return kind(known[1], known[2].strip())
+        kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
+        own = (kind for kind in kinds if known[1].startswith(kind.family) and kind.family != "HG-0")
+        return next(own, HeliographError)(known[1], known[2].strip())
     from heliograph.spark.environment import is_loss, reason_of
 
     if is_loss(text):
@@ -160,18 +160,7 @@ def translated(error: Exception) -> HeliographError:
     return errors.SetupError("HG-908", f"Spark gave up: {reason}", fix="--traceback shows all")
 
 
-def _family(code: str) -> type[HeliographError]:
-    """The kind of error that a code belongs to."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
-    return next((kind for kind in kinds if code.startswith(kind.family) and kind.family != "HG-0"), HeliographError)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What Spark found on its way to the outputs of a command: a file or a pipe that the driver writes, or a folder.
-#
-# A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch.
-# Where driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- outputs: a file or a pipe that the driver writes, or a folder ---
 
 _PATIENCE = 0.5  # seconds between two looks at a stream
 
@@ -219,7 +208,7 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
 
 
 def _folders(output: Output) -> dict[str, Any]:
-    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless told otherwise."""
+    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless given."""
     refused = output.rejected or os.path.join(output.out, REFUSED)
     return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
 
@@ -261,25 +250,22 @@ def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
 
 def _wait(query: Any, run: Run) -> None:
     """Until the stream ends or is interrupted; its measurements are the command's."""
-    told, begun = -1, None
+    done, begun = -1, None
     try:
         with STOPPING.gently(), Bar("micro-batches") as bar:
             while not query.awaitTermination(_PATIENCE):
                 last = query.lastProgress
-                if last is not None and last.batchId > told:
-                    bar.advance(last.batchId - told)
-                    told = last.batchId
+                if last is not None and last.batchId > done:
+                    bar.advance(last.batchId - done)
+                    done = last.batchId
                 if STOPPING.asked:
-                    begun = told if begun is None else begun
-                    if told > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
+                    begun = done if begun is None else begun
+                    if done > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
                         run.interrupted()
                         break
     finally:
         query.stop()
-    _count(progress_table(query), run)
-
-
-def _count(table: pa.Table, run: Run) -> None:
+    table = progress_table(query)
     rows: list[dict[str, Any]] = table.drop_columns(["batch"]).to_pylist()
     for row in rows:
         _add(row, run)
@@ -290,9 +276,7 @@ def _add(counts: Mapping[str, Any], run: Run) -> None:
     run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the verbs ---
 
 
 def filter_on_spark(options: FilterOptions) -> int:
@@ -304,7 +288,7 @@ def filter_on_spark(options: FilterOptions) -> int:
 
         plans = _plans(options, run)
         rows = read_input(spark, "publications", options.publications, options.cluster)
-        _deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
+        deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
     return run.exit_code
 
 
@@ -324,7 +308,7 @@ def _plans(options: FilterOptions, run: Run) -> Any:
         outline = plans.outline()
         if outline is not None:
             run.details["plan"] = asdict(outline)
-        plans.rejected = Rejections()  # told with the names of their files already
+        plans.rejected = Rejections()  # reported with the names of their files already
     return plans
 
 
@@ -335,7 +319,7 @@ def watch_on_spark(options: WatchOptions) -> int:
 
         watchers = _watchers(options, run)
         rows = read_input(spark, "updates", options.evolution.updates, options.cluster)
-        _deliver(watch(rows, watchers), run, options.output, options.cluster)
+        deliver(watch(rows, watchers), run, options.output, options.cluster)
     return run.exit_code
 
 
@@ -351,10 +335,10 @@ def _watchers(options: WatchOptions, run: Run) -> Any:
         watchers = Watchers(folder, fixed=True, shards=options.shards, **setting)
         with watchers.together():
             subscribe(watchers, options.interests, run)
-            told = len(watchers.rejected)
-        run.reject(watchers.rejected[told:], options.evolution.graph)  # of which only writing a version tells
+            reported = len(watchers.rejected)
+        run.reject(watchers.rejected[reported:], options.evolution.graph)  # which only writing a version finds
         run.subscribed(watchers.size)
-        watchers.rejected = Rejections()  # told already
+        watchers.rejected = Rejections()  # reported already
     return watchers
 
 
@@ -408,7 +392,7 @@ def route_on_spark(options: RouteOptions) -> int:
 
         exchanges = _exchanges(options, run, Exchanges, own_folder(options.cluster.folder, "route"))
         rows = read_input(spark, "events", options.events, options.cluster)
-        _deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
+        deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
     return run.exit_code
 
 
@@ -421,7 +405,7 @@ def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
         exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match, shards=options.shards)
         run.reject(exchanges.rejected)
         run.subscribed(exchanges.size)
-        exchanges.rejected = Rejections()  # told already
+        exchanges.rejected = Rejections()  # reported already
     return exchanges
 
 
@@ -430,8 +414,3 @@ def _run(output: Output, cluster: Cluster) -> Run:
 
     check_going_on(output, cluster)
     return Run(without_files(output) if is_folder(output) else output)
-
-
-def _deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
-
-    deliver(found, run, output, cluster)
