@@ -19,7 +19,7 @@ from heliograph.model import MOST_REPORTED, rejection_report
 from heliograph.terms import PREFIXES
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 HEADER = "publication_id,subject,property,object\n"
@@ -253,7 +253,7 @@ def seconds(name: str, size: int) -> float:
         Path(folder, f"input.{suffix}").write_bytes(made if isinstance(made, bytes) else made.encode())
         Path(folder, "a.nt").write_text("<a:s> <a:good> <a:o> .\n")
         Path(folder, "z.csv").write_text(HEADER + "last,x,<a:good>,y\n")
-        run = cast("Run", _Run())
+        run = cast("CommandRun", _Run())
         started = time.process_time()
         batches = list(read_publications(folder, engine.vocabulary, PREFIXES, run))
         found = [match for batch in batches for match in engine.publish(batch.items)]

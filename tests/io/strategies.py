@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from heliograph.io.coerce import json_text
-from heliograph.io.schemas import CellKind, Column, TableSchema
+from heliograph.io.schemas import CellKind, TableColumn, TableSchema
 
 _NASTY = st.sampled_from(
     [
@@ -56,7 +56,7 @@ CELLS: Mapping[CellKind, st.SearchStrategy[Any]] = {
 }
 
 
-def cells(column: Column) -> st.SearchStrategy[Any]:
+def cells(column: TableColumn) -> st.SearchStrategy[Any]:
     """Cells of a column; a required one may be empty but not null."""
     values = CELLS.get(column.kind, TEXT)
     return values if column.required and not column.sparse else st.none() | values

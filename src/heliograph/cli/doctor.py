@@ -41,7 +41,7 @@ SPARK = {"pyspark": "pyspark", "pandas": "pandas", "protobuf": "google.protobuf"
 SMALL_MEMORY = 2 << 30
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     FAILED = "failed"
@@ -52,7 +52,7 @@ class Check:
     """One thing looked at: what was found, and what to do if that is not enough."""
 
     name: str
-    state: State
+    state: CheckState
     found: str
     fix: str | None = None
 
@@ -65,24 +65,24 @@ def checks() -> Iterator[Check]:
 def _python() -> Check:
     found = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info >= PYTHON_NEEDED:
-        return Check("Python", State.OK, found)
-    return Check("Python", State.FAILED, found, "install Python 3.11 or later and make the environment with it")
+        return Check("Python", CheckState.OK, found)
+    return Check("Python", CheckState.FAILED, found, "install Python 3.11 or later and make the environment with it")
 
 
 def _packages() -> Check:
     missing = _missing(ESSENTIAL)
     if missing:
-        return Check("packages", State.FAILED, f"missing: {' '.join(missing)}", f"pip install {' '.join(missing)}")
-    return Check("packages", State.OK, ", ".join(f"{name} {_version(name)}" for name in ESSENTIAL))
+        return Check("packages", CheckState.FAILED, f"missing: {' '.join(missing)}", f"pip install {' '.join(missing)}")
+    return Check("packages", CheckState.OK, ", ".join(f"{name} {_version(name)}" for name in ESSENTIAL))
 
 
 def _java() -> Check:
     found = find_java()
     if found:
-        return Check("Java", State.OK, f"{found[1]} ({found[0]})")
+        return Check("Java", CheckState.OK, f"{found[1]} ({found[0]})")
     return Check(
         "Java",
-        State.WARNING,
+        CheckState.WARNING,
         f"no Java {JAVA_NEEDED} or later; everything but Spark works without it",
         "for Spark: apt-get install openjdk-17-jre-headless (Debian), or set JAVA_HOME",
     )
@@ -92,24 +92,24 @@ def _spark() -> Check:
     missing = _missing(SPARK)
     if missing:
         return Check(
-            "Spark", State.WARNING, f"missing: {' '.join(missing)}", "for Spark: pip install 'heliograph[spark]'"
+            "Spark", CheckState.WARNING, f"missing: {' '.join(missing)}", "for Spark: pip install 'heliograph[spark]'"
         )
-    return Check("Spark", State.OK, ", ".join(f"{name} {_version(name)}" for name in SPARK))
+    return Check("Spark", CheckState.OK, ", ".join(f"{name} {_version(name)}" for name in SPARK))
 
 
 def _cores() -> Check:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Check("cores", State.OK, f"{usable} usable, {platform.machine()}, {platform.system()}")
+    return Check("cores", CheckState.OK, f"{usable} usable, {platform.machine()}, {platform.system()}")
 
 
 def _memory() -> Check:
     total = memory_bytes()
     if total is None:
-        return Check("memory", State.OK, "size unknown on this system")
+        return Check("memory", CheckState.OK, "size unknown on this system")
     found = f"{total / (1 << 30):.1f} GiB usable"
     if total >= SMALL_MEMORY:
-        return Check("memory", State.OK, found)
-    return Check("memory", State.WARNING, found, "large inputs may not fit; give 2 GiB or more")
+        return Check("memory", CheckState.OK, found)
+    return Check("memory", CheckState.WARNING, found, "large inputs may not fit; give 2 GiB or more")
 
 
 def _kernels() -> Check:
@@ -119,12 +119,12 @@ def _kernels() -> Check:
     found = f"{kernels} compiled in {path}"
     if not writable:
         fix = "set NUMBA_CACHE_DIR to a folder of yours that can be written"
-        return Check("kernel cache", State.WARNING, found + ", not writable", fix)
+        return Check("kernel cache", CheckState.WARNING, found + ", not writable", fix)
     if not kernels:
         return Check(
-            "kernel cache", State.WARNING, found, "run `heliograph doctor --warm` once; big inputs start faster"
+            "kernel cache", CheckState.WARNING, found, "run `heliograph doctor --warm` once; big inputs start faster"
         )
-    return Check("kernel cache", State.OK, found)
+    return Check("kernel cache", CheckState.OK, found)
 
 
 def _missing(packages: dict[str, str]) -> list[str]:
@@ -162,8 +162,8 @@ def memory_bytes() -> int | None:
 
 # --- the command ---
 
-_STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "bold red"}
-_SIGNS = {State.OK: "✓", State.WARNING: "!", State.FAILED: "✗"}
+_STYLES = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.FAILED: "bold red"}
+_SIGNS = {CheckState.OK: "✓", CheckState.WARNING: "!", CheckState.FAILED: "✗"}
 
 
 def doctor_command(
@@ -180,8 +180,8 @@ def doctor_command(
     if as_json:
         print(json.dumps({"heliograph": __version__, "checks": [asdict(each) for each in found]}, indent=2))
     else:
-        _print([each for each in found if not (quiet and each.state is State.OK)], None if quiet else warmed)
-    if any(each.state is State.FAILED for each in found):
+        _print([each for each in found if not (quiet and each.state is CheckState.OK)], None if quiet else warmed)
+    if any(each.state is CheckState.FAILED for each in found):
         return Exit.ENVIRONMENT if check is None else Exit.FAILED
     return Exit.DONE
 
@@ -194,12 +194,12 @@ def _saves(path: str) -> Iterator[Check]:
         try:
             found = check_save(save)
         except StorageError as error:
-            yield Check("save", State.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
+            yield Check("save", CheckState.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
         else:
             text = (
                 f"{save}: a {found.kind} of version {found.version}, {found.files} files, {found.bytes:,} bytes, whole"
             )
-            yield Check("save", State.OK, text)
+            yield Check("save", CheckState.OK, text)
 
 
 def _warm() -> str:

@@ -15,9 +15,9 @@ import typer
 
 from heliograph.cli.filter import PublicationsOption
 from heliograph.cli.inputs import Subscriber
-from heliograph.cli.options import Interests, Output, read_prefixes, takes
-from heliograph.cli.route import EventsOption, Exchange
-from heliograph.cli.run import Batch, Run
+from heliograph.cli.options import InterestOptions, OutputOptions, read_prefixes, takes
+from heliograph.cli.route import EventsOption, ExchangeOptions
+from heliograph.cli.run import CommandRun, InputBatch
 from heliograph.cli.watch import Evolution
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20_000  # names that are compared with a missing one
 
 
-class Asked:
+class AskedSubscription:
     """Stands before an engine and remembers the ids it is given; with `alone`, passes on only the one asked about."""
 
     def __init__(self, wanted: str, *, alone: bool) -> None:
@@ -62,7 +62,7 @@ class Asked:
             return read
         return _rows(read, np.array([row for row, id in enumerate(ids) if id == self._wanted], np.int64))
 
-    def check(self, run: Run) -> None:
+    def check(self, run: CommandRun) -> None:
         """Raises unless the subscription asked about is there."""
         refused = run.refused.get(self._wanted)
         if refused is not None:
@@ -83,7 +83,7 @@ def missing(what: str, wanted: str, names: Iterable[str | None]) -> UsageError:
     return UsageError("HG-034", f"there is no {what} {wanted!r}", fix=fix)
 
 
-def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Publications | TableRows:
+def find_publication(batches: Iterable[InputBatch], wanted: str, what: str) -> Publications | TableRows:
     """The publication or event with this id."""
     names: list[str | None] = []
     for batch in batches:
@@ -111,7 +111,7 @@ def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRo
 # --- watch ---
 
 
-def replay(engine: Watch, batches: Iterable[Batch], seq: str | None, run: Run) -> list[Notification]:
+def replay(engine: Watch, batches: Iterable[InputBatch], seq: str | None, run: CommandRun) -> list[Notification]:
     """Brings the graph to where it stood after an update; what that update reported."""
     wanted = _read_seq(seq)
     last: list[Notification] = []
@@ -136,7 +136,7 @@ def _read_seq(text: str | None) -> int | None:
         raise UsageError("HG-034", f"--publication {text} is no seq", fix="give the number of an update") from error
 
 
-def _pieces(engine: Watch, batches: Iterable[Batch], wanted: int | None) -> Iterator[Any]:
+def _pieces(engine: Watch, batches: Iterable[InputBatch], wanted: int | None) -> Iterator[Any]:
     """The batches as long as they stay before the wanted update, then row by row."""
     met = 0
     for batch in batches:
@@ -161,7 +161,7 @@ explain_app = typer.Typer(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ExplainedPair:
     """The two that are asked about."""
 
     subscription: Annotated[
@@ -176,14 +176,14 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class ExplainFilter:
     publications: PublicationsOption
-    pair: Pair
-    interests: Interests
+    pair: ExplainedPair
+    interests: InterestOptions
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainWatch:
     evolution: Evolution
-    interests: Interests
+    interests: InterestOptions
     subscription: Annotated[str, typer.Option("--subscription", metavar="ID", help="The subscription's id.")]
     publication: Annotated[
         str | None,
@@ -194,9 +194,9 @@ class ExplainWatch:
 
 @dataclass(frozen=True, slots=True)
 class ExplainRoute:
-    exchange: Exchange
+    exchange: ExchangeOptions
     events: EventsOption
-    pair: Pair
+    pair: ExplainedPair
 
 
 @explain_app.command("filter")
@@ -204,15 +204,15 @@ class ExplainRoute:
 def explain_filter(options: ExplainFilter) -> None:
     """Which edge or constraint of a subscription failed on a document, or what it was bound to."""
     from heliograph.cli.inputs import once, read_context, read_publications, subscribe
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.filter import Filter
 
     pair = options.pair
     once(options.interests, options.publications)
-    with Run(Output()) as run:
+    with CommandRun(OutputOptions()) as run:
         context = read_context(options.interests, run)
         engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm="indexed")
-        asked = Asked(pair.subscription, alone=True)
+        asked = AskedSubscription(pair.subscription, alone=True)
         subscribe(asked.before(engine), options.interests, run)
         asked.check(run)
         prefixes = read_prefixes(options.interests.prefix)
@@ -226,12 +226,12 @@ def explain_filter(options: ExplainFilter) -> None:
 def explain_watch(options: ExplainWatch) -> None:
     """How much of a query holds after an update, what is missing, and which update would complete it."""
     from heliograph.cli.inputs import once
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.cli.watch import load_watch, read_updates
 
     once(options.interests, options.evolution.graph, options.evolution.updates)
-    with Run(Output()) as run:
-        asked = Asked(options.subscription, alone=False)  # a top-k set is known only as a whole
+    with CommandRun(OutputOptions()) as run:
+        asked = AskedSubscription(options.subscription, alone=False)  # a top-k set is known only as a whole
         engine = load_watch(options.interests, options.evolution, run, asked.before)
         asked.check(run)
         said = replay(engine, read_updates(options.evolution, run), options.publication, run)
@@ -248,11 +248,11 @@ def explain_route(options: ExplainRoute) -> None:
     """The path by which an event reaches a node, or the node or edge that stops it."""
     from heliograph.cli.inputs import once, read_events
     from heliograph.cli.route import load_route, read_exchange
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     pair = options.pair
     once(options.exchange.nodes, options.exchange.edges, options.events)
-    with Run(Output()) as run:
+    with CommandRun(OutputOptions()) as run:
         tables = read_exchange(options.exchange, run)
         engine = load_route(options.exchange, tables, run)
         if pair.subscription not in tables.names():

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from heliograph.cli.options import INTERESTS, Cluster, Interests, Output, check_cluster, read_prefixes, takes
+from heliograph.cli.options import (
+    INTERESTS,
+    InterestOptions,
+    OutputOptions,
+    SparkOptions,
+    check_cluster,
+    read_prefixes,
+    takes,
+)
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.filter import Filter
 
 
@@ -38,7 +46,7 @@ AlgorithmOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class ShardOptions:
     """Whether and how the subscriptions are divided among threads."""
 
     shards: Annotated[
@@ -93,26 +101,26 @@ class Division:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterOptions:
+class FilterCommand:
     publications: PublicationsOption
-    interests: Interests
-    output: Output
-    division: Division
-    cluster: Cluster
+    interests: InterestOptions
+    output: OutputOptions
+    division: ShardOptions
+    cluster: SparkOptions
     bindings: Annotated[
         int, typer.Option("--bindings", metavar="K", min=0, help="Show up to K bindings of each match as evidence.")
     ] = 0
     algorithm: AlgorithmOption = "auto"
 
 
-@takes(FilterOptions)
-def filter_command(options: FilterOptions) -> int:
+@takes(FilterCommand)
+def filter_command(options: FilterCommand) -> int:
     """Which graph-pattern subscriptions does each document match?
 
     One notification for each subscription and publication that match. Without --out they are NDJSON on stdout.
     """
     from heliograph.cli.inputs import once, read_publications
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     interests = options.interests
     once(interests, options.publications)
@@ -120,7 +128,7 @@ def filter_command(options: FilterOptions) -> int:
         from heliograph.cli.spark import filter_on_spark
 
         return filter_on_spark(options)
-    with Run(options.output) as run:
+    with CommandRun(options.output) as run:
         engine = load_filter(interests, options, run)
         prefixes = read_prefixes(interests.prefix)
         batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
@@ -131,7 +139,7 @@ def filter_command(options: FilterOptions) -> int:
     return run.exit_code
 
 
-def load_filter(interests: Interests, options: FilterOptions, run: Run) -> Filter:
+def load_filter(interests: InterestOptions, options: FilterCommand, run: CommandRun) -> Filter:
     """An engine with all subscriptions that the options name."""
     from heliograph.cli.inputs import read_context, subscribe
     from heliograph.filter import Filter

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from heliograph.cli.options import Interests, read_prefixes
-from heliograph.cli.run import MOST, Batch, Intake, Pace, Run, cut
+from heliograph.cli.options import InterestOptions, read_prefixes
+from heliograph.cli.run import MOST, CommandRun, InputBatch, InputCheck, Pace, cut
 from heliograph.errors import HeliographError, Place, PublicationError, TableError, UsageError
 from heliograph.filter.encode import encode
 from heliograph.io.publications import Publications, complete_publications, run_starts
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # --- rows that need no grouping: updates and events ---
 
 
-def read_rows(option: str, table: str, spec: str, run: Run) -> Iterator[Batch]:
+def read_rows(option: str, table: str, spec: str, run: CommandRun) -> Iterator[InputBatch]:
     """The rows of a table that needs no grouping (updates, events), some at a time; from a pipe as they arrive.
 
     A read with refused rows stays whole, so that they are counted where they stood.
@@ -55,7 +55,7 @@ def read_rows(option: str, table: str, spec: str, run: Run) -> Iterator[Batch]:
         yield from cut(read, [0] if read.rejected else range(read.table.num_rows), run.pace)
 
 
-def read_events(spec: str, run: Run) -> Iterator[Batch]:
+def read_events(spec: str, run: CommandRun) -> Iterator[InputBatch]:
     """The events of `--events`. In files an id stands for one event; on a pipe a later one is a new event."""
     batches = read_rows("--events", "events", spec, run)
     if find_sources(spec)[0].is_pipe:
@@ -78,7 +78,7 @@ def _repeats(read: TableRows) -> list[int]:
     return starts
 
 
-def _first_of_each(read: TableRows, seen: set[str | None]) -> Batch:
+def _first_of_each(read: TableRows, seen: set[str | None]) -> InputBatch:
     """The events whose ids were not met before; those within one read are the engine's to refuse."""
     ids = read.table["event_id"].to_pylist()
     fresh = np.array([id is None or id not in seen for id in ids], bool)
@@ -89,25 +89,25 @@ def _first_of_each(read: TableRows, seen: set[str | None]) -> Batch:
         for id, place in ((ids[row], Place(read.source, ids[row])) for row in np.flatnonzero(~fresh).tolist())
     ]
     kept = read if fresh.all() else read._replace(table=read.table.filter(pa.array(fresh)), rows=read.rows[fresh])
-    return Batch(kept, kept.table.num_rows, repeated)
+    return InputBatch(kept, kept.table.num_rows, repeated)
 
 
 # --- what a watch starts from: triples out of tables, RDF documents, or both ---
 
 
-def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[Batch]:
+def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[InputBatch]:
     """The triples of `--graph`, file by file; without a vocabulary, each document has one of its own."""
-    intake = Intake("--graph")
-    batches: Iterable[Batch]
+    intake = InputCheck("--graph")
+    batches: Iterable[InputBatch]
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
         if source.suffix in DOCUMENT_SUFFIXES:
             from heliograph.io.documents import read_triples
 
             found = read_triples(source, Vocabulary() if vocabulary is None else vocabulary)
-            batches = [Batch(found.publications, len(found.publications.triples.subject), found.rejected)]
+            batches = [InputBatch(found.publications, len(found.publications.triples.subject), found.rejected)]
         else:
             batches = (
-                Batch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
+                InputBatch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
                 for read in read_table("graph", [source])
             )
         yield from intake.noted(batches)
@@ -120,8 +120,8 @@ _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
 
 def read_publications(
-    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, option: str = "--publications"
-) -> Iterator[Batch]:
+    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: CommandRun, option: str = "--publications"
+) -> Iterator[InputBatch]:
     """The publications of an option, in order, so many at a time."""
     sources = find_sources(spec, _SUFFIXES)
     if sources[0].is_pipe:
@@ -130,20 +130,20 @@ def read_publications(
             starts = run_starts(read.table, "publication_id")
             yield from cut(read, starts.tolist(), run.pace)
         return
-    intake = Intake(option)
+    intake = InputCheck(option)
     yield from intake.noted(_in_order(sources, vocabulary, prefixes, run.pace))
     intake.check()
 
 
 def _in_order(
     sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], pace: Pace
-) -> Iterator[Batch]:
+) -> Iterator[InputBatch]:
     """Everything is read before the first is published, because a later file may add to a publication."""
     tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
     whole = read_all("publications", tables)
     publications, rejected = encode(whole, vocabulary, prefixes)
     if rejected:
-        yield Batch(publications.some(0, 0), 0, rejected)
+        yield InputBatch(publications.some(0, 0), 0, rejected)
     if len(tables) == len(sources):
         yield from _slices(publications, pace)
     else:
@@ -152,7 +152,7 @@ def _in_order(
 
 def _with_documents(
     sources: list[Source], publications: Publications, ends: Mapping[str, int], pace: Pace
-) -> Iterator[Batch]:
+) -> Iterator[InputBatch]:
     """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
     from heliograph.io.documents import join_documents, read_sources
     from heliograph.io.rdf import DocumentTriples, Interner
@@ -172,7 +172,7 @@ def _with_documents(
                 done = ends[source.name]
     for documents in join_documents(contents, interner, MOST):
         if documents.rejected:
-            yield Batch(documents.publications.some(0, 0), 0, documents.rejected)
+            yield InputBatch(documents.publications.some(0, 0), 0, documents.rejected)
         yield from _slices(documents.publications, pace)
 
 
@@ -187,11 +187,11 @@ def _ends(tables: list[Source], whole: TableRows, publications: Publications) ->
     return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
-def _slices(publications: Publications, pace: Pace) -> Iterator[Batch]:
+def _slices(publications: Publications, pace: Pace) -> Iterator[InputBatch]:
     start, end = 0, len(publications.ids)
     while start < end:
         last = min(start + pace.size, end)
-        yield Batch(publications.some(start, last), last - start)
+        yield InputBatch(publications.some(start, last), last - start)
         start = last
 
 
@@ -204,21 +204,21 @@ class Subscriber(Protocol):
     def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt: ...
 
 
-class Context(NamedTuple):
+class EngineContext(NamedTuple):
     """What an engine is made with."""
 
     prefixes: Mapping[str, str]
     taxonomy: Taxonomy | None
 
 
-def read_context(interests: Interests, run: Run) -> Context:
+def read_context(interests: InterestOptions, run: CommandRun) -> EngineContext:
     """The prefixes, and the taxonomy if there is one."""
     prefixes = read_prefixes(interests.prefix)
     taxonomy = None if interests.taxonomy is None else _read_taxonomy(interests.taxonomy, prefixes, run)
-    return Context(prefixes, taxonomy)
+    return EngineContext(prefixes, taxonomy)
 
 
-def subscribe(engine: Subscriber, interests: Interests, run: Run) -> None:
+def subscribe(engine: Subscriber, interests: InterestOptions, run: CommandRun) -> None:
     """Subscribes to everything that the options name."""
     if interests.subscriptions is None and interests.patterns is None:
         raise UsageError("HG-032", "no interests", fix="give --subscriptions S, or --patterns P [--constraints C]")
@@ -239,14 +239,14 @@ def subscribe(engine: Subscriber, interests: Interests, run: Run) -> None:
         _subscribe_texts(engine, interests.subscriptions, texts, run)
 
 
-def once(*inputs: Interests | str | None) -> None:
+def once(*inputs: InterestOptions | str | None) -> None:
     """Refuses to read standard input for two things."""
     specs = [
         spec
         for given in inputs
         for spec in (
             (given.subscriptions, given.patterns, given.constraints, given.taxonomy)
-            if isinstance(given, Interests)
+            if isinstance(given, InterestOptions)
             else (given,)
         )
     ]
@@ -254,7 +254,7 @@ def once(*inputs: Interests | str | None) -> None:
         raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
 
 
-def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: Run) -> None:
+def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: CommandRun) -> None:
     names: dict[str, str] = {}
     items: list[tuple[str, str]] = []
     for source in sources:
@@ -302,9 +302,9 @@ def read_text(source: Source) -> str:
 # --- taxonomy ---
 
 
-def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: Run) -> Taxonomy:
+def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: CommandRun) -> Taxonomy:
     rows: list[Row] = []
-    intake = Intake("--taxonomy")
+    intake = InputCheck("--taxonomy")
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
         is_document = source.suffix in DOCUMENT_SUFFIXES
         found, rejected = _from_document(source) if is_document else _from_table(source, prefixes)

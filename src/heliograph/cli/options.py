@@ -24,7 +24,7 @@ SPARK = "Spark"
 
 
 @dataclass(frozen=True, slots=True)
-class Interests:
+class InterestOptions:
     """Who asks for what: SPARQL text or pattern tables, with the classes and prefixes they rely on."""
 
     subscriptions: Annotated[
@@ -77,7 +77,7 @@ class Interests:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputOptions:
     """Where the outcome goes."""
 
     out: Annotated[
@@ -110,7 +110,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SparkOptions:
     """Where and how Spark runs, with `--engine spark`."""
 
     master: Annotated[
@@ -165,7 +165,7 @@ class Cluster:
         return self.follow or self.once
 
 
-def check_cluster(cluster: Cluster, output: Output, others: Sequence[str] = ()) -> bool:
+def check_cluster(cluster: SparkOptions, output: OutputOptions, others: Sequence[str] = ()) -> bool:
     """Whether to run on Spark; raises where options of Spark come without it."""
     if output.engine == "spark":
         return True

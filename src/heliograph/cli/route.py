@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from heliograph.cli.options import SPARK, Cluster, Output, check_cluster, takes
+from heliograph.cli.options import SPARK, OutputOptions, SparkOptions, check_cluster, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.io.tables import TableRows
     from heliograph.route import Route
 
@@ -29,7 +29,7 @@ AlgorithmOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeOptions:
     """The graph of publishers, intermediaries and subscribers."""
 
     nodes: Annotated[
@@ -94,12 +94,12 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteOptions:
-    exchange: Exchange
+class RouteCommand:
+    exchange: ExchangeOptions
     events: EventsOption
     results: Results
-    output: Output
-    cluster: Cluster
+    output: OutputOptions
+    cluster: SparkOptions
     what_if: Annotated[
         str | None,
         typer.Option(
@@ -125,14 +125,14 @@ class RouteOptions:
     ] = None
 
 
-@takes(RouteOptions)
-def route_command(options: RouteOptions) -> int:
+@takes(RouteCommand)
+def route_command(options: RouteCommand) -> int:
     """Which subscribers can each event reach along a valid path?
 
     One notification for each node reached through nodes and edges that all accept the event.
     """
     from heliograph.cli.inputs import once, read_events
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
     if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
@@ -142,7 +142,7 @@ def route_command(options: RouteOptions) -> int:
     if options.what_if is not None:
         return _what_if(options, options.what_if)
     chosen = options.results
-    with Run(options.output) as run:
+    with CommandRun(options.output) as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         batches = read_events(options.events, run)
         run.publish_all(
@@ -160,7 +160,7 @@ def route_command(options: RouteOptions) -> int:
     return run.exit_code
 
 
-class Tables(NamedTuple):
+class ExchangeTables(NamedTuple):
     """The exchange as it was read."""
 
     nodes: TableRows
@@ -171,13 +171,13 @@ class Tables(NamedTuple):
         return list(dict.fromkeys(name for column in columns for name in column.to_pylist()))
 
 
-def read_exchange(exchange: Exchange, run: Run) -> Tables:
+def read_exchange(exchange: ExchangeOptions, run: CommandRun) -> ExchangeTables:
     with run.loading():
         nodes = run.whole("--nodes", "nodes", exchange.nodes)
-        return Tables(nodes, run.whole("--edges", "edges", exchange.edges))
+        return ExchangeTables(nodes, run.whole("--edges", "edges", exchange.edges))
 
 
-def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "auto") -> Route:
+def load_route(exchange: ExchangeOptions, tables: ExchangeTables, run: CommandRun, algorithm: str = "auto") -> Route:
     """An engine over the exchange."""
     from heliograph.route import Route
 
@@ -189,11 +189,11 @@ def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "a
     return engine
 
 
-def _what_if(options: RouteOptions, changes: str) -> int:
-    from heliograph.cli.run import Run
+def _what_if(options: RouteCommand, changes: str) -> int:
+    from heliograph.cli.run import CommandRun
 
     _check_comparable(options.results)
-    with Run(options.output, "what_if") as run:
+    with CommandRun(options.output, "what_if") as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         proposed = run.whole("--what-if", "changes", changes)
         events = run.whole("--events", "events", options.events)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import pyarrow as pa
 
 from heliograph.cli.main import Exit
-from heliograph.cli.options import Output
+from heliograph.cli.options import OutputOptions
 from heliograph.errors import TableError, UsageError
 from heliograph.io.sources import find_sources
 from heliograph.io.tables import TableRows, read_all
@@ -124,7 +124,7 @@ MOST_UPDATES = 1 << 17  # a batch has costs of its own, as high as those of a th
 _SHORT, _LONG = 0.2, 0.8  # seconds: a batch that takes less is followed by a larger one, more by a smaller one
 
 
-class Batch(NamedTuple):
+class InputBatch(NamedTuple):
     """The items, how many publications or rows that is, and what was rejected on the way."""
 
     items: Any
@@ -147,7 +147,7 @@ class Pace:
             self.size = max(1, self.size // 2)
 
 
-def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
+def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[InputBatch]:
     """The rows of a read, so many of its parts at a time; `starts` are the rows where the parts begin.
 
     What was refused of the read comes with the first rows.
@@ -159,7 +159,7 @@ def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
         first, last = starts[number], starts[following] if following < end else read.table.num_rows
         rejected = read.rejected if first == 0 else Rejections()
         rows = TableRows(read.source, read.table.slice(first, last - first), rejected, read.rows[first:last])
-        yield Batch(rows, last - first)
+        yield InputBatch(rows, last - first)
         number = following
 
 
@@ -168,7 +168,7 @@ def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
 _REMEMBERED = 10_000  # refused items that are kept in mind
 
 
-class Intake:
+class InputCheck:
     """Whether anything came of an input. A file that cannot be read at all is refused without naming an item of it."""
 
     def __init__(self, option: str) -> None:
@@ -180,7 +180,7 @@ class Intake:
             self._unread = self._unread or entry.item is None
         self._items += items
 
-    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def noted(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
         """The same batches, noted."""
         for batch in batches:
             self.note(batch.size, batch.rejected)
@@ -193,10 +193,10 @@ class Intake:
             raise TableError("HG-210", f"nothing could be read from {self._option}", fix=fix)
 
 
-class Run:
+class CommandRun:
     """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
 
-    def __init__(self, output: Output, table: str = "notifications") -> None:
+    def __init__(self, output: OutputOptions, table: str = "notifications") -> None:
         _check_stats(output.stats)
         _check_apart(output)
         self._stats_path = output.stats
@@ -246,7 +246,7 @@ class Run:
 
     def checked(self, option: str, reads: Iterable[TableRows]) -> Iterator[TableRows]:
         """The same reads; if all there was could not be read, the run fails."""
-        intake = Intake(option)
+        intake = InputCheck(option)
         for read in reads:
             intake.note(read.table.num_rows, read.rejected)
             yield read
@@ -256,7 +256,7 @@ class Run:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
-        intake = Intake(option)
+        intake = InputCheck(option)
         intake.note(found.table.num_rows, found.rejected)
         try:
             intake.check()
@@ -266,7 +266,7 @@ class Run:
         source = sources[0].name if len(sources) == 1 else spec
         return found._replace(source=source, parts=(), ends=())
 
-    def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
+    def publish_all(self, what: str, batches: Iterable[InputBatch], publish: Callable[[Any], Notifications]) -> None:
         """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""
         with Bar(what) as bar, Interrupts() as interrupts:
             try:
@@ -282,7 +282,7 @@ class Run:
             except KeyboardInterrupt:
                 self._interrupted = True
 
-    def _timed(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def _timed(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
         """The batches; getting them counts as parsing, waiting for them (on a pipe) does not."""
         coming = iter(batches)
         while True:
@@ -339,7 +339,7 @@ def _check_stats(path: str | None) -> None:
         raise UsageError("HG-025", f"no folder {folder} for {path}", fix=f"make it: mkdir -p {folder}")
 
 
-def _check_apart(output: Output) -> None:
+def _check_apart(output: OutputOptions) -> None:
     """Refuses to write two things to one file, where the last would take the place of the others."""
     given = (output.out, output.rejected, output.stats)
     paths = [os.path.realpath(path) for path in given if path is not None and Path(path).suffix]

@@ -26,8 +26,8 @@ from pyarrow import parquet
 
 from heliograph import errors
 from heliograph.cli.main import DEBUG, hushed, show_pandas
-from heliograph.cli.options import Cluster, Output
-from heliograph.cli.run import Bar, Run
+from heliograph.cli.options import OutputOptions, SparkOptions
+from heliograph.cli.run import Bar, CommandRun
 from heliograph.errors import HeliographError, UsageError
 from heliograph.io.sources import PIPE
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
@@ -37,9 +37,9 @@ from heliograph.spark.output import REFUSED, write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from heliograph.cli.filter import FilterOptions
-    from heliograph.cli.route import RouteOptions
-    from heliograph.cli.watch import WatchOptions
+    from heliograph.cli.filter import FilterCommand
+    from heliograph.cli.route import RouteCommand
+    from heliograph.cli.watch import WatchCommand
 
 
 # --- Ctrl-C and SIGTERM; there is one `Stopping`, since signals are the process's ---
@@ -95,7 +95,7 @@ _CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
 
 
 @contextmanager
-def connected(cluster: Cluster) -> Iterator[SparkSession]:
+def connected(cluster: SparkOptions) -> Iterator[SparkSession]:
     """A session for one command. Whatever fails in it is reported in the words of the user's input."""
     show_pandas()
     if cluster.traceback:
@@ -125,7 +125,7 @@ def settings(given: list[str] | None) -> dict[str, str]:
     return {"spark.driver.maxResultSize": "0", **{name: value for name, _, value in pairs}}
 
 
-def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
+def check_input(option: str, name: str, spec: str, cluster: SparkOptions) -> None:
     """Refuses what cannot be read, before anything is started."""
     from heliograph.io.sources import find_sources
     from heliograph.spark.inputs import suffixes_of
@@ -136,7 +136,7 @@ def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
         raise UsageError("HG-037", f"{option} {spec}: Spark reads no pipe", fix="give files, or --engine embedded")
 
 
-def read_input(spark: SparkSession, name: str, spec: str, cluster: Cluster) -> DataFrame:
+def read_input(spark: SparkSession, name: str, spec: str, cluster: SparkOptions) -> DataFrame:
     """The rows of an input: of files as they are now, or of a folder as it goes on."""
     from heliograph.spark.inputs import read
 
@@ -165,12 +165,12 @@ def translated(error: Exception) -> HeliographError:
 _PATIENCE = 0.5  # seconds between two looks at a stream
 
 
-def is_folder(output: Output) -> bool:
+def is_folder(output: OutputOptions) -> bool:
     """Whether the workers write the notifications themselves."""
     return output.out != PIPE and not Path(output.out).suffix
 
 
-def check_going_on(output: Output, cluster: Cluster) -> None:
+def check_going_on(output: OutputOptions, cluster: SparkOptions) -> None:
     """A file is written anew by each start, so a stream that goes on from a checkpoint would lose what it had."""
     begun = cluster.checkpoint is not None and Path(cluster.checkpoint, "offsets").exists()
     if begun and output.out != PIPE and not is_folder(output):
@@ -178,7 +178,7 @@ def check_going_on(output: Output, cluster: Cluster) -> None:
         raise UsageError("HG-037", f"--out {output.out} is a file, and the stream goes on from a checkpoint", fix=fix)
 
 
-def without_files(output: Output) -> Output:
+def without_files(output: OutputOptions) -> OutputOptions:
     """The output of a command whose notifications go to a folder: what is left for the driver to write there is which
     interests were refused, as the batch before the first."""
     if output.rejected is not None and Path(output.rejected).suffix:
@@ -191,7 +191,7 @@ def without_files(output: Output) -> Output:
     return replace(output, out=PIPE, rejected=str(refused / "interests.parquet"))
 
 
-def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
+def deliver(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
     """Writes what a verb gave; of a stream, until it ends or is interrupted."""
     if found.isStreaming:
         _follow(found, run, output, cluster)
@@ -207,13 +207,13 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
     _add(counts, run)
 
 
-def _folders(output: Output) -> dict[str, Any]:
+def _folders(output: OutputOptions) -> dict[str, Any]:
     """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless given."""
     refused = output.rejected or os.path.join(output.out, REFUSED)
     return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
 
 
-def _take_files(found: DataFrame, run: Run) -> None:
+def _take_files(found: DataFrame, run: CommandRun) -> None:
     """A batch to the outputs of the driver, through files of this machine."""
     with tempfile.TemporaryDirectory() as scratch:
         notified, refused = Path(scratch, "notified"), Path(scratch, "refused")
@@ -225,7 +225,7 @@ def _take_files(found: DataFrame, run: Run) -> None:
             run.write(parquet.read_table(path, schema=NOTIFICATIONS_SCHEMA, partitioning=None))
 
 
-def take(frame: DataFrame, run: Run) -> None:
+def take(frame: DataFrame, run: CommandRun) -> None:
     """One batch to the outputs of the driver."""
     table = frame.toArrow()
     refused: list[Any] = table["rejected"].drop_null().to_pylist()
@@ -234,7 +234,7 @@ def take(frame: DataFrame, run: Run) -> None:
     run.write(notified.cast(NOTIFICATIONS_SCHEMA))
 
 
-def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
+def _follow(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
     trigger: dict[str, Any] = {"availableNow": True} if cluster.once else {}
     with tempfile.TemporaryDirectory() as scratch:
         place = (cluster.checkpoint and os.path.abspath(cluster.checkpoint)) or (None if is_folder(output) else scratch)
@@ -248,7 +248,7 @@ def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
     run.refused_elsewhere(sum(row["rejected"] for row in run.details["batches"]) if is_folder(output) else 0)
 
 
-def _wait(query: Any, run: Run) -> None:
+def _wait(query: Any, run: CommandRun) -> None:
     """Until the stream ends or is interrupted; its measurements are the command's."""
     done, begun = -1, None
     try:
@@ -272,14 +272,14 @@ def _wait(query: Any, run: Run) -> None:
     run.details["batches"] = table.to_pylist()
 
 
-def _add(counts: Mapping[str, Any], run: Run) -> None:
+def _add(counts: Mapping[str, Any], run: CommandRun) -> None:
     run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)
 
 
 # --- the verbs ---
 
 
-def filter_on_spark(options: FilterOptions) -> int:
+def filter_on_spark(options: FilterCommand) -> int:
     check_input("--publications", "publications", options.publications, options.cluster)
     if options.algorithm != "auto":
         raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
@@ -292,7 +292,7 @@ def filter_on_spark(options: FilterOptions) -> int:
     return run.exit_code
 
 
-def _plans(options: FilterOptions, run: Run) -> Any:
+def _plans(options: FilterCommand, run: CommandRun) -> Any:
     from heliograph.cli.inputs import read_context, subscribe
     from heliograph.model import Rejections
     from heliograph.spark import Plans
@@ -312,7 +312,7 @@ def _plans(options: FilterOptions, run: Run) -> Any:
     return plans
 
 
-def watch_on_spark(options: WatchOptions) -> int:
+def watch_on_spark(options: WatchCommand) -> int:
     check_input("--updates", "updates", options.evolution.updates, options.cluster)
     with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
         from heliograph.spark import watch
@@ -323,7 +323,7 @@ def watch_on_spark(options: WatchOptions) -> int:
     return run.exit_code
 
 
-def _watchers(options: WatchOptions, run: Run) -> Any:
+def _watchers(options: WatchCommand, run: CommandRun) -> Any:
     from heliograph.cli.inputs import subscribe
     from heliograph.model import Rejections
     from heliograph.spark import Watchers
@@ -342,7 +342,7 @@ def _watchers(options: WatchOptions, run: Run) -> Any:
     return watchers
 
 
-def _setting(options: WatchOptions, run: Run) -> dict[str, Any]:
+def _setting(options: WatchCommand, run: CommandRun) -> dict[str, Any]:
     from heliograph.cli.inputs import read_context
 
     evolution = options.evolution
@@ -359,7 +359,7 @@ def _setting(options: WatchOptions, run: Run) -> dict[str, Any]:
     }
 
 
-def _graph(spec: str, run: Run) -> pa.Table:
+def _graph(spec: str, run: CommandRun) -> pa.Table:
     """What a graph holds at the start, as one table."""
     import pyarrow as pa
 
@@ -381,7 +381,7 @@ def _graph(spec: str, run: Run) -> pa.Table:
     return pa.concat_tables(tables, promote_options="default")
 
 
-def route_on_spark(options: RouteOptions) -> int:
+def route_on_spark(options: RouteCommand) -> int:
     check_input("--events", "events", options.events, options.cluster)
     if options.what_if is not None or options.algorithm != "auto":
         given = "--algorithm" if options.what_if is None else "--what-if"
@@ -396,7 +396,7 @@ def route_on_spark(options: RouteOptions) -> int:
     return run.exit_code
 
 
-def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
+def _exchanges(options: RouteCommand, run: CommandRun, make: Any, folder: str) -> Any:
     from heliograph.cli.route import read_exchange
     from heliograph.model import Rejections
 
@@ -409,8 +409,8 @@ def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
     return exchanges
 
 
-def _run(output: Output, cluster: Cluster) -> Run:
-    from heliograph.cli.run import Run
+def _run(output: OutputOptions, cluster: SparkOptions) -> CommandRun:
+    from heliograph.cli.run import CommandRun
 
     check_going_on(output, cluster)
-    return Run(without_files(output) if is_folder(output) else output)
+    return CommandRun(without_files(output) if is_folder(output) else output)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 import typer
 
 from heliograph.cli.main import Exit, Lazy, LazyGroup, show_pandas
-from heliograph.cli.options import OUTPUT, Interests, Output, takes
+from heliograph.cli.options import OUTPUT, InterestOptions, OutputOptions, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
 
 def _check_folder(folder: Path) -> None:
@@ -37,7 +37,7 @@ _SHOWN = 200  # findings that a terminal shows
 
 @dataclass(frozen=True, slots=True)
 class LintOptions:
-    interests: Interests
+    interests: InterestOptions
     sample: Annotated[
         str | None,
         typer.Option(
@@ -71,13 +71,13 @@ def lint_command(options: LintOptions) -> int:
     import pyarrow as pa
 
     from heliograph.cli.inputs import once
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     interests = options.interests
     once(interests, options.nodes, options.edges, options.sample)
     if (options.nodes is None) != (options.edges is None):
         raise UsageError("HG-032", "an exchange needs both --nodes and --edges", fix="give the other one too")
-    with Run(Output(out=options.out or "-"), "lint") as run:
+    with CommandRun(OutputOptions(out=options.out or "-"), "lint") as run:
         tables = []
         if options.nodes is not None and options.edges is not None:
             from heliograph.route.lint import lint_route
@@ -95,7 +95,7 @@ def lint_command(options: LintOptions) -> int:
     return Exit.FAILED if found and options.strict else run.exit_code
 
 
-def _lint_interests(interests: Interests, sample: str | None, run: Run) -> pa.Table:
+def _lint_interests(interests: InterestOptions, sample: str | None, run: CommandRun) -> pa.Table:
     from heliograph.cli.inputs import read_context, read_publications, subscribe
     from heliograph.filter.encode import encode
     from heliograph.lint.findings import table_of

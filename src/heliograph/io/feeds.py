@@ -43,7 +43,7 @@ from heliograph.io.rdf import (
     split,
     written,
 )
-from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, Places, Root, shortened
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, XmlRoot, shortened
 from heliograph.model import MessageLimit, Rejected
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri, is_container_member, plain_name
 from heliograph.values import XSD_DATETIME, XSD_STRING
@@ -235,11 +235,11 @@ class Dialect(NamedTuple):
         return f"{{{self.namespace}}}{local}" if self.namespace else local
 
 
-def is_rdf(root: Root) -> bool:
+def is_rdf(root: XmlRoot) -> bool:
     return (root.namespace, root.local) == (RDF, "RDF") or RDF in root.prefixes.values()
 
 
-def dialect_of(root: Root, data: Bytes) -> Dialect | None:
+def dialect_of(root: XmlRoot, data: Bytes) -> Dialect | None:
     """The dialect of a feed; None if the root is not a feed's, or RDF without items."""
     if root.local == "rss":
         prefix, colon, _ = root.qname.rpartition(b":")
@@ -255,7 +255,7 @@ def dialect_of(root: Root, data: Bytes) -> Dialect | None:
     return None
 
 
-def _names(root: Root, namespace: str, local: bytes, data: Bytes) -> tuple[bytes, ...]:
+def _names(root: XmlRoot, namespace: str, local: bytes, data: Bytes) -> tuple[bytes, ...]:
     """How elements of a namespace may be written: those names first that do occur."""
     prefixes = [prefix.encode() for prefix, uri in root.prefixes.items() if uri == namespace]
     if namespace == root.namespace:
@@ -636,10 +636,10 @@ class Feed:
     """A feed while it is read. `scope` and `head` are the namespaces and the tree before the first item."""
 
     document: OpenedDocument
-    root: Root
+    root: XmlRoot
     dialect: Dialect
     items: ItemFinder
-    places: Places
+    places: PlaceFinder
     scope: dict[str, str] = field(default_factory=dict)
     head: Element | None = None
     gaps: list[Span] = field(default_factory=list)  # what stands around the items, and is not space
@@ -659,10 +659,10 @@ class Feed:
         self.rejected.append(Rejected.of(error, self.document.name, item))
 
 
-def open_feed(document: OpenedDocument, root: Root, dialect: Dialect) -> Feed:
+def open_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect) -> Feed:
     """A feed of which the head has been read, as far as it can be."""
     items = ItemFinder(document.data, dialect.names, dialect.parents)
-    feed = Feed(document, root, dialect, items, Places(document.name, document.data))
+    feed = Feed(document, root, dialect, items, PlaceFinder(document.name, document.data))
     start = items.next_start(root.end)
     end = min(start if start >= 0 else len(document.data), root.start + MAX_CHANNEL)
     _read_head(feed, mend(document.data[root.start : end]).text)
@@ -1330,7 +1330,7 @@ def _may_be_deep(text: bytes) -> bool:
 MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
 
-def read_feed(document: OpenedDocument, root: Root, dialect: Dialect, interner: Interner) -> DocumentTriples:
+def read_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect, interner: Interner) -> DocumentTriples:
     """The items of a feed, with what was refused in it."""
     interner.begin()
     feed = open_feed(document, root, dialect)

@@ -32,7 +32,7 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from heliograph.errors import DocumentError, HeliographError, Place, TermError
 from heliograph.io import xml as guards
-from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, Places, Prolog, check_entities, shortened
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, Prolog, check_entities, shortened
 from heliograph.model import MOST_REPORTED, MessageLimit, Rejected
 from heliograph.terms import Term, TermKind, blank, literal, parse_cell
 from heliograph.values import XSD_STRING
@@ -700,7 +700,7 @@ def read_rdf_xml(document: OpenedDocument, prolog: Prolog, interner: Interner) -
     plain = document._replace(data=data)
 
     def locate() -> Place:
-        return Places(document.name, document.data).at(max(0, _broken_at(plain) + shift))
+        return PlaceFinder(document.name, document.data).at(max(0, _broken_at(plain) + shift))
 
     return read_rdf(plain, ".rdf", interner, locate)
 

@@ -48,7 +48,7 @@ ARROW_TYPES: Mapping[CellKind, pa.DataType] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column. A `sparse` one must be there, but single NDJSON rows and Python items may leave it out."""
 
     name: str
@@ -66,7 +66,7 @@ class TableSchema:
     """A table of the contract by name, with its columns in order."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @cached_property
     def arrow(self) -> pa.Schema:
@@ -170,62 +170,72 @@ def table_schema(name: str) -> TableSchema:
     return TABLES[name]
 
 
-def _optional(name: str, kind: CellKind = CellKind.TEXT) -> Column:
-    return Column(name, kind, required=False)
+def _optional(name: str, kind: CellKind = CellKind.TEXT) -> TableColumn:
+    return TableColumn(name, kind, required=False)
 
 
 _SUBSCRIPTION, _SUBJECT, _OBJECT = (
-    Column("subscription_id"),
-    Column("subject", CellKind.TERM),
-    Column("object", CellKind.TERM),
+    TableColumn("subscription_id"),
+    TableColumn("subject", CellKind.TERM),
+    TableColumn("object", CellKind.TERM),
 )
-_PROPERTY = Column("property", CellKind.PROPERTY)
+_PROPERTY = TableColumn("property", CellKind.PROPERTY)
 _AT = _optional("at", CellKind.TIME)
 _TARGETING, _COST = _optional("targeting"), _optional("cost", CellKind.NUMBER)
 _LABELS = _optional("labels", CellKind.LABELS)
 
-_COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    "subscriptions": (_SUBSCRIPTION, _optional("subscriber"), Column("query"), _optional("options", CellKind.JSON)),
+_COLUMNS: Mapping[str, tuple[TableColumn, ...]] = {
+    "subscriptions": (
+        _SUBSCRIPTION,
+        _optional("subscriber"),
+        TableColumn("query"),
+        _optional("options", CellKind.JSON),
+    ),
     "patterns": (_SUBSCRIPTION, _SUBJECT, _PROPERTY, _OBJECT),
-    "constraints": (_SUBSCRIPTION, Column("variable"), Column("operator"), Column("value", CellKind.VALUE)),
-    "publications": (Column("publication_id"), _SUBJECT, _PROPERTY, _OBJECT),
+    "constraints": (
+        _SUBSCRIPTION,
+        TableColumn("variable"),
+        TableColumn("operator"),
+        TableColumn("value", CellKind.VALUE),
+    ),
+    "publications": (TableColumn("publication_id"), _SUBJECT, _PROPERTY, _OBJECT),
     "updates": (
         _optional("seq", CellKind.INTEGER),
-        Column("op"),
+        TableColumn("op"),
         _SUBJECT,
-        Column("property", CellKind.PROPERTY, sparse=True),  # null in both removes the vertex
-        Column("object", CellKind.TERM, sparse=True),
+        TableColumn("property", CellKind.PROPERTY, sparse=True),  # null in both removes the vertex
+        TableColumn("object", CellKind.TERM, sparse=True),
         _optional("weight", CellKind.NUMBER),
         _AT,
     ),
     "graph": (  # what a watch starts from: triples, publications or updates
         _optional("op"),
         _SUBJECT,
-        Column("property", CellKind.PROPERTY, sparse=True),
-        Column("object", CellKind.TERM, sparse=True),
+        TableColumn("property", CellKind.PROPERTY, sparse=True),
+        TableColumn("object", CellKind.TERM, sparse=True),
         _optional("weight", CellKind.NUMBER),
         _AT,
     ),
-    "events": (Column("event_id"), Column("publisher"), Column("attributes", CellKind.JSON)),
-    "nodes": (Column("node_id"), _TARGETING, _COST, _LABELS),
-    "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
+    "events": (TableColumn("event_id"), TableColumn("publisher"), TableColumn("attributes", CellKind.JSON)),
+    "nodes": (TableColumn("node_id"), _TARGETING, _COST, _LABELS),
+    "edges": (TableColumn("source"), TableColumn("target"), _optional("edge_id"), _TARGETING, _COST),
     "removals": (_optional("source"), _optional("target"), _optional("edge_id"), _TARGETING, _COST),  # of edges
-    "predicates": (Column("id"), Column("predicate")),  # of an index without a graph
-    "taxonomy": (Column("child", CellKind.TERM), Column("parent", CellKind.TERM)),
+    "predicates": (TableColumn("id"), TableColumn("predicate")),  # of an index without a graph
+    "taxonomy": (TableColumn("child", CellKind.TERM), TableColumn("parent", CellKind.TERM)),
     "notifications": (
         _SUBSCRIPTION,
         _optional("subscriber"),
         _optional("publication_id"),
-        Column("verb"),
-        Column("change"),
+        TableColumn("verb"),
+        TableColumn("change"),
         _AT,
         _optional("evidence", CellKind.JSON),
     ),
-    "rejected": (_optional("source"), _optional("item"), Column("code"), Column("message")),
-    "lint": (Column("subject_id"), Column("code"), Column("message"), _optional("related_id")),
+    "rejected": (_optional("source"), _optional("item"), TableColumn("code"), TableColumn("message")),
+    "lint": (TableColumn("subject_id"), TableColumn("code"), TableColumn("message"), _optional("related_id")),
     "changes": (  # what-if goes in …
-        Column("kind"),
-        Column("op"),
+        TableColumn("kind"),
+        TableColumn("op"),
         _optional("node_id"),
         _optional("source"),
         _optional("target"),
@@ -235,10 +245,10 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LABELS,
     ),
     "what_if": (  # … and comes out
-        Column("event_id"),
-        Column("node_id"),
-        Column("before", CellKind.TRUTH),
-        Column("after", CellKind.TRUTH),
+        TableColumn("event_id"),
+        TableColumn("node_id"),
+        TableColumn("before", CellKind.TRUTH),
+        TableColumn("after", CellKind.TRUTH),
     ),
 }
 

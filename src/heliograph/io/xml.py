@@ -177,7 +177,7 @@ def shortened(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-class Places:
+class PlaceFinder:
     """Finds the places of errors; when they come in order, all of them take one pass over the file."""
 
     def __init__(self, name: str, data: Bytes) -> None:
@@ -219,7 +219,7 @@ _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLOSERS = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
 
-class Root(NamedTuple):
+class XmlRoot(NamedTuple):
     """The root element: its expanded name, the namespaces it declares by prefix, and where its start tag stands."""
 
     namespace: str
@@ -241,7 +241,7 @@ class Entity(NamedTuple):
 class Prolog(NamedTuple):
     """The head of an XML file."""
 
-    root: Root | None
+    root: XmlRoot | None
     entities: tuple[Entity, ...]
     has_doctype: bool
 
@@ -300,7 +300,7 @@ def _subset_end(data: Bytes, position: int) -> int:
     return -1
 
 
-def _root(data: Bytes, position: int) -> Root | None:
+def _root(data: Bytes, position: int) -> XmlRoot | None:
     """The root's start tag as the XML parser reads it; None where it cannot."""
     if not _NAME_START.match(data, position):  # text before the root, such as a program's warning
         known = _KNOWN_ROOT.search(data, position)
@@ -321,7 +321,7 @@ def _root(data: Bytes, position: int) -> Root | None:
         return None
     name, attributes = elements[0]
     namespace, _, local = name.rpartition(SEPARATOR)
-    return Root(namespace, local, match[1], prefixes, attributes, match.start(), match.end())
+    return XmlRoot(namespace, local, match[1], prefixes, attributes, match.start(), match.end())
 
 
 # --- limits: depth of nesting, and expansion of entities and IRIs ---
