@@ -235,7 +235,7 @@ class _Cut:
     def __init__(self, texts: Texts) -> None:
         data, self._bounds = _data(texts)
         self._texts = texts
-        self._all = str(data, "ascii") if not (data > 0x7F).any() else None
+        self._all = bytes(data).decode("ascii") if not (data > 0x7F).any() else None
 
     def __call__(self, rows: Numbers, left: int, right: int) -> list[str]:
         """The texts of these rows without some characters on each side."""

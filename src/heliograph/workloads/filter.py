@@ -245,8 +245,8 @@ class FilterTables:
                 parts.append(_constraints(rows, [_VALUE_VARIABLE] * len(rows), sign, bounds))
         if self._classes:  # each variable asks for one that the node it replaced belongs to, at any height
             rows, node = np.nonzero(asking)
-            wanted = [self._some_ancestor(int(self._class_of[label])) for label in graphs.labels[rows, node]]
-            classes = named("C", np.array(wanted, np.int64))
+            above = [self._some_ancestor(int(self._class_of[label])) for label in graphs.labels[rows, node]]
+            classes = named("C", np.array(above, np.int64))
             parts.append(_constraints(rows, named("?x", node), "is-a", classes))
         return pa.concat_tables(parts)
 
