@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
-from heliograph.filter.layout import MOST_NUMBERS
 from heliograph.io.schemas import TABLES
 from heliograph.io.sources import collector_paused
 from heliograph.io.tables import as_table, is_single
@@ -28,6 +27,7 @@ from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import PREFIXES
 
 Compile = Callable[[str], Query]
+MOST_SUBSCRIPTIONS = 1 << 35  # that an engine takes in its life; a loaded one counts from 0. Filter's keys hold so many
 
 
 class Subscription:
@@ -281,8 +281,8 @@ class Subscriptions:
         assert id
         if id in self._by_id:
             raise duplicate(id)
-        if self._next >= MOST_NUMBERS:
-            message = f"this engine has taken {MOST_NUMBERS} subscriptions, and can take no more"
+        if self._next >= MOST_SUBSCRIPTIONS:
+            message = f"this engine has taken {MOST_SUBSCRIPTIONS} subscriptions, and can take no more"
             fix = "save it and load it: then it counts from 0 again"
             raise SubscriptionError("HG-542", message, place=Place(item=id), fix=fix)
         taken = Subscription(id, subscriber, query, self._next, options, text, self._again)
