@@ -104,7 +104,7 @@ def test_what_is_no_save_is_never_replaced(tmp_path: Path, make: Callable[[Path]
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-# --- interrupted writes -----------------------------------------------------------------------------------------
+# --- interrupted writes ---
 
 
 @pytest.mark.parametrize("step", ["_write_files", "_write_manifest", "_sync", "_swap"])
@@ -206,7 +206,7 @@ def test_objects_are_never_pickled(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# --- wrong saves ------------------------------------------------------------------------------------------------
+# --- wrong saves ---
 
 
 def test_no_save_there(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_query_without_an_id_is_told_so() -> None:
         Subscriptions("filter").subscribe("ASK { ?x :p ?y }")
 
 
-# --- pattern sets -----------------------------------------------------------------------------------------------
+# --- pattern sets ---
 
 EDGES = [("a", "?x", "p", "?y"), ("b", "?x", "p", "n1"), ("b", "_:b", "<http://e/>", '"t"@en')]
 LIMITS = [("a", "?y", ">", "3"), ("a", "x", "is-a", "C"), ("b", "x", "in", '["n1", 5]')]

@@ -81,7 +81,7 @@ def test_show_completion(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown.code, "_HELIOGRAPH_COMPLETE" in shown.out) == (0, True)
 
 
-# --- exit codes -------------------------------------------------------------------------------------------------
+# --- exit codes ---
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_prefixes_are_read_or_refused() -> None:
             read_prefixes([text])
 
 
-# --- failures ---------------------------------------------------------------------------------------------------
+# --- failures ---
 
 ERROR = TableError("HG-299", "what was met", place=Place("a.csv", line=3), fix="do this", snippet="  abc\n  ^")
 
