@@ -18,10 +18,9 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from heliograph._version import __version__
 from heliograph.cli.main import Exit
+from heliograph.cli.options import option
 from heliograph.errors import StorageError
 from heliograph.spark.environment import JAVA_NEEDED, find_java
 
@@ -167,17 +166,15 @@ _SIGNS = {CheckState.OK: "✓", CheckState.WARNING: "!", CheckState.FAILED: "✗
 
 
 def doctor_command(
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="PATH", help="Check every byte of the saves there, and no machine.")
-    ] = None,
+    check: Annotated[str | None, option("--check PATH", "Check every byte of the saves there, and no machine.")] = None,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels of the three verbs now, so that no run waits for it.")
+        bool, option("--warm", "Compile the kernels of the three verbs now, so that no run waits for it.")
     ] = False,
     warm_all: Annotated[
-        bool, typer.Option("--warm-all", help="Compile all kernels: metrics, predicate index, papers' algorithms too.")
+        bool, option("--warm-all", "Compile all kernels: metrics, predicate index, papers' algorithms too.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    quiet: Annotated[bool, option("--quiet -q", "Print problems only.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the checks as JSON.")] = False,
 ) -> int:
     """Check this machine, and say what to do."""
     warmed = _warm(warm_all) if warm or warm_all else None

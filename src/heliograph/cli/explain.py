@@ -15,7 +15,7 @@ import typer
 
 from heliograph.cli.filter import PublicationsOption
 from heliograph.cli.inputs import Subscriber
-from heliograph.cli.options import InterestOptions, OutputOptions, read_prefixes, takes
+from heliograph.cli.options import InterestOptions, OutputOptions, option, read_prefixes, takes
 from heliograph.cli.route import EventsOption, ExchangeOptions
 from heliograph.cli.run import CommandRun, InputBatch
 from heliograph.cli.watch import Evolution
@@ -164,13 +164,9 @@ explain_app = typer.Typer(
 class ExplainedPair:
     """The two that are asked about."""
 
-    subscription: Annotated[
-        str, typer.Option("--subscription", metavar="ID", help="The subscription's id; for route, the node's.")
-    ]
-    publication: Annotated[
-        str, typer.Option("--publication", metavar="ID", help="The publication's id; for route, the event's.")
-    ]
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")] = False
+    subscription: Annotated[str, option("--subscription ID", "The subscription's id; for route, the node's.")]
+    publication: Annotated[str, option("--publication ID", "The publication's id; for route, the event's.")]
+    as_json: Annotated[bool, option("--json", "Print JSON in place of text.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +180,12 @@ class ExplainFilter:
 class ExplainWatch:
     evolution: Evolution
     interests: InterestOptions
-    subscription: Annotated[str, typer.Option("--subscription", metavar="ID", help="The subscription's id.")]
+    subscription: Annotated[str, option("--subscription ID", "The subscription's id.")]
     publication: Annotated[
         str | None,
-        typer.Option("--publication", metavar="SEQ", help="The state after this update; none means after the last."),
+        option("--publication SEQ", "The state after this update; none means after the last."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")] = False
+    as_json: Annotated[bool, option("--json", "Print JSON in place of text.")] = False
 
 
 @dataclass(frozen=True, slots=True)

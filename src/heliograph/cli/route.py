@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-import typer
-
-from heliograph.cli.options import SPARK, OutputOptions, SparkOptions, check_cluster, takes
+from heliograph.cli.options import SPARK, OutputOptions, SparkOptions, check_cluster, option, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,10 +17,9 @@ if TYPE_CHECKING:
 RESULTS = "Results"
 AlgorithmOption = Annotated[
     str,
-    typer.Option(
-        "--algorithm",
-        metavar="A",
-        help="How to route, with the same answer: auto, lanes, walk, or one of the paper's dag, dag-skip, general, "
+    option(
+        "--algorithm A",
+        "How to route, with the same answer: auto, lanes, walk, or one of the paper's dag, dag-skip, general, "
         "scc-skip, index-bfs, bfs.",
     ),
 ]
@@ -34,36 +31,25 @@ class ExchangeOptions:
 
     nodes: Annotated[
         str,
-        typer.Option(
-            "--nodes", "-n", metavar="N", help="Table (node_id; optional targeting, cost, labels); - reads NDJSON."
-        ),
+        option("--nodes -n N", "Table (node_id; optional targeting, cost, labels); - reads NDJSON."),
     ]
     edges: Annotated[
         str,
-        typer.Option(
-            "--edges",
-            "-e",
-            metavar="E",
-            help="Table (source, target; optional edge_id, targeting, cost); - reads NDJSON.",
-        ),
+        option("--edges -e E", "Table (source, target; optional edge_id, targeting, cost); - reads NDJSON."),
     ]
     match: Annotated[
         Literal["superset", "subset", "intersects"] | None,
-        typer.Option(
-            "--match",
-            metavar="superset|subset|intersects",
-            help="Compare the nodes' labels with the event's attribute `labels`, in place of targeting.",
+        option(
+            "--match superset|subset|intersects",
+            "Compare the nodes' labels with the event's attribute `labels`, in place of targeting.",
         ),
     ] = None
 
 
 EventsOption = Annotated[
     str,
-    typer.Option(
-        "--events",
-        "-v",
-        metavar="V",
-        help="Table (event_id, publisher, attributes): a file, a folder, a quoted glob; - reads NDJSON.",
+    option(
+        "--events -v V", "Table (event_id, publisher, attributes): a file, a folder, a quoted glob; - reads NDJSON."
     ),
 ]
 
@@ -74,22 +60,20 @@ class Results:
 
     subscribers_only: Annotated[
         bool,
-        typer.Option("--subscribers-only", help="Only nodes without outgoing edges.", rich_help_panel=RESULTS),
+        option("--subscribers-only", "Only nodes without outgoing edges.", RESULTS),
     ] = False
     rank: Annotated[
         Literal["cost"] | None,
-        typer.Option("--rank", metavar="cost", help="Cheapest path first; implies --paths.", rich_help_panel=RESULTS),
+        option("--rank cost", "Cheapest path first; implies --paths.", RESULTS),
     ] = None
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="K", min=0, help="At most K results per event.", rich_help_panel=RESULTS),
+        option("--limit K", "At most K results per event.", RESULTS, min=0),
     ] = None
-    paths: Annotated[bool, typer.Option("--paths", help="Show a valid path as evidence.", rich_help_panel=RESULTS)] = (
-        False
-    )
+    paths: Annotated[bool, option("--paths", "Show a valid path as evidence.", RESULTS)] = False
     hops: Annotated[
         int | None,
-        typer.Option("--hops", metavar="H", min=0, help="Paths of at most H edges.", rich_help_panel=RESULTS),
+        option("--hops H", "Paths of at most H edges.", RESULTS, min=0),
     ] = None
 
 
@@ -102,26 +86,18 @@ class RouteCommand:
     cluster: SparkOptions
     what_if: Annotated[
         str | None,
-        typer.Option(
-            "--what-if",
-            metavar="CHANGES",
-            help="Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost; optional edge_id, "
+        option(
+            "--what-if CHANGES",
+            "Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost; optional edge_id, "
             "labels): write the deliveries that these changes would add or take away (event_id, node_id, before, "
             "after).",
-            rich_help_panel=RESULTS,
+            RESULTS,
         ),
     ] = None
     algorithm: AlgorithmOption = "auto"
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards",
-            metavar="N",
-            min=1,
-            max=1024,
-            help="Divide the nodes without outgoing edges among N.",
-            rich_help_panel=SPARK,
-        ),
+        option("--shards N", "Divide the nodes without outgoing edges among N.", SPARK, min=1, max=1024),
     ] = None
 
 

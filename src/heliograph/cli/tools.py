@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 import typer
 
 from heliograph.cli.main import Exit, Lazy, LazyGroup, show_pandas
-from heliograph.cli.options import OUTPUT, InterestOptions, OutputOptions, takes
+from heliograph.cli.options import OUTPUT, InterestOptions, OutputOptions, option, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,29 +40,24 @@ class LintOptions:
     interests: InterestOptions
     sample: Annotated[
         str | None,
-        typer.Option(
-            "--sample",
-            metavar="P",
-            help="Publications as they will come (tables, documents, feeds): to find names that nobody uses, "
+        option(
+            "--sample P",
+            "Publications as they will come (tables, documents, feeds): to find names that nobody uses, "
             "and to measure what is expensive.",
         ),
     ] = None
-    nodes: Annotated[str | None, typer.Option("--nodes", "-n", metavar="N", help="The nodes of an exchange.")] = None
-    edges: Annotated[str | None, typer.Option("--edges", "-e", metavar="E", help="The edges of an exchange.")] = None
+    nodes: Annotated[str | None, option("--nodes -n N", "The nodes of an exchange.")] = None
+    edges: Annotated[str | None, option("--edges -e E", "The edges of an exchange.")] = None
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="L",
-            help="Findings (subject_id, code, message, related_id): .parquet, .csv, .ndjson; - is NDJSON on stdout. "
+        option(
+            "--out -o L",
+            "Findings (subject_id, code, message, related_id): .parquet, .csv, .ndjson; - is NDJSON on stdout. "
             "Without it a table on a terminal, else NDJSON.",
-            rich_help_panel=OUTPUT,
+            OUTPUT,
         ),
     ] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if anything was found.", rich_help_panel=OUTPUT)
-    ] = False
+    strict: Annotated[bool, option("--strict", "Exit with 1 if anything was found.", OUTPUT)] = False
 
 
 @takes(LintOptions)
@@ -168,9 +163,7 @@ def demo_command(
     ] = None,
     write: Annotated[
         Path | None,
-        typer.Option(
-            "--write", metavar="DIR", help="Write the stories' data to a folder and print commands to run on it."
-        ),
+        option("--write DIR", "Write the stories' data to a folder and print commands to run on it."),
     ] = None,
 ) -> None:
     """Three small stories on shipped data, in a few seconds."""
@@ -224,8 +217,8 @@ def _write_data(folder: Path, stories: list[str]) -> None:
 
 PANEL = "Workloads"
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the Parquet files.")]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same files.")]
+OutOption = Annotated[Path, option("--out -o DIR", "Folder for the Parquet files.")]
+SeedOption = Annotated[int, option("--seed N", "The same seed gives the same files.")]
 
 
 class Generator(NamedTuple):

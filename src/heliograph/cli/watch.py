@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from heliograph.cli.options import SPARK, InterestOptions, OutputOptions, SparkOptions, check_cluster, takes
+from heliograph.cli.options import SPARK, InterestOptions, OutputOptions, SparkOptions, check_cluster, option, takes
 
 if TYPE_CHECKING:
     from heliograph.cli.inputs import Subscriber
@@ -25,42 +23,32 @@ class Evolution:
 
     updates: Annotated[
         str,
-        typer.Option(
-            "--updates",
-            "-u",
-            metavar="U",
-            help="Table (op, subject, property, object; optional seq, weight, at): file, folder, glob; - reads NDJSON.",
+        option(
+            "--updates -u U",
+            "Table (op, subject, property, object; optional seq, weight, at): file, folder, glob; - reads NDJSON.",
         ),
     ]
     graph: Annotated[
         str | None,
-        typer.Option(
-            "--graph",
-            "-g",
-            metavar="G",
-            help="What is there at the start, not reported: tables with subject, property, object, or RDF documents.",
-            rich_help_panel=GRAPH,
+        option(
+            "--graph -g G",
+            "What is there at the start, not reported: tables with subject, property, object, or RDF documents.",
+            GRAPH,
         ),
     ] = None
     window: Annotated[
         str | None,
-        typer.Option(
-            "--window", metavar="7d", help="Forget edges older than this: 45s 30m 12h 7d 2w.", rich_help_panel=GRAPH
-        ),
+        option("--window 7d", "Forget edges older than this: 45s 30m 12h 7d 2w.", GRAPH),
     ] = None
     window_updates: Annotated[
         int | None,
-        typer.Option(
-            "--window-updates", metavar="N", min=1, help="Forget edges older than N updates.", rich_help_panel=GRAPH
-        ),
+        option("--window-updates N", "Forget edges older than N updates.", GRAPH, min=1),
     ] = None
     mode: Annotated[
         Literal["each", "change"],
-        typer.Option(
-            "--mode", metavar="each|change", help="Report each match, or only when a query becomes true or false."
-        ),
+        option("--mode each|change", "Report each match, or only when a query becomes true or false."),
     ] = "each"
-    initial: Annotated[bool, typer.Option("--initial", help="Report first what holds already.")] = False
+    initial: Annotated[bool, option("--initial", "Report first what holds already.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +57,10 @@ class WatchCommand:
     interests: InterestOptions
     output: OutputOptions
     cluster: SparkOptions
-    witness: Annotated[bool, typer.Option("--witness", help="Show the edges of each match as evidence.")] = False
+    witness: Annotated[bool, option("--witness", "Show the edges of each match as evidence.")] = False
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards", metavar="N", min=1, max=1024, help="Divide the queries among N.", rich_help_panel=SPARK
-        ),
+        option("--shards N", "Divide the queries among N.", SPARK, min=1, max=1024),
     ] = None
 
 
