@@ -846,21 +846,11 @@ _DC = PREFIXES["dc"]
 _LITERAL = TermKind.LITERAL
 _new = tuple.__new__
 
-ITEM = iri(RSS + "item")
-TITLE = iri(RSS + "title")
-LINK = iri(RSS + "link")
-DESCRIPTION = iri(RSS + "description")
-DATE = iri(_DC + "date")
-CREATOR = iri(_DC + "creator")
-CONTRIBUTOR = iri(_DC + "contributor")
-SUBJECT = iri(_DC + "subject")
-IDENTIFIER = iri(_DC + "identifier")
-RIGHTS = iri(_DC + "rights")
-SOURCE = iri(_DC + "source")
+_RSS_TERMS = [iri(RSS + name) for name in ("item", "title", "link", "description", "channel", "items")]
+ITEM, TITLE, LINK, DESCRIPTION, CHANNEL, ITEMS = _RSS_TERMS
+_DC_TERMS = [iri(_DC + name) for name in "date creator contributor subject identifier rights source".split()]
+DATE, CREATOR, CONTRIBUTOR, SUBJECT, IDENTIFIER, RIGHTS, SOURCE = _DC_TERMS
 ENCODED = iri(PREFIXES["content"] + "encoded")
-
-CHANNEL = iri(RSS + "channel")
-ITEMS = iri(RSS + "items")
 SEQ = iri(RDF + "Seq")
 _FIRST = iri(RDF + "_1")
 
