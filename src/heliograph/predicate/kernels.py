@@ -792,8 +792,8 @@ def lay_out(cells: Cells, chosen: Int64s, board: Board) -> None:
     head, rows = board.head, board.rows
     head[at.STAMP] += 1
     head[at.SIZE], head[at.ALL_PLAIN] = len(chosen), 1
-    for row in range(head[at.ROWS]):
-        board.slots[rows[row, at.ATTRIBUTE]] = -1
+    for old in range(head[at.ROWS]):
+        board.slots[rows[old, at.ATTRIBUTE]] = -1
     head[at.ROWS] = 0
     for event in chosen:  # a row for each attribute, and how many numbers and cells it will have
         for cell in range(cells.offsets[event], cells.offsets[event + 1]):

@@ -21,9 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
-from heliograph.model import Brief, Rejected
+from heliograph.io.tables import TableRows, as_table
+from heliograph.model import MessageLimit, Rejected
 from heliograph.predicate.attributes import (
     Encoded,
     NameTable,
@@ -118,7 +117,7 @@ class Accepted(NamedTuple):
 class Events:
     """The good events of one call. Rows count the accepted events from 0; `one` is the only event, if it came plain."""
 
-    def __init__(self, read: Read | None, with_labels: bool = False, one: PlainEvent | None = None) -> None:
+    def __init__(self, read: TableRows | None, with_labels: bool = False, one: PlainEvent | None = None) -> None:
         self.one = one
         self.source = None if read is None else read.source
         self._read = read
@@ -211,7 +210,7 @@ class Events:
         return self._known
 
     @property
-    def _table_read(self) -> Read:
+    def _table_read(self) -> TableRows:
         return _NOTHING if self._read is None else self._read
 
     @property
@@ -232,7 +231,7 @@ def read_events(items: Any, with_labels: bool) -> Events:
     return Events(None if one is not None else as_table("events", items), with_labels, one)
 
 
-def _accept(read: Read, encoded: Encoded) -> Accepted:
+def _accept(read: TableRows, encoded: Encoded) -> Accepted:
     ids, publishers = (read.table.column(name).combine_chunks() for name in ("event_id", "publisher"))
     errors: dict[int, PublicationError] = dict(encoded.errors)
     for row in np.flatnonzero(_blank(ids) | _blank(publishers)).tolist():
@@ -244,10 +243,10 @@ def _accept(read: Read, encoded: Encoded) -> Accepted:
         message, fix = f"the event {ids[row].as_py()!r} comes twice in one call", "give each event its own event_id"
         errors[row] = PublicationError("HG-641", message, place=read.place(row), fix=fix)
     in_order = sorted(errors.items())
-    brief = Brief()
+    limit = MessageLimit()
     rejected = [
         Rejected.of(error, read.source, ids[row].as_py())
-        if brief.wants(error.code)
+        if limit.allows(error.code)
         else Rejected(read.source or error.place.source, ids[row].as_py() or error.place.item, error.code, "")
         for row, error in in_order
     ]

@@ -22,8 +22,7 @@ import pyarrow.compute
 
 from heliograph.errors import HeliographError, PredicateError, PublicationError
 from heliograph.io.coerce import Array
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows, as_table
 from heliograph.model import Rejected
 from heliograph.predicate.compile import Targeting
 from heliograph.predicate.evaluate import Attributes
@@ -323,7 +322,7 @@ def _divided(
     rows: Any,
     bad: Flags,
     error_of: Callable[[int], HeliographError],
-    read: Read,
+    read: TableRows,
     name_of: Callable[[int], str | None],
 ) -> tuple[Any, list[Refusal]]:
     """The good rows, and what is wrong with the others."""
@@ -336,7 +335,7 @@ def _divided(
     return rows.take(np.flatnonzero(~bad)), refusals
 
 
-def _bad_cost(read: Read, row: int, costs: Floats) -> HeliographError:
+def _bad_cost(read: TableRows, row: int, costs: Floats) -> HeliographError:
     fix = "write a number from 0 to 1e300"
     return PublicationError("HG-652", f"a cost of {costs[row]:g}", place=read.place(row), fix=fix)
 
@@ -367,7 +366,7 @@ def _add(texts: Sequence[str | None], targeting: Targeting) -> Sequence[int | Pr
 # --- columns of tables ------------------------------------------------------------------------------------------------
 
 
-def _column(read: Read, name: str) -> Array:
+def _column(read: TableRows, name: str) -> Array:
     column: Any = read.table.column(name)
     found: Array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return found
@@ -405,7 +404,7 @@ def _comes_after_a_good_one(ids: Array, loose: Flags, faulty: Flags) -> Flags:
     return ~loose & (codes >= 0) & (np.arange(len(ids)) > first[codes])
 
 
-def _costs(read: Read, default: float) -> Floats:
+def _costs(read: TableRows, default: float) -> Floats:
     """The costs, the default where there is none; minus zero becomes zero."""
     column = _column(read, "cost")
     if column.null_count == len(column):
