@@ -113,7 +113,7 @@ KERNELS = {
     "metrics": tuple(
         f"watch.metrics.{name}"
         for name in (
-            "simple_graph_kernels",
+            "simple_graph",
             "degree",
             "clustering",
             "cliques",

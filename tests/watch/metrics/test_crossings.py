@@ -16,7 +16,7 @@ from heliograph.sparql.evaluate import METRIC_TOLERANCE
 from heliograph.watch.metrics import queries as judging
 from heliograph.watch.metrics import simple_graph as vertices
 from heliograph.watch.metrics.calls import Comparison
-from heliograph.watch.metrics.simple_graph import Ends, Vertices
+from heliograph.watch.metrics.meter import Ends, Vertices
 from heliograph.watch.metrics.thresholds import Listeners
 
 QUERIES = {

@@ -25,8 +25,7 @@ from heliograph.watch.metrics.calls import (
     shown_value,
     spelled_edge,
 )
-from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
-from heliograph.watch.metrics.simple_graph import Turnout
+from heliograph.watch.metrics.meter import Meter, Page, Turnout, ValueChange, ValueChanges
 from heliograph.watch.metrics.thresholds import Attention
 from heliograph.watch.modes import Match, Solution, Turn
 from heliograph.watch.solutions import Changes, Completion, Told
@@ -402,7 +401,7 @@ def _is_named_beside_metrics(expression: Expression) -> bool:
 # ----------------------------------------------------------------------------------------------------------------------
 
 
-def crossings(judged: Judged, heard: Heard) -> list[Verdict]:
+def crossings(judged: Judged, heard: ValueChanges) -> list[Verdict]:
     """The verdicts of a query of which `is_of_values`, which takes them over."""
     assert judged.comparison is not None
     holds = judged.comparison.holding(heard.value)
@@ -486,7 +485,7 @@ class Judging:
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
-    def _follow(self, step: int) -> tuple[list[Saying], Turnout | None]:
+    def _follow(self, step: int) -> tuple[list[ValueChange], Turnout | None]:
         """Lets measures go on to the end of a step. What is said before it is judged at once; what is said there, and
         which vertices came and went, is returned."""
         last = int(np.searchsorted(self._page.step, step, side="right"))
@@ -503,12 +502,12 @@ class Judging:
             self._settle(each, self._hear(some), now=False)
         return [saying for saying in said if saying.step == step], turnout
 
-    def _judge_at_once(self, heard: Heard, step: int) -> bool:
+    def _judge_at_once(self, heard: ValueChanges, step: int) -> bool:
         """Judges all that a measure said before a step, if whoever listens looks at values alone."""
         askers = self._meter.only_everywhere(heard.key) if len(heard.step) > _FEW else ()
         if not askers or heard.step[-1] >= step or not all(judged.is_of_values for judged, _ in askers):
             return False
-        self._meter.note(heard)
+        self._meter.take_all(heard)
         for judged, _ in askers:
             try:
                 if verdicts := crossings(judged, heard):
@@ -517,11 +516,11 @@ class Judging:
                 self._fail(judged, error)
         return True
 
-    def _hear(self, said: Iterable[Saying]) -> Affected:
+    def _hear(self, said: Iterable[ValueChange]) -> Affected:
         """The solutions that must be judged again."""
         affected: Affected = {}
         for saying in said:
-            for judged, place in self._meter.hear(saying):
+            for judged, place in self._meter.take(saying):
                 self._add(affected, judged, partial(judged.concerned, place, saying.instance))
         return affected
 
@@ -557,7 +556,7 @@ class Judging:
                 self._fail(judged, error)
 
 
-def in_order(heard: Sequence[Heard]) -> list[Saying]:
+def in_order(heard: Sequence[ValueChanges]) -> list[ValueChange]:
     """Everything that was said, in order of steps."""
     said = [saying for each in heard for saying in each.one_by_one()]
     return sorted(said, key=lambda saying: saying.step) if len(heard) > 1 else said
