@@ -36,7 +36,7 @@ from llvmlite import ir
 from numba import int64, types
 from numba.core import imputils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import infer_getattr, intrinsic, models, register_model
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype
 
@@ -180,6 +180,13 @@ class _Number:
         record._table.view(self._dtype)[self._place] = value
 
 
+def record_like(kind: Any, numba_type: Any) -> type[Record]:
+    """A structure with the parts of a NamedTuple of arrays, for kernels that take either."""
+    fields = zip(kind._fields, numba_type.types, strict=True)
+    parts = {name: array(each.dtype, name, ANY if each.ndim == 2 else 0) for name, each in fields}
+    return type(kind.__name__, (Record,), {**parts, "__module__": kind.__module__})
+
+
 def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a kernel, making room in the structures that it is given, until it is done; its answer."""
     records = [each for each in arguments if isinstance(each, Record)]
@@ -194,6 +201,8 @@ def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
 
 _WORD = ir.IntType(64)
 _POPULATE: Any = arrayobj.populate_array
+_lower_getattr: Any = imputils.lower_getattr_generic
+_lower_setattr: Any = imputils.lower_setattr_generic
 _TYPES: dict[type[Record], _RecordType] = {}
 
 
@@ -205,11 +214,13 @@ class _RecordType(types.Type):
         super().__init__(f"{record.__module__}.{record.__qualname__}")
 
     def type_of(self, name: str) -> Any:
+        """The type of a part; None if there is no such part."""
         field = self.record._fields.get(name)
-        if field is None or not isinstance(field.kind, type):
-            arrays = field is not None and field.dimension
-            return types.Array(field.kind, 2 if field.columns else 1, "C") if arrays else field and field.kind
-        return _type_of(field.kind)
+        if field is None:
+            return None
+        if field.dimension:
+            return types.Array(field.kind, 2 if field.columns else 1, "C")
+        return _type_of(field.kind) if isinstance(field.kind, type) else field.kind
 
 
 def _type_of(record: type[Record]) -> _RecordType:
@@ -217,16 +228,16 @@ def _type_of(record: type[Record]) -> _RecordType:
 
 
 @register_model(_RecordType)
-class _RecordModel(models.PrimitiveModel):  # type: ignore[misc]
+class _RecordModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _WORD.as_pointer())
+        super().__init__(manager, kind, _WORD.as_pointer())  # type: ignore[no-untyped-call]
 
 
 @infer_getattr
-class _RecordAttributes(AttributeTemplate):  # type: ignore[misc]
+class _RecordAttributes(AttributeTemplate):
     key = _RecordType
 
-    def generic_resolve(self, kind: Any, name: str) -> Any:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         return kind.type_of(name)
 
 
@@ -237,7 +248,7 @@ def _fixed_word(builder: Any, table: Any, place: int) -> Any:
     return load
 
 
-@lower_getattr_generic(_RecordType)
+@_lower_getattr(_RecordType)
 def _load(context: Any, builder: Any, kind: Any, table: Any, name: str) -> Any:
     field, place, found = kind.record._fields[name], kind.record._places[name], kind.type_of(name)
     if isinstance(found, _RecordType):
@@ -257,7 +268,7 @@ def _load(context: Any, builder: Any, kind: Any, table: Any, name: str) -> Any:
     return made._getvalue()
 
 
-@imputils.lower_setattr_generic(_RecordType)
+@_lower_setattr(_RecordType)
 def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     kind, given = signature.args
     value = context.cast(builder, arguments[1], given, kind.type_of(name))

@@ -13,8 +13,8 @@ import pytest
 
 from heliograph import Watch
 from heliograph.sparql.evaluate import METRIC_TOLERANCE
+from heliograph.watch.metrics import meter as vertices
 from heliograph.watch.metrics import queries as judging
-from heliograph.watch.metrics import simple_graph as vertices
 from heliograph.watch.metrics.calls import Comparison
 from heliograph.watch.metrics.meter import Ends, Vertices
 from heliograph.watch.metrics.thresholds import Listeners

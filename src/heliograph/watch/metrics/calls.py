@@ -1,4 +1,7 @@
-"""`hg:` functions as queries write them: which measure, of which vertices, compared with what."""
+"""`hg:` functions as queries write them: which measure, of which vertices, compared with what.
+
+The law: two calls have the same key exactly if one measure can answer both.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,7 @@ from heliograph.watch.layout import Floats
 from heliograph.watch.metrics.thresholds import points_at
 from heliograph.watch.updates import Flags
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `hg:` functions as queries write them, made into calls: which measure, and of which vertices.
-#
-# The law: two calls have the same key exactly if one measure can answer both.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- calls -----------------------------------------------------------------------------------------------------------
 
 Intern: TypeAlias = Callable[[Term], int]
 
@@ -125,9 +124,7 @@ def _whole(argument: Expression) -> int:
     return int(argument.value)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What filters say of metrics, as far as it is a comparison with a number; and values as terms and as evidence.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- comparisons, and values as terms and as evidence ----------------------------------------------------------------
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 _WHOLE = 2.0**53  # beyond it every number is whole

@@ -29,6 +29,7 @@ from numba import float64, int32, int64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
+from heliograph.compiled.hashmap import find_key, pair_key, vacate
 from heliograph.compiled.records import ADDRESS, Record, array, more, number, part, run, view, wanted
 from heliograph.compiled.types import INT32S, named
 from heliograph.watch.layout import Floats, Int32s, Int64s
@@ -48,10 +49,8 @@ from heliograph.watch.metrics.simple_graph import (
     is_reported,
     list_length,
     list_start,
-    pair_slot,
     rehash_into,
     report_at,
-    vacate,
     write_report,
 )
 from heliograph.watch.metrics.thresholds import (
@@ -182,19 +181,12 @@ vertex_groups_at = view(VertexGroups)
 
 
 # --- entries: which group holds which vertex -------------------------------------------------------------------------
-#
-# The table is one like that of a simple graph's pairs, and shares its kernels.
-
-
-@kernel(inline=True)
-def entry_key(group: Any, vertex: Any) -> Any:
-    return ((np.int64(group) << 32) | np.int64(vertex)) + 1
 
 
 @kernel(inline=True)
 def find_entry(groups: VertexGroups, group: Any, vertex: Any) -> Any:
     """The entry that says that a group holds a vertex, or -1."""
-    slot = pair_slot(groups, entry_key(group, vertex))
+    slot = find_key(groups.keys, pair_key(group, vertex))
     return np.int64(groups.numbers[slot]) if groups.keys[slot] != 0 else np.int64(-1)
 
 
@@ -226,8 +218,8 @@ def make_entry(groups: VertexGroups, group: Any, vertex: Any, depth: Any) -> Any
     groups.live += 1
     groups.entries[entry, GROUP], groups.entries[entry, VERTEX] = group, vertex
     groups.entries[entry, DEPTH], groups.entries[entry, COUNT] = depth, PENDING
-    key = entry_key(group, vertex)
-    slot = pair_slot(groups, key)
+    key = pair_key(group, vertex)
+    slot = find_key(groups.keys, key)
     groups.keys[slot], groups.numbers[slot] = key, entry
     _link(groups, entry)
     return entry
@@ -236,7 +228,8 @@ def make_entry(groups: VertexGroups, group: Any, vertex: Any, depth: Any) -> Any
 @kernel()
 def free_entry(groups: VertexGroups, entry: Any) -> None:
     """A vertex leaves a group."""
-    vacate(groups, pair_slot(groups, entry_key(groups.entries[entry, GROUP], groups.entries[entry, VERTEX])))
+    key = pair_key(groups.entries[entry, GROUP], groups.entries[entry, VERTEX])
+    vacate(groups.keys, groups.numbers, find_key(groups.keys, key))
     _unlink(groups, entry)
     groups.entries[entry, GROUP] = NOBODY
     groups.entries[entry, NEXT] = groups.free

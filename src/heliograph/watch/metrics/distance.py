@@ -60,7 +60,7 @@ class TerminalMeasure(Measure):
         self.groups.value(instance)
 
     def watch_all(self, points: Points) -> None:
-        raise NotImplementedError("distances and trees are watched by their terminals")
+        raise NotImplementedError(f"{type(self).__name__} is watched pair by pair, or by its terminals")
 
     unwatch_all = watch_all
 

@@ -1,5 +1,23 @@
 """Every `hg:` function worked out from scratch over a graph of terms: the slow, obvious twin of the metrics, used by
 the plain strategy.
+
+A graph is a mapping from triples to weights (None where there is none). Edges are the triples whose object is no
+literal and whose property is neither rdf:type nor rdfs:subClassOf; a property argument replaces that choice of
+properties. A vertex that no such edge touches has the value 0, and is infinitely far from everything, itself
+included; it still counts among the vertices that betweenness, averageClustering and cliques(1) are about.
+
+What is chosen where several choices are equally good depends on nothing but the graph and the order of terms:
+
+- a shortest path has the least weight, then the fewest edges; backwards from its end, each vertex follows the
+  smallest one that such a path can come from. Weights are summed exactly, and rounded once;
+- a Steiner tree joins the terminals' pairs by (distance, edges, smaller terminal, larger terminal), a pair only if
+  nothing joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such
+  paths make a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is
+  cut off;
+- between two vertices the edge of least weight is shown, of several that of the smallest property, then subject.
+
+`dense` takes the best of C(k) and x together, where C(k) is the k-core. Why that is at least half of the optimum is
+described in `watch.metrics.dense`.
 """
 
 from __future__ import annotations
@@ -18,29 +36,6 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.watch.metrics.calls import Key, metric_filters, metric_term, shown_more, shown_value, spelled_edge
 from heliograph.watch.modes import Match, Solution, Turn
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Every `hg:` function worked out from scratch over a graph of terms: the slow, obvious twin of `watch.metrics`.
-#
-# A graph is a mapping from triples to weights (None where there is none). Edges are the triples whose object is no
-# literal and whose property is neither rdf:type nor rdfs:subClassOf; a property argument replaces that choice of
-# properties. A vertex that no such edge touches has the value 0, and is infinitely far from everything, itself
-# included; it still counts among the vertices that betweenness, averageClustering and cliques(1) are about.
-#
-# What is chosen where several choices are equally good depends on nothing but the graph and the order of terms:
-#
-# - a shortest path has the least weight, then the fewest edges; backwards from its end, each vertex follows the
-#   smallest
-#   one that such a path can come from. Weights are summed exactly, and rounded once;
-# - a Steiner tree joins the terminals' pairs by (distance, edges, smaller terminal, larger terminal), a pair only if
-#   nothing joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such
-#   paths make a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is
-#   cut off;
-# - between two vertices the edge of least weight is shown, of several that of the smallest property, then subject.
-#
-# `dense` takes the best of C(k) and x together, where C(k) is the k-core. Why that is at least half of the optimum is
-# told in `watch.metrics.dense`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Triple = tuple[Term, Term, Term]
 Weighted = Mapping[Triple, float | None]
@@ -423,9 +418,7 @@ _FUNCTIONS: dict[str, Callable[[World], float]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Metrics for the plain strategy: worked out from scratch, each at most once as long as the graph stays the same.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- for the plain strategy: each value worked out at most once while the graph stays --------------------------------
 
 Called = tuple[str, tuple[Term | Metric, ...]]
 
@@ -515,14 +508,12 @@ def _called(metric: Metric, bindings: Solution) -> Called | None:
     return metric.name, arguments  # type: ignore[return-value]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How long plain answers to `hg:` functions will take, foretold from the queries and the number of edges.
+# --- how long plain answers will take --------------------------------------------------------------------------------
 #
-# Worked out from scratch, a metric reads the edges at least once for each choice of its vertices, betweenness once
-# more for each vertex. So one update may take hours where a graph has grown before anybody looked at a clock: whoever
-# chooses between strategies asks first. It is a forecast, 0.4 to 13 times what was measured where there are three
-# edges a vertex; answers do not depend on it.
-# ----------------------------------------------------------------------------------------------------------------------
+# Worked out from scratch, a metric reads the edges at least once for each choice of its vertices, betweenness once more
+# for each vertex. So one update may take hours where a graph has grown before anybody looked at a clock: a choice
+# between strategies asks first. It is a forecast, 0.4 to 13 times what was measured where there are three edges a
+# vertex; answers do not depend on it.
 
 # ns for each edge and vertex that one value reads, from graphs of 90 to 600 edges; transitivity and averageClustering,
 # which were not measured, are taken to be like cliques.

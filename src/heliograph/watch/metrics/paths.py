@@ -33,7 +33,8 @@ from numba import float64, int32, int64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
-from heliograph.compiled.records import ADDRESS, Record, array, number, view, wanted
+from heliograph.compiled.hashmap import find_key, pair_key, vacate
+from heliograph.compiled.records import ADDRESS, Record, array, number, record_like, view, wanted
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.graph_kernels import (
     GRAPH,
@@ -47,13 +48,14 @@ from heliograph.watch.graph_kernels import (
     put,
     run_length,
 )
-from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, Int32s, Int64s
+from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, Graph, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
     Report,
     can_report,
     is_reported,
+    rehash_into,
     report_at,
     write_report,
 )
@@ -89,17 +91,18 @@ JOINED, BY = range(2)  # of a tree: whether a terminal has joined it, and by whi
 KNOWN = 3  # of notes, behind HIGH, LOW and the hops: whether it is the cost, or only less
 
 FOLLOW, SETTLE, WORTH, MEND, BEGIN_BALL, END_BALL, BEGIN_GROUP, END_GROUP = range(8)  # operations
-BEGIN_TRACE, STEP_BACK, END_TRACE, REHASH, QUEUE_GROUPS, FORGET_BALLS = range(8, 14)
+BEGIN_TRACE, STEP_BACK, END_TRACE, QUEUE_GROUPS, FORGET_BALLS = range(8, 13)
 DONE, LACKS_EDGES, LACKS_ROOM, ALERTED = range(4)  # what an operation stopped for
 
 _LEAST = 16  # rows of a new array; a power of two
-_SLOTS = 2  # of the open addressing, for each entry there may be
+_SLOTS = 2  # places of the table for each entry there may be
 
 
 class Paths(Record):
     """Balls, pairs and groups. Where hops are counted, sums, meets and totals have no rows."""
 
-    slots: Int32s = array(int32, "slot")  # open addressing over (vertex, ball), of a power of two: 1 + the entry
+    keys: Int64s = array(int64, "slot")  # a power of two: of (vertex, ball); 0 is free
+    numbers: Int32s = array(int32, "slot")  # beside the keys: the number of the entry
     entries: Int32s = array(int32, "entry", 9)
     sums: Floats = array(float64, "sum", 2)  # by entry
     heap: Int32s = array(int32, "entry")  # entries by cost
@@ -178,14 +181,15 @@ class Paths(Record):
             self.resize("note", terminals * (terminals - 1) // 2)
 
     def double_entries(self) -> None:
-        """Room for twice as many members of balls; they are to be entered into the table again."""
+        """Room for twice as many members of balls."""
         self.resize("entry", 2 * len(self.entries))
         if self.is_weighted:
             self.resize("sum", len(self.entries))
-        self.slots = np.zeros(_SLOTS * len(self.entries), np.int32)
+        rehash_into(self, _SLOTS * len(self.entries))
 
 
-paths_at = view(Paths)
+GraphArrays = record_like(Graph, GRAPH)
+graph_at, paths_at = view(GraphArrays), view(Paths)
 
 
 # --- costs of paths: sums of weights in twice the precision of a float, then edges -----------------------------------
@@ -274,30 +278,16 @@ def weight_at(weighted: Any, graph: Any, run: Any, i: Any) -> Any:
 
 # --- entries: the vertices of balls ----------------------------------------------------------------------------------
 #
-# An update looks up the entries of the vertex its edge leaves: whoever has none there is not concerned, and costs
-# nothing. The law of the open addressing: an entry stands at its home or after it with no free place between.
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-_32 = np.uint64(32)
-
-
-@kernel(inline=True)
-def _home(vertex: Any, ball: Any, size: Any) -> Any:
-    mixed = ((np.uint64(vertex) << _32) | np.uint64(ball)) * _ODD
-    return np.int64(((mixed ^ (mixed >> _32)) * _ODD) >> _32) & (size - 1)
+# One table for all balls, with the members of each ball and the entries of each vertex in lists. An update looks up the
+# entries of the vertex that its edge leaves: a ball that has none there is not concerned, and costs nothing.
 
 
 @kernel()
 def find_entry(paths: Paths, vertex: Any, ball: Any) -> Any:
     """The entry of a vertex in a ball, or -1."""
-    slots, entries = paths.slots, paths.entries
-    place = _home(vertex, ball, len(slots))
-    while slots[place] != 0:
-        entry = np.int64(slots[place]) - 1
-        if entries[entry, VERTEX] == vertex and entries[entry, BALL] == ball:
-            return entry
-        place = (place + 1) & (len(slots) - 1)
-    return np.int64(-1)
+    keys = paths.keys
+    place = find_key(keys, pair_key(vertex, ball))
+    return np.int64(paths.numbers[place]) if keys[place] != 0 else np.int64(-1)
 
 
 @kernel(inline=True)
@@ -316,7 +306,9 @@ def add_entry(paths: Paths, vertex: Any, ball: Any) -> Any:
         paths.given = entry + 1
     entries[entry, VERTEX], entries[entry, BALL] = vertex, ball
     entries[entry, TIGHT] = entries[entry, PLACE] = 0
-    _enter(paths.slots, vertex, ball, entry)
+    key = pair_key(vertex, ball)
+    place = find_key(paths.keys, key)
+    paths.keys[place], paths.numbers[place] = key, entry
     following = paths.first[vertex]
     entries[entry, NEXT], entries[entry, BEFORE] = following, 0
     if following:
@@ -333,18 +325,11 @@ def add_entry(paths: Paths, vertex: Any, ball: Any) -> Any:
 
 
 @kernel()
-def _enter(slots: Any, vertex: Any, ball: Any, entry: Any) -> None:
-    place = _home(vertex, ball, len(slots))
-    while slots[place] != 0:
-        place = (place + 1) & (len(slots) - 1)
-    slots[place] = entry + 1
-
-
-@kernel()
 def drop_entry(paths: Paths, entry: Any) -> None:
     """Takes an entry out of the table and of both lists."""
     entries, balls = paths.entries, paths.balls
-    _vacate(paths, entry)
+    place = find_key(paths.keys, pair_key(entries[entry, VERTEX], entries[entry, BALL]))
+    vacate(paths.keys, paths.numbers, place)
     following, before = entries[entry, NEXT], entries[entry, BEFORE]
     if following:
         entries[following - 1, BEFORE] = before
@@ -367,27 +352,65 @@ def drop_entry(paths: Paths, entry: Any) -> None:
     paths.live -= 1
 
 
-@kernel()
-def _vacate(paths: Paths, entry: Any) -> None:
-    """Backward-shift deletion: what stands behind the hole moves up if its home allows."""
-    slots, entries, mask = paths.slots, paths.entries, len(paths.slots) - 1
-    hole = _home(entries[entry, VERTEX], entries[entry, BALL], len(slots))
-    while slots[hole] != entry + 1:
-        hole = (hole + 1) & mask
-    place = hole
-    while True:
-        place = (place + 1) & mask
-        if slots[place] == 0:
-            break
-        other = np.int64(slots[place]) - 1
-        wanted = _home(entries[other, VERTEX], entries[other, BALL], len(slots))
-        if (place - wanted) & mask >= (place - hole) & mask:
-            slots[hole] = slots[place]
-            hole = place
-    slots[hole] = 0
+# --- heaps by cost ---------------------------------------------------------------------------------------------------
+#
+# Binary heaps that know where each item stands, so that costs may fall: of the entries of one ball, and of the vertices
+# that a search has reached from either side.
 
 
-# --- the entries of one ball in order of cost ------------------------------------------------------------------------
+def _heap(cost_at: Any, item_at: Any, stand: Any) -> tuple[Any, Any]:
+    """Kernels `rise` and `sink`, which find the place of an item above one, or below the top of a heap of a size."""
+
+    @kernel()
+    def rise(paths: Paths, side: Any, item: Any, place: Any) -> None:
+        cost = cost_at(paths, side, item)
+        while place > 0:
+            above = (place - 1) >> 1
+            other = item_at(paths, side, above)
+            if compare(cost_at(paths, side, other), cost) <= 0:
+                break
+            stand(paths, side, other, place)
+            place = above
+        stand(paths, side, item, place)
+
+    @kernel()
+    def sink(paths: Paths, side: Any, item: Any, size: Any) -> None:
+        cost, place = cost_at(paths, side, item), np.int64(0)
+        while True:
+            below = 2 * place + 1
+            if below >= size:
+                break
+            other = item_at(paths, side, below)
+            if below + 1 < size:
+                second = item_at(paths, side, below + 1)
+                if compare(cost_at(paths, side, second), cost_at(paths, side, other)) < 0:
+                    below, other = below + 1, second
+            if compare(cost, cost_at(paths, side, other)) <= 0:
+                break
+            stand(paths, side, other, place)
+            place = below
+        stand(paths, side, item, place)
+
+    return rise, sink
+
+
+@kernel(inline=True)
+def _entry_cost(paths: Paths, side: Any, entry: Any) -> Any:
+    return cost_of(paths, entry)
+
+
+@kernel(inline=True)
+def _entry_at(paths: Paths, side: Any, place: Any) -> Any:
+    return np.int64(paths.heap[place])
+
+
+@kernel(inline=True)
+def _stand(paths: Paths, side: Any, entry: Any, place: Any) -> None:
+    paths.heap[place] = entry
+    paths.entries[entry, PLACE] = place + 1
+
+
+_rise, _sink = _heap(_entry_cost, _entry_at, _stand)
 
 
 @kernel()
@@ -397,26 +420,7 @@ def push(paths: Paths, entry: Any) -> None:
     if place < 0:
         place = paths.heaped
         paths.heaped = place + 1
-    _rise(paths, entry, place)
-
-
-@kernel()
-def _rise(paths: Paths, entry: Any, place: Any) -> None:
-    cost = cost_of(paths, entry)
-    while place > 0:
-        above = (place - 1) >> 1
-        other = np.int64(paths.heap[above])
-        if compare(cost_of(paths, other), cost) <= 0:
-            break
-        _stand(paths, other, place)
-        place = above
-    _stand(paths, entry, place)
-
-
-@kernel(inline=True)
-def _stand(paths: Paths, entry: Any, place: Any) -> None:
-    paths.heap[place] = entry
-    paths.entries[entry, PLACE] = place + 1
+    _rise(paths, 0, entry, place)
 
 
 @kernel()
@@ -427,27 +431,8 @@ def pop(paths: Paths) -> Any:
     size = paths.heaped - 1
     paths.heaped = size
     if size:
-        _sink(paths, np.int64(paths.heap[size]), size)
+        _sink(paths, 0, np.int64(paths.heap[size]), size)
     return top
-
-
-@kernel()
-def _sink(paths: Paths, entry: Any, size: Any) -> None:
-    """Finds the place of an entry that is to stand at the top or below."""
-    cost, place = cost_of(paths, entry), np.int64(0)
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        other = np.int64(paths.heap[below])
-        if below + 1 < size and compare(cost_of(paths, np.int64(paths.heap[below + 1])), cost_of(paths, other)) < 0:
-            below += 1
-            other = np.int64(paths.heap[below])
-        if compare(cost, cost_of(paths, other)) <= 0:
-            break
-        _stand(paths, other, place)
-        place = below
-    _stand(paths, entry, place)
 
 
 @kernel()
@@ -990,6 +975,20 @@ def set_side_cost(paths: Paths, side: Any, vertex: Any, cost: Any) -> None:
         paths.totals[vertex, 2 * side + HIGH], paths.totals[vertex, 2 * side + LOW] = cost[0], cost[1]
 
 
+@kernel(inline=True)
+def _vertex_at(paths: Paths, side: Any, place: Any) -> Any:
+    return np.int64(paths.heaps[place, side])
+
+
+@kernel(inline=True)
+def _stand_side(paths: Paths, side: Any, vertex: Any, place: Any) -> None:
+    paths.heaps[place, side] = vertex
+    paths.places[vertex, side] = place + 1
+
+
+_rise_side, _sink_side = _heap(side_cost, _vertex_at, _stand_side)
+
+
 @kernel()
 def search(graph: Any, paths: Paths, start: Any, end: Any) -> Any:
     """The cost of a shortest path, NOWHERE hops if there is none. Leaves the sides clean."""
@@ -1020,7 +1019,12 @@ def meet_sides(graph: Any, paths: Paths, start: Any, end: Any) -> Any:
 @kernel()
 def _settle_nearest(graph: Any, paths: Paths, side: Any, best: Any) -> Any:
     """Settles the nearest vertex of a side; the cost of the best path so far."""
-    vertex = _pop_side(paths, side)
+    vertex = np.int64(paths.heaps[0, side])
+    paths.places[vertex, side] = 0
+    size = paths.sizes[side] - 1
+    paths.sizes[side] = size
+    if size:
+        _sink_side(paths, side, np.int64(paths.heaps[size, side]), size)
     cost, weighted = side_cost(paths, side, vertex), is_weighted(paths)
     run = first_run(graph, vertex)
     while run >= 0:
@@ -1058,58 +1062,6 @@ def clean(paths: Paths) -> None:
             set_side_cost(paths, side, vertex, (np.inf, 0.0, np.int64(NOWHERE)))
             paths.places[vertex, side] = 0
         paths.sizes[side] = paths.sizes[SEEN + side] = 0
-
-
-# --- the heap of a side -----------------------------------------------------------------------------------------
-
-
-@kernel()
-def _rise_side(paths: Paths, side: Any, vertex: Any, place: Any) -> None:
-    cost = side_cost(paths, side, vertex)
-    while place > 0:
-        above = (place - 1) >> 1
-        other = np.int64(paths.heaps[above, side])
-        if compare(side_cost(paths, side, other), cost) <= 0:
-            break
-        _stand_side(paths, side, other, place)
-        place = above
-    _stand_side(paths, side, vertex, place)
-
-
-@kernel(inline=True)
-def _stand_side(paths: Paths, side: Any, vertex: Any, place: Any) -> None:
-    paths.heaps[place, side] = vertex
-    paths.places[vertex, side] = place + 1
-
-
-@kernel()
-def _pop_side(paths: Paths, side: Any) -> Any:
-    top = np.int64(paths.heaps[0, side])
-    paths.places[top, side] = 0
-    size = paths.sizes[side] - 1
-    paths.sizes[side] = size
-    if size:
-        _sink_side(paths, side, np.int64(paths.heaps[size, side]), size)
-    return top
-
-
-@kernel()
-def _sink_side(paths: Paths, side: Any, vertex: Any, size: Any) -> None:
-    cost, place = side_cost(paths, side, vertex), np.int64(0)
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        other = np.int64(paths.heaps[below, side])
-        if below + 1 < size:
-            second = np.int64(paths.heaps[below + 1, side])
-            if compare(side_cost(paths, side, second), side_cost(paths, side, other)) < 0:
-                below, other = below + 1, second
-        if compare(cost, side_cost(paths, side, other)) <= 0:
-            break
-        _stand_side(paths, side, other, place)
-        place = below
-    _stand_side(paths, side, vertex, place)
 
 
 # --- all shortest paths between two vertices, step by step from their end --------------------------------------------
@@ -1430,12 +1382,12 @@ def _leave(paths: Paths, vertex: Any) -> None:
 # --- what Python calls -----------------------------------------------------------------------------------------------
 
 
-@kernel((int64, GRAPH, ADDRESS, LOG, ASKED, ADDRESS, int64, int64))
+@kernel((int64, ADDRESS, ADDRESS, LOG, ASKED, ADDRESS, int64, int64))
 def keep_paths(
-    op: Any, graph: Any, address: Any, log: Log, asked: Asked, report_address: Any, one: Any, other: Any
+    op: Any, graph_address: Any, address: Any, log: Log, asked: Asked, report_address: Any, one: Any, other: Any
 ) -> Any:
     """One of the operations; what it stopped for."""
-    paths, report = paths_at(address), report_at(report_address)
+    graph, paths, report = graph_at(graph_address), paths_at(address), report_at(report_address)
     if op == FOLLOW:
         return _follow(graph, paths, log, asked, report)
     if op == SETTLE:  # queued groups, in silence
@@ -1485,10 +1437,6 @@ def _change_structure(paths: Paths, op: Any, one: Any) -> None:
         _begin_group(paths, one)
     elif op == END_GROUP:
         _end_group(paths, one)
-    elif op == REHASH:  # into an empty table
-        for entry in range(paths.given):
-            if paths.entries[entry, VERTEX] >= 0:
-                _enter(paths.slots, paths.entries[entry, VERTEX], paths.entries[entry, BALL], entry)
     elif op == QUEUE_GROUPS:  # what is known of any group may no longer be enough
         for ball in range(len(paths.balls)):
             queue_all(paths, ball)
@@ -1631,6 +1579,7 @@ class TerminalGroups:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self.paths, self._report = Paths(undirected=undirected), Report()
+        self._arrays, self._known = GraphArrays(), None  # the graph as kernels take it, and what they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
         self._users: Counter[int] = Counter()
@@ -1654,7 +1603,7 @@ class TerminalGroups:
     ) -> None:
         """Runs an operation to its end, making room as it lacks any."""
         paths, report = self.paths, self._report
-        while stop := keep_paths(op, self.graph.arrays, paths.address, log, asked, report.address, one, other):
+        while stop := keep_paths(op, self._graph_address(), paths.address, log, asked, report.address, one, other):
             if stop == LACKS_EDGES:
                 self.graph.grow()
             elif stop == ALERTED:
@@ -1665,11 +1614,18 @@ class TerminalGroups:
                 paths.make_room()
                 self._mend()
 
+    def _graph_address(self) -> int:
+        arrays = self.graph.arrays
+        if arrays is not self._known:
+            for name, each in zip(arrays._fields, arrays, strict=True):
+                setattr(self._arrays, name, each)
+            self._known = arrays
+        return self._arrays.address
+
     def _mend(self) -> None:
         """Makes room for members until no ball lacks any."""
         while self.paths.broken:
             self.paths.double_entries()
-            self._run(REHASH)
             self._run(MEND)
 
     def cover(self, vertices: int) -> None:

@@ -27,6 +27,7 @@ from numba import float64, int32, int64, uint8
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
+from heliograph.compiled.hashmap import find_key, pair_key, rehash, spread, vacate
 from heliograph.compiled.records import ADDRESS, Record, array, more, number, part, view, wanted
 from heliograph.compiled.text import prefetch
 from heliograph.compiled.types import FLOATS, INT8S, INT32S, INT64S, NEW_INT32S, NEW_INT64S, named
@@ -125,7 +126,7 @@ class SimpleGraph(Record):
 def rehash_into(table: Any, places: int) -> None:
     """Gives a structure with `keys` and `numbers` a table of so many places."""
     keys, numbers = np.zeros(places, np.int64), np.empty(places, np.int32)
-    rehash(fixed(table.keys, np.int64), fixed(table.numbers, np.int32), keys, numbers)
+    _rehash(fixed(table.keys, np.int64), fixed(table.numbers, np.int32), keys, numbers)
     table.keys, table.numbers = keys, numbers
 
 
@@ -178,7 +179,10 @@ def join_list(lists: Lists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) 
     """A neighbour stands at the end of a vertex's list; there is room."""
     length = np.int64(lists.heads[vertex, LENGTH])
     if length & (length - 1) == 0:
-        _make_room(lists, vertex, length)
+        k = np.int64(lists.room[vertex])  # a list that fills its block gets one twice the size
+        if k == 0 or length == _ONE << k:
+            _move(lists, vertex, length, k + 1)
+            lists.need = max(lists.need, _ONE << (k + 3))  # two lists, each twice as large again
     place = lists.heads[vertex, START] + length
     lists.pool[place], lists.owners[place] = neighbour, pair
     lists.heads[vertex, LENGTH] = length + 1
@@ -189,15 +193,6 @@ def join_list(lists: Lists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) 
 def place_column(lists: Lists, pairs: Any, vertex: Any, pair: Any) -> Any:
     """Which column says where in a vertex's list a pair stands."""
     return lists.column + (0 if pairs[pair, A] == vertex else 1)
-
-
-@kernel()
-def _make_room(lists: Lists, vertex: Any, length: Any) -> None:
-    """A list, of a power of two or empty, gets a block twice the size if its own is full."""
-    k = np.int64(lists.room[vertex])
-    if k == 0 or length == _ONE << k:
-        _move(lists, vertex, length, k + 1)
-        lists.need = max(lists.need, _ONE << (k + 3))  # two lists, each twice as large again
 
 
 @kernel()
@@ -222,18 +217,12 @@ def leave_list(lists: Lists, pairs: Any, vertex: Any, pair: Any) -> None:
         pairs[moved, place_column(lists, pairs, vertex, moved)] = place
     lists.heads[vertex, LENGTH] = last
     if last & (last - 1) == 0:
-        _yield_room(lists, vertex, last)
-
-
-@kernel()
-def _yield_room(lists: Lists, vertex: Any, length: Any) -> None:
-    """A list, of a power of two or empty, gives back what it does not need."""
-    k = np.int64(lists.room[vertex])
-    if length == 0:
-        _give(lists, np.int64(lists.heads[vertex, START]), k)
-        lists.room[vertex] = 0
-    elif k > 1 and length << 2 <= _ONE << k:
-        _move(lists, vertex, length, k - 1)
+        k = np.int64(lists.room[vertex])  # and gives back what it does not need
+        if last == 0:
+            _give(lists, np.int64(start), k)
+            lists.room[vertex] = 0
+        elif k > 1 and last << 2 <= _ONE << k:
+            _move(lists, vertex, last, k - 1)
 
 
 @kernel()
@@ -256,45 +245,30 @@ def _give(lists: Lists, block: Any, k: Any) -> None:
 
 # --- pairs by their ends ---------------------------------------------------------------------------------------------
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-_32, _20 = np.uint64(32), np.uint64(20)
+
+@kernel(inline=True)
+def _key_of(one: Any, other: Any) -> Any:
+    """What stands for an unordered pair of vertices."""
+    return pair_key(min(one, other), max(one, other))
 
 
 @kernel(inline=True)
-def pair_key(one: Any, other: Any) -> Any:
-    """What stands for an unordered pair of vertices in a table where 0 is free."""
-    low, high = min(one, other), max(one, other)
-    return ((np.int64(low) << 32) | np.int64(high)) + 1
-
-
-@kernel(inline=True)
-def key_home(key: Any, mask: Any) -> Any:
-    """Where a key belongs, in a table of mask + 1 places."""
-    hashed = np.uint64(key) * _ODD
-    return np.int64((hashed ^ (hashed >> _32)) * _ODD >> _20) & mask
-
-
-@kernel(inline=True)
-def pair_slot(graph: SimpleGraph, key: Any) -> Any:
-    """Where a key stands, or the free place where it would."""
-    mask = np.int64(len(graph.keys) - 1)
-    slot = key_home(key, mask)
-    while graph.keys[slot] != 0 and graph.keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
+def _home_of(graph: SimpleGraph, one: Any, other: Any) -> Any:
+    """Where the search for a pair begins."""
+    return np.int64(spread(_key_of(one, other))) & np.int64(len(graph.keys) - 1)
 
 
 @kernel(inline=True)
 def find_pair(graph: SimpleGraph, one: Any, other: Any) -> Any:
     """The number of a pair that is there (a loop's too), or -1."""
-    slot = pair_slot(graph, pair_key(one, other))
+    slot = find_key(graph.keys, _key_of(one, other))
     return np.int64(graph.numbers[slot]) if graph.keys[slot] != 0 else np.int64(-1)
 
 
 @kernel(inline=True)
 def are_joined(graph: SimpleGraph, one: Any, other: Any) -> Any:
     """Whether an edge leads from one vertex to the other, either way. Touches nothing but the keys."""
-    return graph.keys[pair_slot(graph, pair_key(one, other))] != 0
+    return graph.keys[find_key(graph.keys, _key_of(one, other))] != 0
 
 
 @kernel(inline=True)
@@ -306,20 +280,6 @@ def count_edges(graph: SimpleGraph, subject: Any, object: Any) -> Any:
     return np.int64(graph.pairs[pair, FORWARD if subject <= object else BACKWARD])
 
 
-@kernel()
-def vacate(graph: SimpleGraph, hole: Any) -> None:
-    """Frees a place; keys that stand further on because of it move up."""
-    mask = np.int64(len(graph.keys) - 1)
-    slot = (hole + 1) & mask
-    while graph.keys[slot] != 0:
-        away = (slot - key_home(graph.keys[slot], mask)) & mask
-        if away >= (slot - hole) & mask:
-            graph.keys[hole], graph.numbers[hole] = graph.keys[slot], graph.numbers[slot]
-            hole = slot
-        slot = (slot + 1) & mask
-    graph.keys[hole] = 0
-
-
 # --- neighbours of one vertex, asked many times ----------------------------------------------------------------------
 
 _SHORT = 16  # neighbours: one line of the cache
@@ -329,9 +289,8 @@ _SHORT = 16  # neighbours: one line of the cache
 def ask_for_pairs(graph: SimpleGraph, start: Any, length: Any, vertex: Any) -> None:
     """Asks for the places where the pairs of a list's neighbours with a vertex would stand, if they are to be asked."""
     if list_length(graph.undirected, vertex) > _SHORT:
-        mask = np.int64(len(graph.keys) - 1)
         for i in range(start, start + length):
-            prefetch(graph.keys, key_home(pair_key(vertex, np.int64(graph.undirected.pool[i])), mask))
+            prefetch(graph.keys, _home_of(graph, vertex, np.int64(graph.undirected.pool[i])))
 
 
 @kernel(inline=True)
@@ -368,8 +327,8 @@ def _fits(lists: Lists) -> Any:
 @kernel()
 def add_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
     """One more edge from a vertex to another; there is room. What is new of NEW_PAIR and NEW_ARC."""
-    key = pair_key(subject, object)
-    slot, changed = pair_slot(graph, key), 0
+    key = _key_of(subject, object)
+    slot, changed = find_key(graph.keys, key), 0
     if graph.keys[slot] == 0:
         _enter_pair(graph, slot, key)
         changed = NEW_PAIR
@@ -431,7 +390,7 @@ def _enter_arc(graph: SimpleGraph, pair: Any, subject: Any, object: Any) -> None
 @kernel()
 def drop_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
     """One edge less from a vertex to another, if there is one. What is no more of NEW_PAIR and NEW_ARC."""
-    slot, changed = pair_slot(graph, pair_key(subject, object)), 0
+    slot, changed = find_key(graph.keys, _key_of(subject, object)), 0
     if graph.keys[slot] == 0:
         return 0
     pair, column = np.int64(graph.numbers[slot]), FORWARD if subject <= object else BACKWARD
@@ -443,7 +402,7 @@ def drop_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
         changed = NEW_ARC
     if graph.pairs[pair, FORWARD] == 0 and graph.pairs[pair, BACKWARD] == 0:
         _leave_pair(graph, pair)
-        vacate(graph, slot)
+        vacate(graph.keys, graph.numbers, slot)
         changed |= NEW_PAIR if subject != object else 0
     return changed
 
@@ -495,15 +454,8 @@ def take_over(address: Any, log: Log, row: Any) -> Any:
 
 
 @kernel((INT64S, INT32S, NEW_INT64S, NEW_INT32S))
-def rehash(keys: Any, numbers: Any, larger_keys: Any, larger_numbers: Any) -> None:
-    """Takes all pairs over into a larger table without any."""
-    mask = np.int64(len(larger_keys) - 1)
-    for old in range(len(keys)):
-        if keys[old] != 0:
-            slot = key_home(keys[old], mask)
-            while larger_keys[slot] != 0:
-                slot = (slot + 1) & mask
-            larger_keys[slot], larger_numbers[slot] = keys[old], numbers[old]
+def _rehash(keys: Any, numbers: Any, larger_keys: Any, larger_numbers: Any) -> None:
+    rehash(keys, numbers, larger_keys, larger_numbers)
 
 
 # --- asking for memory ahead -----------------------------------------------------------------------------------------
@@ -523,7 +475,7 @@ def ask_for_rows(graph: SimpleGraph, vertices: Any, log: Log, row: Any) -> None:
         subject, object = np.int64(log.subject[row]), np.int64(log.object[row])
         _ask_for_vertex(graph, vertices, subject)
         _ask_for_vertex(graph, vertices, object)
-        home = key_home(pair_key(subject, object), np.int64(len(graph.keys) - 1))
+        home = _home_of(graph, subject, object)
         prefetch(graph.keys, home)
         prefetch(graph.numbers, home)
 
@@ -544,7 +496,7 @@ def ask_for_lists(graph: SimpleGraph, log: Log, row: Any) -> None:
         subject, object = np.int64(log.subject[row]), np.int64(log.object[row])
         _ask_for_list(graph, subject)
         _ask_for_list(graph, object)
-        home = key_home(pair_key(subject, object), np.int64(len(graph.keys) - 1))
+        home = _home_of(graph, subject, object)
         if graph.keys[home] != 0:
             prefetch(graph.pairs, graph.numbers[home] * graph.pairs.shape[1])
 

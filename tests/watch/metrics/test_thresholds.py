@@ -55,7 +55,7 @@ def check_asked(cutting: Thresholds, left: Counter[Watcher]) -> None:
             assert asked.points[first:last].tolist() == expected == cutting.points(who)
     assert set(cutting.instances()) == {who for who, _ in +left} - {ALL}
     assert cutting.watches_all == any(who == ALL for who, _ in +left)
-    assert cutting.points_of_all() == cutting.points(ALL)
+    assert cutting.points(-1) == cutting.points(ALL)
 
 
 @given(watchers, st.randoms(use_true_random=False), st.booleans())
