@@ -10,17 +10,17 @@ import pytest
 from numba import float64, int32, int64, njit, uint64
 
 from heliograph.compiled import growing
-from heliograph.compiled.records import ANY, Record, array, number, part, record_like, run, view, wanted
+from heliograph.compiled.records import ANY, Struct, array, number, part, record_like, run, view, wanted
 from heliograph.compiled.types import NEW_INT32S, named, rows
 
 
-class Pool(Record):
+class Pool(Struct):
     items: npt.NDArray[np.int32] = array(int32, "item")
     used: int = number()
     items_wanted: int = wanted("item")
 
 
-class State(Record):
+class State(Struct):
     pool: Pool = part(Pool)
     count: int = number(3)
     share: float = number(0.5, float64)

@@ -16,7 +16,7 @@ from heliograph.watch import layout as of
 from heliograph.watch import runner as machine
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.metrics.paths import Paths
-from heliograph.watch.metrics.simple_graph import Report, SimpleGraph
+from heliograph.watch.metrics.simple_graph import MetricReport, SimpleGraph
 from heliograph.watch.runner import Machine
 from tests.watch import scenes, sets
 
@@ -42,7 +42,7 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
         (Machine, "make_room"),
         (FlatGraph, "grow"),
         (SimpleGraph, "make_room"),
-        (Report, "make_room"),
+        (MetricReport, "make_room"),
         (Paths, "double_entries"),
     ):
         count(owner, name)
@@ -71,7 +71,7 @@ def test_sets_of_subscriptions(stops: Counter[Any]) -> None:
         agree(seed, acts=8, most=20)
     assert all(stops[reason] for reason in REASONS), stops
     assert all(
-        stops[name] for name in ("SimpleGraph.make_room", "Report.make_room", "FlatGraph.grow", "Paths.double_entries")
+        stops[name] for name in ("SimpleGraph.make_room", "MetricReport.make_room", "FlatGraph.grow", "Paths.double_entries")
     ), stops
 
 

@@ -2,7 +2,7 @@
 
 A structure is a class with one line for each of its parts:
 
-    class Cores(Record):
+    class Cores(Struct):
         core: Int32s = array(int32, "vertex")  # by vertex
         links: Int32s = array(int32, "vertex", 2)  # by vertex, rows of two
         moved: Int32s = array(int32, "move")
@@ -91,12 +91,12 @@ def wanted(dimension: str) -> Any:
     return _Field(int64, wants=dimension)
 
 
-def part(record: type[Record]) -> Any:
+def part(record: type[Struct]) -> Any:
     """Another structure, which is set once."""
     return _Field(record)
 
 
-class Record:
+class Struct:
     """A structure; its subclasses declare what it is made of."""
 
     _fields: ClassVar[dict[str, _Field]] = {}
@@ -109,7 +109,7 @@ class Record:
             owner: Any = _Part if each.dimension or not isinstance(each.kind, types.Type) else _Number
             setattr(cls, name, owner(name, cls._places[name], each))
 
-    def __init__(self, parts: dict[str, Record] | None = None, **rows: int) -> None:
+    def __init__(self, parts: dict[str, Struct] | None = None, **rows: int) -> None:
         """`rows` are those of dimensions that begin with some; `parts` the structures that belong to this one."""
         self._table = np.zeros(_WORDS * len(self._fields), np.int64)
         self.address = self._table.ctypes.data
@@ -153,12 +153,12 @@ class _Part:
     def __init__(self, name: str, place: int, field: _Field) -> None:
         self._name, self._place, self._field = name, place, field
 
-    def __get__(self, record: Record, kind: type) -> Any:
+    def __get__(self, record: Struct, kind: type) -> Any:
         return record._kept[self._name]
 
-    def __set__(self, record: Record, value: Any) -> None:
+    def __set__(self, record: Struct, value: Any) -> None:
         record._kept[self._name] = value
-        if isinstance(value, Record):
+        if isinstance(value, Struct):
             record._table[self._place] = value.address
         else:
             assert value.flags.c_contiguous, self._name
@@ -173,24 +173,24 @@ class _Number:
     def __init__(self, name: str, place: int, field: _Field) -> None:
         self._place, self._dtype = place, as_dtype(field.kind)
 
-    def __get__(self, record: Record, kind: type) -> Any:
+    def __get__(self, record: Struct, kind: type) -> Any:
         return record._table.view(self._dtype)[self._place].item()
 
-    def __set__(self, record: Record, value: float) -> None:
+    def __set__(self, record: Struct, value: float) -> None:
         record._table.view(self._dtype)[self._place] = value
 
 
-def record_like(kind: Any, numba_type: Any) -> type[Record]:
+def record_like(kind: Any, numba_type: Any) -> type[Struct]:
     """A structure with the parts of a NamedTuple of arrays, for kernels that take either."""
     fields = zip(kind._fields, numba_type.types, strict=True)
     parts = {name: array(each.dtype, name, ANY if each.ndim == 2 else 0) for name, each in fields}
-    return type(kind.__name__, (Record,), {**parts, "__module__": kind.__module__})
+    return type(kind.__name__, (Struct,), {**parts, "__module__": kind.__module__})
 
 
 def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a kernel, making room in the structures that it is given, until it is done; its answer."""
-    records = [each for each in arguments if isinstance(each, Record)]
-    called = [each.address if isinstance(each, Record) else each for each in arguments]
+    records = [each for each in arguments if isinstance(each, Struct)]
+    called = [each.address if isinstance(each, Struct) else each for each in arguments]
     while (answer := kernel(*called)) is False:
         for each in records:
             each.make_room()
@@ -203,13 +203,13 @@ _WORD = ir.IntType(64)
 _POPULATE: Any = arrayobj.populate_array
 _lower_getattr: Any = imputils.lower_getattr_generic
 _lower_setattr: Any = imputils.lower_setattr_generic
-_TYPES: dict[type[Record], _RecordType] = {}
+_TYPES: dict[type[Struct], _RecordType] = {}
 
 
 class _RecordType(types.Type):
     """A structure in kernels: the address of its table."""
 
-    def __init__(self, record: type[Record]) -> None:
+    def __init__(self, record: type[Struct]) -> None:
         self.record = record
         super().__init__(f"{record.__module__}.{record.__qualname__}")
 
@@ -223,7 +223,7 @@ class _RecordType(types.Type):
         return _type_of(field.kind) if isinstance(field.kind, type) else field.kind
 
 
-def _type_of(record: type[Record]) -> _RecordType:
+def _type_of(record: type[Struct]) -> _RecordType:
     return _TYPES.setdefault(record, _RecordType(record))
 
 
@@ -276,7 +276,7 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str
     builder.store(value, builder.bitcast(pointer, value.type.as_pointer()))
 
 
-def view(record: type[Record]) -> Any:
+def view(record: type[Struct]) -> Any:
     """A function for kernels that takes the address of a structure and gives its parts as attributes."""
 
     def typing(typing: Any, address: Any) -> Any:

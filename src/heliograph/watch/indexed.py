@@ -40,7 +40,7 @@ from heliograph.watch.metrics.meter import Metered, Page
 from heliograph.watch.metrics.queries import (
     MetricBlock,
     MetricQuery,
-    Values,
+    MetricValues,
     Verdict,
     are_plain,
     changes_of,
@@ -303,7 +303,7 @@ class _Telling:
         if isinstance(entry.deltas, Tally):
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
             return
-        values = Values(judged, verdicts)
+        values = MetricValues(judged, verdicts)
         self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
 
     def _tell_quickly(self, entry: Entry, judged: MetricQuery, verdicts: Sequence[Verdict]) -> None:

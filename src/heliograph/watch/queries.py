@@ -53,7 +53,7 @@ from heliograph.watch.layout import (
 )
 from heliograph.watch.metrics.calls import parted_filters, ranging
 from heliograph.watch.metrics.meter import Meter, Page, make_measure
-from heliograph.watch.metrics.queries import MetricQuery, Values, changes_of
+from heliograph.watch.metrics.queries import MetricQuery, MetricValues, changes_of
 from heliograph.watch.modes import Counted, Key, Match, Ranked, Ranking, Turn, current, order
 from heliograph.watch.network import Limits, Network
 from heliograph.watch.network_compile import Compiled
@@ -676,7 +676,7 @@ class Enrolment:
         assert fresh.deltas is not None
         verdicts = entry.judged.standing(witness)
         told = list(fresh.deltas.follow(changes_of(verdicts, entry.judged.columns), witness=True))
-        return Values(entry.judged, verdicts).valued(told[0]).turn if told else Turn()
+        return MetricValues(entry.judged, verdicts).valued(told[0]).turn if told else Turn()
 
     def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
         match = truth_match(entry)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import BACKWARD, FORWARD, LENGTH, START, A, B, Lists, SimpleGraph
+from heliograph.watch.metrics.simple_graph import BACKWARD, FORWARD, LENGTH, START, A, B, NeighbourLists, SimpleGraph
 from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
 from tests.watch.metrics.test_simple_graph_streams import Edge, as_log, at_ends, toggled
 
@@ -35,7 +35,7 @@ def check_graph(graph: SimpleGraph, there: Iterable[Edge]) -> None:
         check_lists(lists, {v: set(view[v]) - {v} for v in simple})
 
 
-def check_lists(lists: Lists, expected: dict[int, set[int]]) -> None:
+def check_lists(lists: NeighbourLists, expected: dict[int, set[int]]) -> None:
     """Lists that are kept hold each neighbour once, and no two blocks overlap."""
     taken = Counter[int]()
     for vertex in range(len(lists.heads)):

@@ -40,7 +40,7 @@ from numba import float64, int16, int32, int64, uint8, uint64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
-from heliograph.compiled.records import ADDRESS, ANY, Record, array, enlarged, more, number, part, run, view
+from heliograph.compiled.records import ADDRESS, ANY, Struct, array, enlarged, more, number, part, run, view
 from heliograph.compiled.types import INT32S
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
@@ -51,8 +51,8 @@ from heliograph.watch.metrics.simple_graph import (
     NEW_ARC,
     A,
     B,
-    Lists,
-    Report,
+    MetricReport,
+    NeighbourLists,
     SimpleGraph,
     add_edge,
     can_report,
@@ -69,12 +69,12 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     NO_THRESHOLDS,
     WENT,
-    Asked,
     CountingMeasure,
     Log,
     Order,
     Reported,
     Saved,
+    ThresholdLists,
     fixed,
     fixed_log,
 )
@@ -89,7 +89,7 @@ TAKE, FORESEE, REPORT = range(3)  # operations
 DIGITS = 1e12  # values are reported in this many parts: sums of floats differ in less, by the order of additions
 
 
-class Sums(Record):
+class Sums(Struct):
     """The graph by term id, the arcs that a step changes, and what was counted of vertices.
 
     Edges that come are added before those that go are dropped: between the two, the graph is the union of before and
@@ -129,7 +129,9 @@ sums_at = view(Sums)
 
 
 @kernel((int64, ADDRESS, LOG, ASKED, float64, int64, ADDRESS))
-def keep_sums(op: Any, address: Any, log: Log, asked: Asked, scale: Any, step: Any, report_address: Any) -> Any:
+def keep_sums(
+    op: Any, address: Any, log: Log, asked: ThresholdLists, scale: Any, step: Any, report_address: Any
+) -> Any:
     """One of the operations; whether it is done. If not, room is lacking."""
     sums = sums_at(address)
     if op == TAKE:
@@ -175,7 +177,7 @@ def _foresee_gone(graph: SimpleGraph, sums: Sums, log: Log) -> None:
 
 
 @kernel()
-def _report_values(sums: Sums, asked: Asked, scale: Any, step: Any, report: Report) -> Any:
+def _report_values(sums: Sums, asked: ThresholdLists, scale: Any, step: Any, report: MetricReport) -> Any:
     """Works the values out and reports those that passed a threshold; whether there was room."""
     if not can_report(report, sums.named):
         return False
@@ -212,7 +214,7 @@ NOWHERE = (-1, -1)  # in place of an arc
 ADD, DROP, ANEW, POST = range(4)  # operations
 
 
-class ExactTables(Record):
+class ExactTables(Struct):
     """For every pair of slots the distance and the number of shortest paths, and by slot the sum of dependencies.
 
     What an update writes along its way has two rows more than there are slots; marks and levels are 0 in between.
@@ -302,7 +304,7 @@ class ExactTables(Record):
 exact_tables_at = view(ExactTables)
 
 
-class Row(NamedTuple):
+class SourceRow(NamedTuple):
     """What is known of one source."""
 
     distance: Int16s
@@ -341,7 +343,7 @@ def keep_tables(op: Any, address: Any, sums_address: Any, tail: Any, head: Any) 
 
 
 @kernel()
-def _lead_through(row: Row, beyond: Row, exact: ExactTables, count: Any, through: Any) -> Any:
+def _lead_through(row: SourceRow, beyond: SourceRow, exact: ExactTables, count: Any, through: Any) -> Any:
     """Targets get their distances and counts by way of a new arc: `through` is the distance of its head by it, and the
     number of paths to its tail. What the largest count is."""
     first, ways, most = through[0], through[1], 0.0
@@ -359,12 +361,12 @@ def _lead_through(row: Row, beyond: Row, exact: ExactTables, count: Any, through
 def _add_arc(graph: SimpleGraph, exact: ExactTables, tail: Any, head: Any) -> None:
     """An arc comes that was not there. While a row is worked on the arc itself is not in the graph; a sweep that is to
     see it is given it."""
-    sources, most, beyond = _find_sources(graph, exact, tail), 0.0, Row(exact.distance[head], exact.paths[head])
+    sources, most, beyond = _find_sources(graph, exact, tail), 0.0, SourceRow(exact.distance[head], exact.paths[head])
     _grow_tree(graph, exact, head)
     for k in range(sources):
         source, first = np.int64(exact.sources[k]), np.int64(exact.near[k]) + 1
         if first <= exact.distance[source, head]:
-            row = Row(exact.distance[source], exact.paths[source])
+            row = SourceRow(exact.distance[source], exact.paths[source])
             count = _find_targets(exact, row.distance, beyond.distance, first)
             _sweep(graph, row, exact, count, NOWHERE, -1.0)
             most = max(most, _lead_through(row, beyond, exact, count, (first, row.paths[tail])))
@@ -382,7 +384,7 @@ def _drop_arc(graph: SimpleGraph, exact: ExactTables, tail: Any, head: Any) -> N
     for k in range(sources):
         source, first = np.int64(exact.sources[k]), np.int64(exact.near[k]) + 1
         if first == exact.distance[source, head]:
-            row = Row(exact.distance[source], exact.paths[source])
+            row = SourceRow(exact.distance[source], exact.paths[source])
             count = _find_targets(exact, row.distance, exact.distance[head], first)
             _sweep(graph, row, exact, count, (tail, head), -1.0)
             _repair(graph, row, exact, count)
@@ -395,7 +397,7 @@ def _count_anew(graph: SimpleGraph, exact: ExactTables) -> None:
     exact.sums[:] = 0.0
     most, targets = 0.0, exact.targets
     for source in range(len(exact.sums)):
-        row = Row(exact.distance[source], exact.paths[source])
+        row = SourceRow(exact.distance[source], exact.paths[source])
         row.distance[:], row.paths[:] = UNREACHED, 0.0
         row.distance[source], row.paths[source], targets[0] = 0, 1.0, source
         count, k = 1, 0
@@ -435,7 +437,7 @@ def _wait(exact: ExactTables, level: Any, slot: Any) -> None:
 
 
 @kernel()
-def _spread(graph: SimpleGraph, row: Row, exact: ExactTables, slot: Any, arc: Any) -> None:
+def _spread(graph: SimpleGraph, row: SourceRow, exact: ExactTables, slot: Any, arc: Any) -> None:
     """Credits those before a slot; the arc, which is not in the graph, counts if it ends there."""
     pool, mark, dependency = graph.into.pool, exact.mark, exact.dependency  # taken once: this is the innermost loop
     distance, paths, level = row.distance, row.paths, np.int64(row.distance[slot]) - 1
@@ -453,7 +455,7 @@ def _spread(graph: SimpleGraph, row: Row, exact: ExactTables, slot: Any, arc: An
 
 
 @kernel()
-def _sweep(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any, arc: Any, sign: Any) -> None:
+def _sweep(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any, arc: Any, sign: Any) -> None:
     """Adds the dependencies for reaching targets[:count], times a sign, to the sums."""
     sums, mark, dependency, farthest = exact.sums, exact.mark, exact.dependency, np.int64(0)
     for k in range(count):  # targets that are reached wait at their distances
@@ -563,7 +565,7 @@ def _nearest(graph: SimpleGraph, distance: Any, lost: Any, slot: Any) -> Any:
 
 
 @kernel()
-def _find_lost(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any) -> Any:
+def _find_lost(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any) -> Any:
     """Marks the targets that nobody right before them holds any more, and lists them in exact.queue; how many."""
     lost = 0
     for k in range(count):  # in order of distance
@@ -575,7 +577,7 @@ def _find_lost(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any) -> 
 
 
 @kernel()
-def _enter_lost(graph: SimpleGraph, row: Row, exact: ExactTables, lost: Any) -> Any:
+def _enter_lost(graph: SimpleGraph, row: SourceRow, exact: ExactTables, lost: Any) -> Any:
     """Lost targets wait where those that were not lost would lead to them; the lowest and the highest such level."""
     low, high = np.int64(UNREACHED), np.int64(0)
     for k in range(lost):
@@ -589,7 +591,7 @@ def _enter_lost(graph: SimpleGraph, row: Row, exact: ExactTables, lost: Any) -> 
 
 
 @kernel()
-def _settle(graph: SimpleGraph, row: Row, exact: ExactTables, slot: Any, end: Any) -> Any:
+def _settle(graph: SimpleGraph, row: SourceRow, exact: ExactTables, slot: Any, end: Any) -> Any:
     """A lost slot has its distance; those after it that it brings nearer are put at the end of the queue."""
     exact.lost[slot] = 0
     level = np.int64(row.distance[slot]) + 1
@@ -603,7 +605,7 @@ def _settle(graph: SimpleGraph, row: Row, exact: ExactTables, slot: Any, end: An
 
 
 @kernel()
-def _resettle(graph: SimpleGraph, row: Row, exact: ExactTables, lost: Any) -> None:
+def _resettle(graph: SimpleGraph, row: SourceRow, exact: ExactTables, lost: Any) -> None:
     """Gives lost targets their distances. Each waits at one level and is brought nearer at most once."""
     level, high = _enter_lost(graph, row, exact, lost)
     first = end = 0  # the queue is free again: it holds those brought nearer, by level
@@ -621,7 +623,7 @@ def _resettle(graph: SimpleGraph, row: Row, exact: ExactTables, lost: Any) -> No
 
 
 @kernel()
-def _recount(graph: SimpleGraph, row: Row, slot: Any) -> None:
+def _recount(graph: SimpleGraph, row: SourceRow, slot: Any) -> None:
     """The number of shortest paths to a slot, from those to the ones right before it."""
     total, level = 0.0, row.distance[slot] - 1
     start = list_start(graph.into, slot)
@@ -633,7 +635,7 @@ def _recount(graph: SimpleGraph, row: Row, slot: Any) -> None:
 
 
 @kernel()
-def _recount_sorted(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any) -> None:
+def _recount_sorted(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any) -> None:
     """Recounts the targets in order of their new distances."""
     low, high = np.int64(UNREACHED), np.int64(0)
     for k in range(count):
@@ -653,7 +655,7 @@ def _recount_sorted(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any
 
 
 @kernel()
-def _repair(graph: SimpleGraph, row: Row, exact: ExactTables, count: Any) -> None:
+def _repair(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any) -> None:
     """Makes a source's row right for exact.targets[:count], which are in order of their old distances."""
     lost = _find_lost(graph, row, exact, count)
     if lost == 0:
@@ -676,7 +678,7 @@ _WIDTH = 32  # inner vertices of a path, or vertices that a search cannot leave,
 _GATED = 8  # as many samples cost about as much to draw again as one arc to search around
 
 
-class SampledPaths(Record):
+class SampledPaths(Struct):
     """Pairs of vertices with a shortest path each, and what a search writes along its way.
 
     Of a pair with a path `stored` inner vertices stand in the row. Of one without, the row holds all vertices that the
@@ -1070,7 +1072,7 @@ _FAR = np.int64(1 << 40)
 
 
 @kernel()
-def _widen(lists: Lists, depths: Any, queue: Any, first: Any, end: Any) -> Any:
+def _widen(lists: NeighbourLists, depths: Any, queue: Any, first: Any, end: Any) -> Any:
     """The next depth around an end of an arc. The new end of the queue."""
     depth, last = depths[queue[first]] + 1, end
     for k in range(first, last):
@@ -1185,7 +1187,7 @@ class Betweenness(CountingMeasure):
             raise ValueError(f"a limit of {limit}: exact betweenness is kept for up to {UNREACHED - 1:,} vertices")
         super().__init__()
         self._limit, self._epsilon, self._delta, self._seed, self._order = limit, epsilon, delta, seed, order
-        self._report = Report()
+        self._report = MetricReport()
         self._forget()
 
     def _forget(self) -> None:
@@ -1234,7 +1236,7 @@ class Betweenness(CountingMeasure):
         order = np.lexsort((found.instance, found.step))
         return Reported(found.step[order], found.instance[order], found.value[order])
 
-    def _report_step(self, asked: Asked, step: int) -> None:
+    def _report_step(self, asked: ThresholdLists, step: int) -> None:
         vertices = self._sums.graph.touched
         total = vertices + self._isolated
         pairs = (total - 1) * (total - 2) if total > 2 else 1

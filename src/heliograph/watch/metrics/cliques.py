@@ -20,7 +20,7 @@ import numpy as np
 from numba import int32, int64, uint8
 
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.records import ADDRESS, Record, array, number, part, run, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, part, run, view, wanted
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     LOG,
@@ -42,7 +42,7 @@ S_STEP, S_CLIQUES, S_VERTICES = range(3)  # of series
 _SERIES = 3
 
 
-class CliqueCounts(Record):
+class CliqueCounts(Struct):
     """Cliques of a growing simple graph. Those of 1 and 2 need no lists, marks or room."""
 
     graph: SimpleGraph = part(SimpleGraph)

@@ -27,14 +27,14 @@ from numba import float64, int32, int64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
-from heliograph.compiled.records import ADDRESS, Record, array, number, part, run, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, part, run, view, wanted
 from heliograph.watch.layout import Floats, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LENGTH,
     LOG,
     NEW_PAIR,
-    Report,
+    MetricReport,
     SimpleGraph,
     add_edge,
     ask_for_lists,
@@ -55,11 +55,11 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     CHANGED,
     NO_THRESHOLDS,
-    Asked,
     Log,
     Measure,
     Reported,
     Saved,
+    ThresholdLists,
     WholeMeasure,
     count_steps,
     fixed_log,
@@ -74,7 +74,7 @@ _FRACTION = np.int64((1 << _PLACES) - 1)
 _TOUCHED = 64  # vertices that a step may touch at first
 
 
-class Triangles(Record):
+class Triangles(Struct):
     """Triangles of a growing simple graph."""
 
     graph: SimpleGraph = part(SimpleGraph)
@@ -96,9 +96,9 @@ class Triangles(Record):
         graph = SimpleGraph()
         super().__init__({"graph": graph}, vertex=graph.vertices, touched=first_room(_TOUCHED))
         self.is_summing = summing
-        self._report = Report()
+        self._report = MetricReport()
 
-    def follow(self, log: Log, asked: Asked) -> Reported:
+    def follow(self, log: Log, asked: ThresholdLists) -> Reported:
         """Takes changes over; what is reported of vertices."""
         log = fixed_log(log)
         self.graph.cover_log(log)
@@ -116,7 +116,7 @@ triangles_at = view(Triangles)
 
 
 @kernel((ADDRESS, LOG, ASKED, ADDRESS))
-def follow_triangles(address: Any, log: Log, asked: Asked, report_address: Any) -> Any:
+def follow_triangles(address: Any, log: Log, asked: ThresholdLists, report_address: Any) -> Any:
     """Takes a log over, change by change; whether all of it is, or room is lacking."""
     state, report = triangles_at(address), report_at(report_address)
     graph = state.graph
@@ -144,7 +144,7 @@ def follow_triangles(address: Any, log: Log, asked: Asked, report_address: Any) 
 
 
 @kernel()
-def _turn_pair(state: Triangles, asked: Asked, one: Any, other: Any, by: Any) -> None:
+def _turn_pair(state: Triangles, asked: ThresholdLists, one: Any, other: Any, by: Any) -> None:
     """A pair has come (by 1) or gone (by -1): lists of neighbours hold it or do not already, triangles are behind."""
     lists, vertices = state.graph.undirected, state.vertices
     degree, other_degree = list_length(lists, one), list_length(lists, other)
@@ -172,7 +172,7 @@ def _coefficient(triangles: Any, degree: Any) -> Any:
 
 
 @kernel(inline=True)
-def _touch(state: Triangles, asked: Asked, vertex: Any, degree: Any) -> None:
+def _touch(state: Triangles, asked: ThresholdLists, vertex: Any, degree: Any) -> None:
     """Remembers a vertex's coefficient before the step, the first time that the step touches it, if it matters."""
     if state.vertices[vertex, MARK] == 0 and (state.is_summing != 0 or is_asked(asked, vertex)):
         place = state.touches
@@ -183,7 +183,7 @@ def _touch(state: Triangles, asked: Asked, vertex: Any, degree: Any) -> None:
 
 
 @kernel()
-def _close_step(state: Triangles, step: Any, asked: Asked, report: Report) -> None:
+def _close_step(state: Triangles, step: Any, asked: ThresholdLists, report: MetricReport) -> None:
     """A step is over: reports what passed a threshold, for which there is room, and writes down what holds of all."""
     for i in range(state.touches):
         vertex, before = np.int64(state.touched[i]), state.before[i]

@@ -22,7 +22,7 @@ from heliograph.compiled.types import rows
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
-    Report,
+    MetricReport,
     can_report,
     is_reported,
     report_at,
@@ -33,11 +33,11 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     CHANGED,
     NO_THRESHOLDS,
-    Asked,
     Log,
     Measure,
     Reported,
     Saved,
+    ThresholdLists,
     fixed_log,
 )
 
@@ -48,7 +48,7 @@ _AHEAD = 16  # changes; the ends of edges lie anywhere, so their rows are asked 
 
 
 @kernel((rows(int32, writable=True), int64, LOG, ASKED, ADDRESS))
-def follow_degrees(degrees: Any, ends: Any, log: Log, asked: Asked, address: Any) -> Any:
+def follow_degrees(degrees: Any, ends: Any, log: Log, asked: ThresholdLists, address: Any) -> Any:
     """Takes a log over, step by step; whether all of it is, or room for reports is lacking."""
     report = report_at(address)
     while report.row < len(log.step):
@@ -76,7 +76,7 @@ def follow_degrees(degrees: Any, ends: Any, log: Log, asked: Asked, address: Any
 
 
 @kernel(inline=True)
-def _add_pending(degrees: Any, vertex: Any, step: Any, asked: Asked, report: Report) -> None:
+def _add_pending(degrees: Any, vertex: Any, step: Any, asked: ThresholdLists, report: MetricReport) -> None:
     """What a vertex collected is added to its degree, and reported if it passes a threshold."""
     by, before = degrees[vertex, PENDING], degrees[vertex, NOW]
     if by == 0:
@@ -91,7 +91,7 @@ class Degree(Measure):
 
     def __init__(self, kind: Literal["degree", "indegree", "outdegree"] = "degree") -> None:
         super().__init__()
-        self._ends, self._degrees, self._report = _ENDS[kind], np.zeros((0, 2), np.int32), Report()
+        self._ends, self._degrees, self._report = _ENDS[kind], np.zeros((0, 2), np.int32), MetricReport()
 
     def follow(self, log: Log) -> Reported:
         return self._take_over(log, self.thresholds.asked())
@@ -102,7 +102,7 @@ class Degree(Measure):
     def value(self, instance: int) -> float:
         return float(self._degrees[instance, NOW]) if instance < len(self._degrees) else 0.0
 
-    def _take_over(self, log: Log, asked: Asked) -> Reported:
+    def _take_over(self, log: Log, asked: ThresholdLists) -> Reported:
         log = fixed_log(log)
         vertices = 1 + int(max(log.subject.max(), log.object.max())) if len(log.step) else 0
         if vertices > len(self._degrees):

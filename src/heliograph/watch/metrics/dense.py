@@ -31,14 +31,14 @@ from numba import float64, int32, int64, uint8
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
-from heliograph.compiled.records import ADDRESS, Record, array, number, part, run, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, part, run, view, wanted
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LENGTH,
     LOG,
     NEW_PAIR,
-    Report,
+    MetricReport,
     SimpleGraph,
     add_edge,
     below,
@@ -58,12 +58,12 @@ from heliograph.watch.metrics.thresholds import (
     NO_THRESHOLDS,
     SILENT,
     WENT,
-    Asked,
     Log,
     Measure,
     Points,
     Reported,
     Saved,
+    ThresholdLists,
     fixed_log,
 )
 
@@ -78,7 +78,7 @@ GAP = 1 << 24  # between neighbouring labels at first: 2^38 vertices can be put 
 _LEAST = 16  # core numbers of new arrays
 
 
-class Cores(Record):
+class Cores(Struct):
     """A growing graph and the core numbers of its vertices."""
 
     graph: SimpleGraph = part(SimpleGraph)
@@ -116,7 +116,7 @@ class Cores(Record):
 
     def __init__(self) -> None:
         super().__init__({"graph": SimpleGraph()}, level=first_room(_LEAST))
-        self._report = Report()
+        self._report = MetricReport()
         self.cover()
 
     def _run(self, op: int, first: int = 0, last: int = 0) -> None:
@@ -142,7 +142,7 @@ class Cores(Record):
         self.cover()
         self._run(LOOK, first, last)
 
-    def follow(self, log: Log, asked: Asked) -> Reported:
+    def follow(self, log: Log, asked: ThresholdLists) -> Reported:
         """Takes changes over; what passed a threshold."""
         log = fixed_log(log)
         self.graph.cover_log(log)
@@ -660,7 +660,7 @@ def _end_step(cores: Cores) -> None:
 
 
 @kernel()
-def _report_step(graph: SimpleGraph, cores: Cores, step: Any, asked: Asked, report: Report) -> Any:
+def _report_step(graph: SimpleGraph, cores: Cores, step: Any, asked: ThresholdLists, report: MetricReport) -> Any:
     """Looks at each vertex that may have passed a threshold; whether there was room to report. If not, it is called
     again: of a vertex that was reported, the value is the last one by then."""
     _sum_up(cores)
@@ -686,7 +686,7 @@ def _report_step(graph: SimpleGraph, cores: Cores, step: Any, asked: Asked, repo
 
 
 @kernel()
-def _look(graph: SimpleGraph, cores: Cores, vertex: Any, step: Any, asked: Asked, report: Report) -> Any:
+def _look(graph: SimpleGraph, cores: Cores, vertex: Any, step: Any, asked: ThresholdLists, report: MetricReport) -> Any:
     """Reports a vertex if its value passed a threshold; whether there was room."""
     if not is_asked(asked, vertex):
         return True
@@ -718,7 +718,9 @@ def _open_gates(cores: Cores) -> Any:
 
 
 @kernel((int64, ADDRESS, LOG, ASKED, ADDRESS, int64, int64))
-def keep_cores(op: Any, address: Any, log: Log, asked: Asked, report_address: Any, first: Any, last: Any) -> Any:
+def keep_cores(
+    op: Any, address: Any, log: Log, asked: ThresholdLists, report_address: Any, first: Any, last: Any
+) -> Any:
     """One of the operations; whether it is done. If not, room is lacking."""
     cores, report = cores_at(address), report_at(report_address)
     graph = cores.graph
@@ -740,7 +742,7 @@ def keep_cores(op: Any, address: Any, log: Log, asked: Asked, report_address: An
 
 
 @kernel()
-def _follow(graph: SimpleGraph, cores: Cores, log: Log, asked: Asked, report: Report) -> Any:
+def _follow(graph: SimpleGraph, cores: Cores, log: Log, asked: ThresholdLists, report: MetricReport) -> Any:
     """Goes on with the rows of a log; whether they are done."""
     while cores.is_reporting or report.row < len(log.step):
         if not cores.is_reporting:
@@ -777,7 +779,7 @@ class Dense(Measure):
     def __init__(self) -> None:
         super().__init__()
         self._cores = Cores()
-        self._known: Asked | None = None  # the thresholds that the cores were given
+        self._known: ThresholdLists | None = None  # the thresholds that the cores were given
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
         (vertex,) = vertices

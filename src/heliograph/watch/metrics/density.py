@@ -30,7 +30,7 @@ from numba import float64, int32, int64
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, vacate
-from heliograph.compiled.records import ADDRESS, Record, array, more, number, part, run, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, more, number, part, run, view, wanted
 from heliograph.compiled.types import INT32S, named
 from heliograph.watch.layout import Floats, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
@@ -40,7 +40,7 @@ from heliograph.watch.metrics.simple_graph import (
     LOG,
     NEW_ARC,
     NEW_PAIR,
-    Report,
+    MetricReport,
     SimpleGraph,
     add_edge,
     can_report,
@@ -57,12 +57,12 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     NO_THRESHOLDS,
     WENT,
-    Asked,
     Log,
     Measure,
     Points,
     Reported,
     Saved,
+    ThresholdLists,
     fixed,
     fixed_log,
 )
@@ -97,7 +97,7 @@ def selections(rows: Iterable[tuple[int, int, int, int]]) -> Selections:
     return Selections._make(fixed(column, np.int32) for column in table.T)
 
 
-class VertexGroups(Record):
+class VertexGroups(Struct):
     """A growing graph and groups of its vertices; the table has twice as many places as there is room for entries."""
 
     graph: SimpleGraph = part(SimpleGraph)
@@ -127,7 +127,7 @@ class VertexGroups(Record):
     def __init__(self, hops: int = 0) -> None:
         graph, rows = SimpleGraph(), first_room(_LEAST)
         super().__init__({"graph": graph}, slot=2 * rows, entry=rows, vertex=graph.vertices, group=rows)
-        self.hops, self._report, self._free, self._given = hops, Report(), list[int](), 0
+        self.hops, self._report, self._free, self._given = hops, MetricReport(), list[int](), 0
 
     def make_room(self) -> None:
         """Room for as many entries as are wanted, at least twice as many as there were."""
@@ -167,7 +167,7 @@ class VertexGroups(Record):
     def _run(self, op: int, group: int, centre: int) -> None:
         run(keep_groups, op, self, _NO_LOG, _NOTHING_SELECTED, NO_THRESHOLDS, self._report, group, centre)
 
-    def follow(self, log: Log, selected: Selections, asked: Asked) -> Reported:
+    def follow(self, log: Log, selected: Selections, asked: ThresholdLists) -> Reported:
         """Takes both over; what passed a threshold."""
         log = fixed_log(log)
         self.graph.cover_log(log)
@@ -509,7 +509,14 @@ def _disband(graph: SimpleGraph, groups: VertexGroups, entry: Any) -> None:
 
 @kernel((int64, ADDRESS, LOG, SELECTIONS, ASKED, ADDRESS, int64, int64))
 def keep_groups(
-    op: Any, address: Any, log: Log, selections: Selections, asked: Asked, report_address: Any, group: Any, centre: Any
+    op: Any,
+    address: Any,
+    log: Log,
+    selections: Selections,
+    asked: ThresholdLists,
+    report_address: Any,
+    group: Any,
+    centre: Any,
 ) -> Any:
     """One of the operations; whether it is done. If not, room is lacking."""
     groups, report = vertex_groups_at(address), report_at(report_address)
@@ -549,7 +556,12 @@ def _density(groups: VertexGroups, group: Any) -> Any:
 
 @kernel()
 def _follow(
-    graph: SimpleGraph, groups: VertexGroups, log: Log, selections: Selections, asked: Asked, report: Report
+    graph: SimpleGraph,
+    groups: VertexGroups,
+    log: Log,
+    selections: Selections,
+    asked: ThresholdLists,
+    report: MetricReport,
 ) -> Any:
     """Goes on with the rows of both; whether they are done. In a step, edges are before selections."""
     while groups.phase != READY or report.row < len(log.step) or groups.pick < len(selections.step):

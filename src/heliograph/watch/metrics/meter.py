@@ -36,7 +36,7 @@ from heliograph.watch.layout import (
     Int32s,
     Int64s,
 )
-from heliograph.watch.metrics.calls import DEGREES, Call, Key, call_of, metric_term, spelled_edge
+from heliograph.watch.metrics.calls import DEGREES, Key, MetricCall, call_of, metric_term, spelled_edge
 from heliograph.watch.metrics.thresholds import (
     CAME,
     CHANGED,
@@ -95,7 +95,7 @@ def make_measure(key: Key, order: Order) -> Measure:
 _FEW = 8  # ends that are sooner counted one by one: 7 to 11 µs instead of 60
 
 
-class Ends(NamedTuple):
+class VertexEnds(NamedTuple):
     """Ends of edges that came or went: vertices, in order of step."""
 
     step: Int64s
@@ -126,7 +126,7 @@ class Vertices:
         """Every vertex, by id."""
         return np.flatnonzero(self._ends).astype(np.int32)
 
-    def follow(self, ends: Ends) -> Turnout:
+    def follow(self, ends: VertexEnds) -> Turnout:
         """Takes ends over; which vertices came and went."""
         if not len(ends.vertex):
             return Turnout(ends.step, ends.vertex, ends.came)
@@ -152,7 +152,7 @@ class Vertices:
         by_step = np.argsort(steps, kind="stable")
         return Turnout(steps[by_step], vertices[by_step], there[by_step])
 
-    def _follow_few(self, ends: Ends) -> Turnout:
+    def _follow_few(self, ends: VertexEnds) -> Turnout:
         """The same, one after the other."""
         turned: list[tuple[int, int, bool]] = []
         rows = zip(ends.step.tolist(), ends.vertex.tolist(), ends.came.tolist(), strict=True)
@@ -173,7 +173,7 @@ class Vertices:
             self._ends = larger
 
 
-def ends_of(step: Int64s, change: Int8s, triples: Int32s, literal: Flags) -> Ends:
+def ends_of(step: Int64s, change: Int8s, triples: Int32s, literal: Flags) -> VertexEnds:
     """The ends of edges that changed; an attribute has one, and a new weight changes none."""
     kept = change != CHANGED
     step, change, triples, literal = step[kept], change[kept], triples[kept], literal[kept]
@@ -182,7 +182,7 @@ def ends_of(step: Int64s, change: Int8s, triples: Int32s, literal: Flags) -> End
     vertices = np.concatenate((triples[:, 0], triples[objects, 2]))
     came = np.concatenate((change, change[objects])) == CAME
     order = np.argsort(steps, kind="stable")
-    return Ends(steps[order], vertices[order], came[order])
+    return VertexEnds(steps[order], vertices[order], came[order])
 
 
 # --- the meter -------------------------------------------------------------------------------------------------------
@@ -530,7 +530,7 @@ class Metered:
         shown = self._meter.evidence(call.key, call.vertices, self._value(call, frozenset()))
         return {name: [*map(self._edge, what)] if name == "edges" else what for name, what in shown.items()}
 
-    def _call(self, metric: Metric, bindings: Solution) -> Call | None:
+    def _call(self, metric: Metric, bindings: Solution) -> MetricCall | None:
         """A function with its vertices, each of them known."""
         names = tuple(bindings)
         asked = [each for each in metric.arguments if isinstance(each, Variable)]
@@ -542,7 +542,7 @@ class Metered:
             return None
         return call._replace(vertices=call.of(tuple(intern(bindings[name]) for name in names)))
 
-    def _value(self, call: Call, selected: frozenset[Term]) -> float:
+    def _value(self, call: MetricCall, selected: frozenset[Term]) -> float:
         """Of what is selected, the value of a set with the same vertices."""
         vertices = tuple(map(self._vocabulary.intern, selected)) if call.key.is_selected else call.vertices
         return self._meter.look_up(call.key, vertices)

@@ -34,7 +34,7 @@ from numba import float64, int32, int64
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, vacate
-from heliograph.compiled.records import ADDRESS, Record, array, number, record_like, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, number, record_like, view, wanted
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.graph_kernels import (
     GRAPH,
@@ -52,7 +52,7 @@ from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Fl
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
-    Report,
+    MetricReport,
     can_report,
     is_reported,
     rehash_into,
@@ -63,11 +63,11 @@ from heliograph.watch.metrics.thresholds import (
     CAME,
     CHANGED,
     NO_THRESHOLDS,
-    Asked,
     Log,
     Order,
     Points,
     Reported,
+    ThresholdLists,
     fixed_log,
 )
 
@@ -98,7 +98,7 @@ _LEAST = 16  # rows of a new array; a power of two
 _SLOTS = 2  # places of the table for each entry there may be
 
 
-class Paths(Record):
+class Paths(Struct):
     """Balls, pairs and groups. Where hops are counted, sums, meets and totals have no rows."""
 
     keys: Int64s = array(int64, "slot")  # a power of two: of (vertex, ball); 0 is free
@@ -1384,7 +1384,14 @@ def _leave(paths: Paths, vertex: Any) -> None:
 
 @kernel((int64, ADDRESS, ADDRESS, LOG, ASKED, ADDRESS, int64, int64))
 def keep_paths(
-    op: Any, graph_address: Any, address: Any, log: Log, asked: Asked, report_address: Any, one: Any, other: Any
+    op: Any,
+    graph_address: Any,
+    address: Any,
+    log: Log,
+    asked: ThresholdLists,
+    report_address: Any,
+    one: Any,
+    other: Any,
 ) -> Any:
     """One of the operations; what it stopped for."""
     graph, paths, report = graph_at(graph_address), paths_at(address), report_at(report_address)
@@ -1447,7 +1454,7 @@ def _change_structure(paths: Paths, op: Any, one: Any) -> None:
 
 
 @kernel()
-def _follow(graph: Any, paths: Paths, log: Log, asked: Asked, report: Report) -> Any:
+def _follow(graph: Any, paths: Paths, log: Log, asked: ThresholdLists, report: MetricReport) -> Any:
     """Goes on with a log; what it stopped for."""
     while True:
         row = report.row
@@ -1470,7 +1477,7 @@ def _follow(graph: Any, paths: Paths, log: Log, asked: Asked, report: Report) ->
 
 
 @kernel()
-def _report_step(graph: Any, paths: Paths, step: Any, asked: Asked, report: Report) -> Any:
+def _report_step(graph: Any, paths: Paths, step: Any, asked: ThresholdLists, report: MetricReport) -> Any:
     """Reports what queued groups are worth at a step's end; what it stopped for."""
     while paths.queued:
         if not can_report(report, 1):
@@ -1578,7 +1585,7 @@ class TerminalGroups:
     def __init__(self, *, undirected: bool, weighted: bool, order: Order) -> None:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
-        self.paths, self._report = Paths(undirected=undirected), Report()
+        self.paths, self._report = Paths(undirected=undirected), MetricReport()
         self._arrays, self._known = GraphArrays(), None  # the graph as kernels take it, and what they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
@@ -1598,7 +1605,7 @@ class TerminalGroups:
         one: int = 0,
         other: int = 0,
         log: Log = _NO_LOG,
-        asked: Asked = NO_THRESHOLDS,
+        asked: ThresholdLists = NO_THRESHOLDS,
         alerted: Callable[[int, int], None] = _ignore,
     ) -> None:
         """Runs an operation to its end, making room as it lacks any."""
@@ -1712,7 +1719,7 @@ class TerminalGroups:
 
     # --- changes ------------------------------------------------------------------------------------------------
 
-    def follow(self, log: Log, asked: Asked, alerted: Callable[[int, int], None] = _ignore) -> Reported:
+    def follow(self, log: Log, asked: ThresholdLists, alerted: Callable[[int, int], None] = _ignore) -> Reported:
         """Takes changes over, and reports what passed a threshold, in order of step and instance. Alerts (step, group)
         come while the graph is as it was at the end of that step."""
         log = fixed_log(log)

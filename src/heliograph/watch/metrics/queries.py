@@ -34,7 +34,7 @@ from heliograph.sparql.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
 from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.metrics.calls import (
-    Call,
+    MetricCall,
     call_of,
     comparisons,
     metric_filters,
@@ -78,7 +78,7 @@ class MetricQuery:
         self._fixed = [Condition.of(each) for each in others]
         self._names_vertices = any(_is_named_beside_metrics(each) for each in asked)
         self.metrics = metrics_of(asked)
-        self.calls: tuple[Call, ...] = tuple(
+        self.calls: tuple[MetricCall, ...] = tuple(
             call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
         )
         compared = comparisons(asked, hysteresis) or ()
@@ -262,7 +262,7 @@ class MetricQuery:
             self._at.setdefault(at, {})[row] = None
         self._rows[row] = instances
 
-    def _number(self, place: int, call: Call, row: Row) -> int:
+    def _number(self, place: int, call: MetricCall, row: Row) -> int:
         """The instance that a call has for a solution; it is listened to once, whatever depends on it."""
         vertices = call.of(row)
         if NO_TERM in vertices:
@@ -353,7 +353,7 @@ class MetricQuery:
         called = zip(self.calls, values, strict=True)
         return shown_more([self._evidence(call, row, value, witness) for call, value in called])
 
-    def _evidence(self, call: Call, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
+    def _evidence(self, call: MetricCall, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
         if isnan(value) or not (witness or call.key.has_interval):
             return {}
         return self._meter.evidence(call.key, call.of(row), value)
@@ -580,7 +580,7 @@ def changes_of(verdicts: Sequence[Verdict], columns: int) -> Changes:
 Shown: TypeAlias = "int | float | str | None"
 
 
-class Values:
+class MetricValues:
     """The values behind some verdicts of one query."""
 
     def __init__(self, query: MetricQuery, verdicts: Iterable[Verdict]) -> None:

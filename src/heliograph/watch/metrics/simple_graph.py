@@ -28,11 +28,21 @@ from numba import float64, int32, int64, uint8
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, rehash, spread, vacate
-from heliograph.compiled.records import ADDRESS, Record, array, more, number, part, view, wanted
+from heliograph.compiled.records import ADDRESS, Struct, array, more, number, part, view, wanted
 from heliograph.compiled.text import prefetch
 from heliograph.compiled.types import FLOATS, INT8S, INT32S, INT64S, NEW_INT32S, NEW_INT64S, named
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
-from heliograph.watch.metrics.thresholds import CAME, EVERY, SILENT, WENT, Asked, Log, Reported, fixed, fixed_log
+from heliograph.watch.metrics.thresholds import (
+    CAME,
+    EVERY,
+    SILENT,
+    WENT,
+    Log,
+    Reported,
+    ThresholdLists,
+    fixed,
+    fixed_log,
+)
 
 A, B, FORWARD, BACKWARD, PLACES = range(5)  # of pairs: A <= B; edges from A to B, and from B to A (a loop's: FORWARD)
 _COLUMNS = 8  # from PLACES on, of each kept kind of lists two: the place in the list of A and in that of B
@@ -45,7 +55,7 @@ _FIRST_NEED = 4  # places for two blocks of two
 _FULL, _PARTS = 5, 8  # of the table at most 5 places in 8 are taken
 
 
-class Lists(Record):
+class NeighbourLists(Struct):
     """Lists of neighbours by vertex. Kinds that nobody keeps have no rows."""
 
     heads: Int32s = array(int32, "vertex", 2)  # list v is pool[START:START + LENGTH]
@@ -58,16 +68,16 @@ class Lists(Record):
     column: int = number()  # the first of the two columns of pairs that hold places in these lists
 
 
-class SimpleGraph(Record):
+class SimpleGraph(Struct):
     """A growing simple graph with lists of neighbours, undirected or directed ones, or none."""
 
     keys: Int64s = array(int64, "slot")  # a power of two: 1 + (A << 32 | B); 0 is free
     numbers: Int32s = array(int32, "slot")  # beside the keys: the number of the pair
     pairs: Int32s = array(int32, "pair", _COLUMNS)
     touching: Int32s = array(int32, "vertex")  # pairs that touch it, its loop too
-    undirected: Lists = part(Lists)
-    out: Lists = part(Lists)
-    into: Lists = part(Lists)
+    undirected: NeighbourLists = part(NeighbourLists)
+    out: NeighbourLists = part(NeighbourLists)
+    into: NeighbourLists = part(NeighbourLists)
     taken: int = number()  # pairs there, loops too
     given: int = number()  # numbers of pairs given out
     free: int = number()  # 1 + the first free number, A of it the next
@@ -81,7 +91,7 @@ class SimpleGraph(Record):
         rows, parts = first_room(_LEAST), {}
         for name, column in (("undirected", PLACES), ("out", PLACES), ("into", PLACES + 2)):
             kept = first_room(_LEAST) if (undirected if name == "undirected" else directed) else 0
-            lists = parts[name] = Lists(vertex=kept, place=kept, size=_SIZES)
+            lists = parts[name] = NeighbourLists(vertex=kept, place=kept, size=_SIZES)
             lists.need, lists.column = _FIRST_NEED if kept else 0, column
         super().__init__(parts, slot=rows, pair=rows, vertex=rows)
 
@@ -130,7 +140,7 @@ def rehash_into(table: Any, places: int) -> None:
     table.keys, table.numbers = keys, numbers
 
 
-class Report(Record):
+class MetricReport(Struct):
     """What kernels report of instances, in order of steps, and the row of the log up to which it is complete."""
 
     steps: Int32s = array(int32, "row")
@@ -143,7 +153,7 @@ class Report(Record):
     def __init__(self) -> None:
         super().__init__(row=first_room(_LEAST))
 
-    def begin(self) -> Report:
+    def begin(self) -> MetricReport:
         """Nothing is reported yet."""
         self.count = self.row = self.count_wanted = 0
         return self
@@ -154,9 +164,9 @@ class Report(Record):
         return Reported(*(each[:count].copy() for each in (self.steps, self.instances, self.values)))
 
 
-simple_graph_at, report_at = view(SimpleGraph), view(Report)
+simple_graph_at, report_at = view(SimpleGraph), view(MetricReport)
 LOG: Any = named(Log, INT32S, INT8S, INT32S, INT32S, INT32S, FLOATS)
-ASKED: Any = named(Asked, FLOATS, INT32S, INT32S, int64)
+ASKED: Any = named(ThresholdLists, FLOATS, INT32S, INT32S, int64)
 
 
 # --- lists of neighbours ---------------------------------------------------------------------------------------------
@@ -165,17 +175,17 @@ _ONE = np.int64(1)
 
 
 @kernel(inline=True)
-def list_start(lists: Lists, vertex: Any) -> Any:
+def list_start(lists: NeighbourLists, vertex: Any) -> Any:
     return np.int64(lists.heads[vertex, START])
 
 
 @kernel(inline=True)
-def list_length(lists: Lists, vertex: Any) -> Any:
+def list_length(lists: NeighbourLists, vertex: Any) -> Any:
     return np.int64(lists.heads[vertex, LENGTH])
 
 
 @kernel()
-def join_list(lists: Lists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) -> None:
+def join_list(lists: NeighbourLists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) -> None:
     """A neighbour stands at the end of a vertex's list; there is room."""
     length = np.int64(lists.heads[vertex, LENGTH])
     if length & (length - 1) == 0:
@@ -190,13 +200,13 @@ def join_list(lists: Lists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) 
 
 
 @kernel(inline=True)
-def place_column(lists: Lists, pairs: Any, vertex: Any, pair: Any) -> Any:
+def place_column(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> Any:
     """Which column says where in a vertex's list a pair stands."""
     return lists.column + (0 if pairs[pair, A] == vertex else 1)
 
 
 @kernel()
-def _move(lists: Lists, vertex: Any, length: Any, k: Any) -> None:
+def _move(lists: NeighbourLists, vertex: Any, length: Any, k: Any) -> None:
     """Moves a list to a block of 2^k places."""
     block, start = _take(lists, k), np.int64(lists.heads[vertex, START])
     for i in range(length):
@@ -207,7 +217,7 @@ def _move(lists: Lists, vertex: Any, length: Any, k: Any) -> None:
 
 
 @kernel()
-def leave_list(lists: Lists, pairs: Any, vertex: Any, pair: Any) -> None:
+def leave_list(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> None:
     """A pair goes out of a vertex's list; the last one takes its place."""
     start, last = lists.heads[vertex, START], np.int64(lists.heads[vertex, LENGTH]) - 1
     place = pairs[pair, place_column(lists, pairs, vertex, pair)]
@@ -226,7 +236,7 @@ def leave_list(lists: Lists, pairs: Any, vertex: Any, pair: Any) -> None:
 
 
 @kernel()
-def _take(lists: Lists, k: Any) -> Any:
+def _take(lists: NeighbourLists, k: Any) -> Any:
     """A block of 2^k places: a free one or a new one."""
     block = np.int64(lists.free[k]) - 1
     if block < 0:
@@ -238,7 +248,7 @@ def _take(lists: Lists, k: Any) -> Any:
 
 
 @kernel(inline=True)
-def _give(lists: Lists, block: Any, k: Any) -> None:
+def _give(lists: NeighbourLists, block: Any, k: Any) -> None:
     lists.pool[block] = lists.free[k]
     lists.free[k] = block + 1
 
@@ -320,7 +330,7 @@ def has_room(graph: SimpleGraph) -> Any:
 
 
 @kernel(inline=True)
-def _fits(lists: Lists) -> Any:
+def _fits(lists: NeighbourLists) -> Any:
     return lists.used + lists.need <= len(lists.pool)
 
 
@@ -539,19 +549,19 @@ def passes(points: Any, firsts: Any, number: Any, before: Any, after: Any) -> An
 
 
 @kernel(inline=True)
-def asked_number(asked: Asked, instance: Any) -> Any:
+def asked_number(asked: ThresholdLists, instance: Any) -> Any:
     """The number of an instance's own list of thresholds, SILENT or EVERY."""
     return asked.numbers[instance] if instance < len(asked.numbers) else SILENT
 
 
 @kernel(inline=True)
-def is_asked(asked: Asked, instance: Any) -> Any:
+def is_asked(asked: ThresholdLists, instance: Any) -> Any:
     """Whether anybody might hear of an instance."""
     return asked.everyone != SILENT or asked_number(asked, instance) != SILENT
 
 
 @kernel()
-def is_reported(asked: Asked, instance: Any, before: Any, after: Any) -> Any:
+def is_reported(asked: ThresholdLists, instance: Any, before: Any, after: Any) -> Any:
     """Whether a value passes a threshold of the instance's own, or one of all."""
     if passes(asked.points, asked.firsts, asked.everyone, before, after):
         return True
@@ -568,14 +578,14 @@ def step_end(log: Log, row: Any) -> Any:
 
 
 @kernel(inline=True)
-def can_report(report: Report, rows: Any) -> Any:
+def can_report(report: MetricReport, rows: Any) -> Any:
     """Whether there is room for so many more rows."""
     report.count_wanted = report.count + rows
     return report.count + rows <= len(report.values)
 
 
 @kernel(inline=True)
-def write_report(report: Report, step: Any, instance: Any, value: Any) -> None:
+def write_report(report: MetricReport, step: Any, instance: Any, value: Any) -> None:
     """Writes one row; there is room."""
     row = report.count
     report.steps[row], report.instances[row], report.values[row] = step, instance, value

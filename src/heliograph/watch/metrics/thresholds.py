@@ -96,7 +96,7 @@ _NOWHERE = -math.inf  # a point that no value passes
 _IDLE = 1024  # points that may stand in lists that nobody uses any more, whatever the others
 
 
-class Asked(NamedTuple):
+class ThresholdLists(NamedTuple):
     """Thresholds in the form that kernels look them up: list n is points[firsts[n]:firsts[n + 1]]."""
 
     points: Floats
@@ -118,7 +118,7 @@ class Thresholds:
         self._lists: dict[tuple[float, ...], int] = {}
         self._points, self._firsts = np.zeros(0), np.zeros(1, np.int32)
         self._numbers, self._everyone = np.zeros(0, np.int32), SILENT
-        self._asked: Asked | None = None
+        self._asked: ThresholdLists | None = None
 
     def watch(self, instance: int, points: Points) -> None:
         counts = self._counts.setdefault(instance, Counter())
@@ -164,7 +164,7 @@ class Thresholds:
         counts = self._counts.get(instance, Counter())
         return None if None in counts else sorted(key for key in counts if key is not None and key != _NOWHERE)
 
-    def asked(self) -> Asked:
+    def asked(self) -> ThresholdLists:
         """All thresholds as arrays."""
         if self._changed:
             self._number()
@@ -175,7 +175,7 @@ class Thresholds:
             self._asked = None
         if self._asked is None:
             points, firsts = fixed(self._points, np.float64), fixed(self._firsts, np.int32)
-            self._asked = Asked(points, firsts, fixed(self._numbers, np.int32), self._everyone)
+            self._asked = ThresholdLists(points, firsts, fixed(self._numbers, np.int32), self._everyone)
         return self._asked
 
     def passing(self, instance: int, before: float, values: Floats) -> npt.NDArray[np.bool_]:
