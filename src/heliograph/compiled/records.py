@@ -27,7 +27,7 @@ The laws.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -109,7 +109,7 @@ class Struct:
             owner: Any = _Part if each.dimension or not isinstance(each.kind, types.Type) else _Number
             setattr(cls, name, owner(name, cls._places[name], each))
 
-    def __init__(self, parts: dict[str, Struct] | None = None, **rows: int) -> None:
+    def __init__(self, parts: Mapping[str, Struct] | None = None, **rows: int) -> None:
         """`rows` are those of dimensions that begin with some; `parts` the structures that belong to this one."""
         self._table = np.zeros(_WORDS * len(self._fields), np.int64)
         self.address = self._table.ctypes.data

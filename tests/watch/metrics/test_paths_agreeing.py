@@ -56,7 +56,7 @@ def check_twins(scene: Any, chosen: list[int]) -> None:
     edges: Edges = {}
     for rows in by_step(rows_of(scene, weighted=True)):
         for measure in (trees, points, *distances):
-            measure.follow(log_of(rows))  # type: ignore[attr-defined]
+            measure.follow(log_of(rows))
         apply_rows(edges, rows)
         ends = [NAMES[each] for each in (a, b, c)]
         check_twin(trees, tree, "steiner", ends, edges)

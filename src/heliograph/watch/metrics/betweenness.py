@@ -177,7 +177,7 @@ def _foresee_gone(graph: SimpleGraph, sums: Sums, log: Log) -> None:
 
 
 @kernel()
-def _report_values(sums: Sums, asked: ThresholdLists, scale: Any, step: Any, report: MetricReport) -> Any:
+def _report_values(sums: Any, asked: ThresholdLists, scale: Any, step: Any, report: MetricReport) -> Any:
     """Works the values out and reports those that passed a threshold; whether there was room."""
     if not can_report(report, sums.named):
         return False
@@ -465,9 +465,9 @@ def _sweep(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any, a
             mark[target], dependency[target] = TARGET, 0.0
             _wait(exact, level, target)
             farthest = max(farthest, level)
-    for level in range(farthest, 0, -1):
-        slot = np.int64(exact.level[level]) - 1
-        exact.level[level] = 0
+    for depth in range(farthest, 0, -1):
+        slot = np.int64(exact.level[depth]) - 1
+        exact.level[depth] = 0
         while slot >= 0:
             _spread(graph, row, exact, slot, arc)
             sums[slot] += sign * dependency[slot]

@@ -144,7 +144,7 @@ def follow_triangles(address: Any, log: Log, asked: ThresholdLists, report_addre
 
 
 @kernel()
-def _turn_pair(state: Triangles, asked: ThresholdLists, one: Any, other: Any, by: Any) -> None:
+def _turn_pair(state: Any, asked: ThresholdLists, one: Any, other: Any, by: Any) -> None:
     """A pair has come (by 1) or gone (by -1): lists of neighbours hold it or do not already, triangles are behind."""
     lists, vertices = state.graph.undirected, state.vertices
     degree, other_degree = list_length(lists, one), list_length(lists, other)
@@ -183,7 +183,7 @@ def _touch(state: Triangles, asked: ThresholdLists, vertex: Any, degree: Any) ->
 
 
 @kernel()
-def _close_step(state: Triangles, step: Any, asked: ThresholdLists, report: MetricReport) -> None:
+def _close_step(state: Any, step: Any, asked: ThresholdLists, report: MetricReport) -> None:
     """A step is over: reports what passed a threshold, for which there is room, and writes down what holds of all."""
     for i in range(state.touches):
         vertex, before = np.int64(state.touched[i]), state.before[i]

@@ -414,7 +414,7 @@ _rise, _sink = _heap(_entry_cost, _entry_at, _stand)
 
 
 @kernel()
-def push(paths: Paths, entry: Any) -> None:
+def push(paths: Any, entry: Any) -> None:
     """Puts an entry into the heap, or nearer to its top after its cost was lowered."""
     place = np.int64(paths.entries[entry, PLACE]) - 1
     if place < 0:
@@ -1586,7 +1586,8 @@ class TerminalGroups:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self.paths, self._report = Paths(undirected=undirected), MetricReport()
-        self._arrays, self._known = GraphArrays(), None  # the graph as kernels take it, and what they were given
+        self._arrays = GraphArrays()  # the graph as kernels take it
+        self._known: Graph | None = None  # the arrays that they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
         self._users: Counter[int] = Counter()

@@ -161,7 +161,7 @@ class MetricReport(Struct):
     def reported(self) -> Reported:
         """All that was reported, in arrays of their own."""
         count = self.count
-        return Reported(*(each[:count].copy() for each in (self.steps, self.instances, self.values)))
+        return Reported(self.steps[:count].copy(), self.instances[:count].copy(), self.values[:count].copy())
 
 
 simple_graph_at, report_at = view(SimpleGraph), view(MetricReport)
@@ -185,7 +185,7 @@ def list_length(lists: NeighbourLists, vertex: Any) -> Any:
 
 
 @kernel()
-def join_list(lists: NeighbourLists, pairs: Any, vertex: Any, neighbour: Any, pair: Any) -> None:
+def join_list(lists: Any, pairs: Any, vertex: Any, neighbour: Any, pair: Any) -> None:
     """A neighbour stands at the end of a vertex's list; there is room."""
     length = np.int64(lists.heads[vertex, LENGTH])
     if length & (length - 1) == 0:
@@ -236,7 +236,7 @@ def leave_list(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> Non
 
 
 @kernel()
-def _take(lists: NeighbourLists, k: Any) -> Any:
+def _take(lists: Any, k: Any) -> Any:
     """A block of 2^k places: a free one or a new one."""
     block = np.int64(lists.free[k]) - 1
     if block < 0:

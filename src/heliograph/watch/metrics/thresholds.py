@@ -56,7 +56,7 @@ class Log(NamedTuple):
 
     @classmethod
     def empty(cls) -> Log:
-        return fixed_log(cls._make([()] * len(_LOG_KINDS)))  # type: ignore[list-item]
+        return fixed_log(cls._make([()] * len(_LOG_KINDS)))
 
 
 class Reported(NamedTuple):
