@@ -70,9 +70,8 @@ def test_sets_of_subscriptions(stops: Counter[Any]) -> None:
     for seed in range(6):
         agree(seed, acts=8, most=20)
     assert all(stops[reason] for reason in REASONS), stops
-    assert all(
-        stops[name] for name in ("SimpleGraph.make_room", "MetricReport.make_room", "FlatGraph.grow", "Paths.double_entries")
-    ), stops
+    grown = ("SimpleGraph.make_room", "MetricReport.make_room", "FlatGraph.grow", "Paths.double_entries")
+    assert all(stops[name] for name in grown), stops
 
 
 @pytest.mark.long
