@@ -31,6 +31,8 @@ _Terminals = tuple[int, ...]
 class TerminalMeasure(Measure):
     """A metric of terminals: an instance is a group, found by its terminals."""
 
+    all_refused = "Steiner trees are watched by their terminals"  # what `watch_all` says
+
     def __init__(self, *, undirected: bool, weighted: bool, order: Order) -> None:
         super().__init__()
         self.groups = TerminalGroups(undirected=undirected, weighted=weighted, order=order)
@@ -60,7 +62,7 @@ class TerminalMeasure(Measure):
         self.groups.value(instance)
 
     def watch_all(self, points: Points) -> None:
-        raise NotImplementedError(f"{type(self).__name__} is watched pair by pair, or by its terminals")
+        raise NotImplementedError(self.all_refused)
 
     unwatch_all = watch_all
 
@@ -79,6 +81,8 @@ class TerminalMeasure(Measure):
 
 class Distance(TerminalMeasure):
     """Instances are pairs of vertices."""
+
+    all_refused = "distances are watched pair by pair"
 
     def __init__(self, *, undirected: bool = False, weighted: bool = False, order: Order = int) -> None:
         super().__init__(undirected=undirected, weighted=weighted, order=order)
