@@ -20,7 +20,7 @@ import numpy.typing as npt
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.watch_workloads import seconds
 from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.simple_graph import CAME, WENT, Log
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log
 
 Ints = npt.NDArray[np.int32]
 EPSILON, DELTA = 0.05, 0.1

@@ -19,10 +19,10 @@ from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_streams import NOTHING, Stream, stream
 from benchmarks.metric_streams import Size as GraphSize
 from benchmarks.watch_workloads import seconds
-from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
+from heliograph.watch.metrics.cliques import Cliques
 from heliograph.watch.metrics.clustering import Clustering
 from heliograph.watch.metrics.degree import Degree
-from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log, Reported
 from heliograph.workloads import Flags, Ints
 from heliograph.workloads import watch as watch_graph
 from heliograph.workloads.watch import draw_edges, draw_stream
@@ -145,7 +145,7 @@ def _degrees(log: Log) -> list[float]:
 
 def _follow(log: Log) -> tuple[Degree, Clustering, tuple[float, float]]:
     """Both measures of every vertex, each with its threshold, and their seconds."""
-    degree, clustering, told = Degree(), Clustering(), list[Said]()
+    degree, clustering, told = Degree(), Clustering(), list[Reported]()
     degree.watch_all(DEGREE)
     clustering.watch_all(COEFFICIENT)
     took = seconds(lambda: told.append(degree.follow(log))), seconds(lambda: told.append(clustering.follow(log)))

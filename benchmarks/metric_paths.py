@@ -17,8 +17,7 @@ import networkx as nx
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_streams import NOTHING, Size, choose, stream
 from benchmarks.watch_workloads import seconds
-from heliograph.watch.metrics.distance import Distance
-from heliograph.watch.metrics.steiner import Steiner
+from heliograph.watch.metrics.distance import Distance, Steiner
 
 Samples = Sequence[float]
 

@@ -17,7 +17,7 @@ from benchmarks.metric_streams import Stream
 from benchmarks.watch_workloads import ALGORITHM, accepted, seconds
 from heliograph import Watch
 from heliograph.model import Notification, Notifications
-from heliograph.watch.metrics.simple_graph import CAME, Log
+from heliograph.watch.metrics.thresholds import CAME, Log
 
 NOTHING_NEW = [("+", "v0", "knows", "v1"), ("-", "v0", "knows", "v1")]  # loads kernels, and changes nothing for long
 Samples = Sequence[float]

@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.watch.metrics.simple_graph import CAME, WENT, Log
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log
 
 Ints = npt.NDArray[np.int32]
 

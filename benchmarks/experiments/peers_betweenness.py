@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_betweenness import Ints, Size, attached, begun, load_kernels, log_of
 from benchmarks.watch_workloads import seconds
-from heliograph.watch.metrics.simple_graph import CAME
+from heliograph.watch.metrics.thresholds import CAME
 
 Values = Mapping[int, float]
 TOLERANCE = 1e-9

@@ -18,7 +18,7 @@ from heliograph.watch import report as reports
 from heliograph.watch import state as evolving
 from heliograph.watch.metrics import naive as plainly
 from heliograph.watch.metrics.degree import Degree
-from heliograph.watch.metrics.queries import Judged
+from heliograph.watch.metrics.queries import MetricQuery
 from heliograph.watch.runner import Machine
 from heliograph.watch.solutions import Completion
 
@@ -64,9 +64,9 @@ WAYS: dict[str, tuple[str, str, Any, str, Callable[..., Query | None]]] = {
     "plain metric": ("plain", "metric", plainly.Plainly, "valued", lambda _, query, *__: query),
     "check": ("indexed", "each", Completion, "__call__", lambda self, *_: None),
     "evidence": ("indexed", "groups", lines, "evidence_text", lambda query, *_: query),
-    "metric evidence": ("indexed", "metric", Judged, "shown", lambda self, *_: None),
-    "metric judging": ("indexed", "metric", Judged, "judge", lambda self, *_: None),
-    "metric solutions": ("indexed", "metric", Judged, "come", lambda self, *_: None),
+    "metric evidence": ("indexed", "metric", MetricQuery, "shown", lambda self, *_: None),
+    "metric judging": ("indexed", "metric", MetricQuery, "check", lambda self, *_: None),
+    "metric solutions": ("indexed", "metric", MetricQuery, "come", lambda self, *_: None),
 }
 
 
@@ -137,7 +137,7 @@ def test_in_the_midst_of_a_batch(batch: bool, monkeypatch: pytest.MonkeyPatch) -
     wanted = [note for each in expected("indexed") for note in each]
     watch = Watch(algorithm="indexed")
     watch.subscribe([*OTHERS, {"subscription_id": "bad", "query": FAILING["metric"]}])
-    by_completion(monkeypatch, Judged, "judge")
+    by_completion(monkeypatch, MetricQuery, "check")
     found = [watch.publish(UPDATES)] if batch else [watch.publish([row]) for row in UPDATES]
     assert [note for each in found for note in each] == wanted
     assert [entry.code for each in found for entry in each.rejected] == ["HG-540"]

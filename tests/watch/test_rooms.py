@@ -15,8 +15,8 @@ from heliograph.compiled import growing as sizes
 from heliograph.watch import layout as of
 from heliograph.watch import runner as machine
 from heliograph.watch.graph import FlatGraph
-from heliograph.watch.metrics import paths as metric_paths_room
-from heliograph.watch.metrics.simple_graph import GrowingGraph, Telling
+from heliograph.watch.metrics.paths import Paths
+from heliograph.watch.metrics.simple_graph import MetricReport, SimpleGraph
 from heliograph.watch.runner import Machine
 from tests.watch import scenes, sets
 
@@ -38,10 +38,14 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
         monkeypatch.setattr(owner, name, counting)
 
-    for owner, name in ((Machine, "make_room"), (FlatGraph, "grow"), (GrowingGraph, "grow"), (Telling, "with_room")):
+    for owner, name in (
+        (Machine, "make_room"),
+        (FlatGraph, "grow"),
+        (SimpleGraph, "make_room"),
+        (MetricReport, "make_room"),
+        (Paths, "double_entries"),
+    ):
         count(owner, name)
-    with_entries = metric_paths_room.with_entries
-    monkeypatch.setattr(metric_paths_room, "with_entries", lambda reach: counted.update(paths=1) or with_entries(reach))
     monkeypatch.setattr(sizes, "LEAST", True)
     return counted
 
@@ -66,7 +70,8 @@ def test_sets_of_subscriptions(stops: Counter[Any]) -> None:
     for seed in range(6):
         agree(seed, acts=8, most=20)
     assert all(stops[reason] for reason in REASONS), stops
-    assert all(stops[name] for name in ("GrowingGraph.grow", "Telling.with_room", "FlatGraph.grow", "paths")), stops
+    grown = ("SimpleGraph.make_room", "MetricReport.make_room", "FlatGraph.grow", "Paths.double_entries")
+    assert all(stops[name] for name in grown), stops
 
 
 @pytest.mark.long

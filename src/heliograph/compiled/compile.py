@@ -118,7 +118,7 @@ KERNELS = {
     "watch": ("watch.graph_kernels", "watch.network_kernels"),
     "route": ("predicate.kernels", "route.kernels"),
     "metrics": (
-        "watch.metrics.simple_graph_kernels",
+        "watch.metrics.simple_graph",
         "watch.metrics.degree",
         "watch.metrics.clustering",
         "watch.metrics.cliques",

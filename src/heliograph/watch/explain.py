@@ -25,7 +25,7 @@ from heliograph.sparql.query import (
 )
 from heliograph.terms import Term, Variable, spell
 from heliograph.watch.evidence import Bounded, evidence
-from heliograph.watch.metrics.calls import Comparison, metric_filters
+from heliograph.watch.metrics.calls import MetricComparison, metric_filters
 from heliograph.watch.metrics.explain import bare_query, explain_metrics, spell_filters
 from heliograph.watch.modes import Key, Match, Ranked, Solution, current, order
 from heliograph.watch.options import threshold
@@ -302,7 +302,7 @@ def _kept(watched: Watched, match: Match) -> str:
     known = threshold(query.having)
     if not hysteresis or known is None:
         return ""
-    compared = Comparison(*known, hysteresis if known[0] in (">", ">=") else -hysteresis)
+    compared = MetricComparison(*known, hysteresis if known[0] in (">", ">=") else -hysteresis)
     if compared.holds(match.value, held=False):
         return ""
     endless = "as long as the group has a match" if query.group_by else "for good"

@@ -37,7 +37,15 @@ from heliograph.watch.layout import (
     Rows,
 )
 from heliograph.watch.metrics.meter import Metered, Page
-from heliograph.watch.metrics.queries import Judged, Judging, Values, Verdict, are_plain, changes_of, shown_values
+from heliograph.watch.metrics.queries import (
+    MetricBlock,
+    MetricQuery,
+    MetricValues,
+    Verdict,
+    are_plain,
+    changes_of,
+    shown_values,
+)
 from heliograph.watch.modes import RankChange, Solution, Turn, after, order
 from heliograph.watch.queries import Enrolment, Entry, count_turn, id_ranked, truth_turn
 from heliograph.watch.report import Lines, Part, Run, in_order, issue, net, places, sort_events, spans
@@ -172,7 +180,7 @@ class _Telling:
         self.lines = Lines()
         self._enrolment, self._book, self._proof = enrolment, book, proof
         self._ranked: list[RankChange] = []
-        self._coming: dict[Judged, Changes] = {}  # solutions of those who ask metrics besides
+        self._coming: dict[MetricQuery, Changes] = {}  # solutions of those who ask metrics besides
 
     def _try(self, entry: Entry, tell: Callable[[], None]) -> None:
         """Tells something of one subscription; if that fails, it alone is told nothing more."""
@@ -278,15 +286,15 @@ class _Telling:
         measured = self._enrolment.measured
         if not measured:
             return
-        judging = Judging(self._enrolment.meter, page, self._proof is not None, measured.keys(), self._fail)
+        judging = MetricBlock(self._enrolment.meter, page, self._proof is not None, measured.keys(), self._fail)
         verdicts = judging.follow(self._coming)
         for judged in sorted(verdicts, key=lambda each: measured[each].number):
             self._try(measured[judged], partial(self._tell_verdicts, measured[judged], judged, verdicts[judged]))
 
-    def _fail(self, judged: Judged, error: Exception) -> None:
+    def _fail(self, judged: MetricQuery, error: Exception) -> None:
         self._enrolment.aside.put(self._enrolment.measured[judged].id, error)
 
-    def _tell_verdicts(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+    def _tell_verdicts(self, entry: Entry, judged: MetricQuery, verdicts: Sequence[Verdict]) -> None:
         assert entry.deltas is not None
         if isinstance(entry.deltas, Every) and self._proof is None and are_plain(verdicts):
             self._tell_quickly(entry, judged, verdicts)
@@ -295,10 +303,10 @@ class _Telling:
         if isinstance(entry.deltas, Tally):
             self._ranked += [RankChange(each.update, each.phase, entry.id, entry.deltas.count) for each in turns]
             return
-        values = Values(judged, verdicts)
+        values = MetricValues(judged, verdicts)
         self._turns(entry, ((each.update, values.valued(each).turn) for each in turns))
 
-    def _tell_quickly(self, entry: Entry, judged: Judged, verdicts: Sequence[Verdict]) -> None:
+    def _tell_quickly(self, entry: Entry, judged: MetricQuery, verdicts: Sequence[Verdict]) -> None:
         """As columns."""
         ordered = sorted(verdicts, key=itemgetter(0, 1))
         changes, book, shown = changes_of(ordered, judged.columns), self._book, len(entry.shown)

@@ -212,7 +212,7 @@ from heliograph.watch.layout import (
     Stamp,
     Window,
 )
-from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT
+from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Everything that the network's kernels work on, as one table of addresses: `world`.

@@ -53,7 +53,7 @@ from heliograph.watch.layout import (
 )
 from heliograph.watch.metrics.calls import parted_filters, ranging
 from heliograph.watch.metrics.meter import Meter, Page, make_measure
-from heliograph.watch.metrics.queries import Judged, Values, changes_of
+from heliograph.watch.metrics.queries import MetricQuery, MetricValues, changes_of
 from heliograph.watch.modes import Counted, Key, Match, Ranked, Ranking, Turn, current, order
 from heliograph.watch.network import Limits, Network
 from heliograph.watch.network_compile import Compiled
@@ -80,7 +80,7 @@ class Entry:
     slots: int = 0  # of a solution of its pattern
     completion: Completion | None = None
     deltas: Deltas | None = None
-    judged: Judged | None = None  # what is asked of metrics
+    judged: MetricQuery | None = None  # what is asked of metrics
     rule: Counted | None = None  # of a count that is judged here, change by change
     held: bool = False  # whether such a count holds
     is_change: bool = True  # whether of truth nothing but its change is told
@@ -368,7 +368,7 @@ class Enrolment:
         self.machine = Machine(graph, self.network, derived)
         self._judge = Judge(self.network, vocabulary)
         self.meter = Meter(graph, vocabulary, make_measure, memory.measures)
-        self.measured: dict[Judged, Entry] = {}  # those who ask metrics
+        self.measured: dict[MetricQuery, Entry] = {}  # those who ask metrics
         self.entries: dict[str, Entry] = {}
         self.by_row: dict[int, Entry] = {}
         self.by_component: dict[int, dict[str, Entry]] = {}
@@ -470,7 +470,7 @@ class Enrolment:
         asked, others = parted_filters(filters, ranging(entry.query))
         completion = Completion(entry.query, slots, self._vocabulary, others)
         hysteresis = 0.0 if entry.query.having is not None else entry.interest.options.hysteresis
-        entry.judged = Judged(completion, asked, self.meter, hysteresis)
+        entry.judged = MetricQuery(completion, asked, self.meter, hysteresis)
         self.measured[entry.judged] = entry
         self.machine.keep_journal(True)
         return listing(entry, completion)
@@ -676,7 +676,7 @@ class Enrolment:
         assert fresh.deltas is not None
         verdicts = entry.judged.standing(witness)
         told = list(fresh.deltas.follow(changes_of(verdicts, entry.judged.columns), witness=True))
-        return Values(entry.judged, verdicts).valued(told[0]).turn if told else Turn()
+        return MetricValues(entry.judged, verdicts).valued(told[0]).turn if told else Turn()
 
     def _true(self, entry: Entry, answers: Reevaluation, witness: bool) -> Match:
         match = truth_match(entry)

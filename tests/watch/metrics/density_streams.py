@@ -11,8 +11,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log, Measure, Points, Reported
 
 Edge = tuple[int, int, int]
 Step = list[tuple[int, Edge]]  # CAME or WENT, and which edge
@@ -82,7 +81,7 @@ def pairs(there: Iterable[Edge]) -> Any:
 # --- what is said -----------------------------------------------------------------------------------------------
 
 
-def said_as_set(said: Said, shift: int = 0) -> Sayings:
+def said_as_set(said: Reported, shift: int = 0) -> Sayings:
     return {
         (step + shift, instance, round(value, 12))
         for step, instance, value in zip(said.step.tolist(), said.instance.tolist(), said.value.tolist(), strict=True)

@@ -11,8 +11,7 @@ import networkx as nx
 import numpy as np
 
 from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
-from heliograph.watch.metrics.thresholds import Points
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log, Points, Reported
 
 Edges = Mapping[tuple[Any, Any, Any], float]  # (s, p, o) to weight, NaN for none
 
@@ -148,7 +147,7 @@ class Recomputed:
         self._selected[instance].subtract(removed)
         self._told[instance] = self.value(instance)  # whoever selects looks at the value
 
-    def follow(self, log: Log, existing: Any = None) -> Said:
+    def follow(self, log: Log, existing: Any = None) -> Reported:
         said: list[tuple[int, int, float]] = []
         steps = np.unique(log.step).tolist() if existing is None else range(len(existing))
         for step in steps:
@@ -165,7 +164,7 @@ class Recomputed:
             said += [(step, each, self.value(each)) for each in sorted(concerned) if self._passed(each)]
             self._told |= {each: value for _, each, value in said}
         steps, instances, values = zip(*said, strict=True) if said else ((), (), ())
-        return Said(np.array(steps, np.int32), np.array(instances, np.int32), np.array(values, np.float64))
+        return Reported(np.array(steps, np.int32), np.array(instances, np.int32), np.array(values, np.float64))
 
     def _passed(self, instance: int) -> bool:
         before, after = self._told.get(instance, self._key.absent), self.value(instance)

@@ -6,6 +6,7 @@ options of all kinds, witnesses.
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 from unittest import mock
@@ -13,10 +14,8 @@ from unittest import mock
 import pytest
 
 from heliograph import Watch
-from heliograph.watch.metrics import meter as making
+from heliograph.watch.metrics import betweenness
 from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.calls import Key
-from heliograph.watch.metrics.thresholds import Order
 from tests.watch.metrics.questions import VERTICES, grouped, options, query, timed, updates
 
 MANY_VERTICES = tuple("abcdefghij")
@@ -183,13 +182,10 @@ def test_a_path_that_is_not_there_shows_no_edges() -> None:
 
 def test_estimates_show_their_interval_and_exact_values_none() -> None:
     """In whatever batches they came: with more than 4 vertices values are estimates here."""
-
-    def small(key: Key, order: Order) -> Betweenness:
-        return Betweenness(limit=4, epsilon=0.2, order=order)
-
+    small = partial(Betweenness, limit=4, epsilon=0.2)
     gone = [{"op": "-", "subject": vertex, "property": None, "object": None} for vertex in "abcd"]
     rows = [*plus("a p b", "b p c", "c p d", "d p e", "e p f"), *gone, *plus("f p g")]
-    with mock.patch.dict(making._MAKERS, betweenness=small):
+    with mock.patch.object(betweenness, "Betweenness", small):
         one, batch = (Watch(algorithm="indexed") for _ in range(2))
         for each in (one, batch):
             each.subscribe([("all", "SELECT * { ?x :p ?y FILTER(hg:betweenness(?x) >= 0) }")])

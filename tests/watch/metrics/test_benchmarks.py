@@ -17,7 +17,7 @@ from benchmarks.metric_stage import Asked, Stage
 from benchmarks.metric_streams import Size, choose, stream
 from benchmarks.tables import TABLES
 
-from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.thresholds import CAME, WENT
 
 SMALL = Size(vertices=150, changes=60, instances=5, cap=30)
 LOCAL = metric_local.Size(vertices=150, additions=400, samples=2)

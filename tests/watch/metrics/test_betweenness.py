@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT, Log, Said
+from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT, Log, Reported
 
 Edge: TypeAlias = tuple[int, int, int]
 Step: TypeAlias = list[tuple[int, Edge]]  # changes, each with what became of the edge
@@ -46,7 +46,7 @@ def check_values(measure: Betweenness, edges: set[Edge], vertices: int, isolated
     assert found == pytest.approx({vertex: expected.get(vertex, 0.0) for vertex in range(vertices)}, abs=1e-9)
 
 
-def told(said: Said) -> list[tuple[int, int, float]]:
+def told(said: Reported) -> list[tuple[int, int, float]]:
     return list(zip(said.step.tolist(), said.instance.tolist(), said.value.tolist(), strict=True))
 
 

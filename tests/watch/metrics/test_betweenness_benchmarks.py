@@ -8,7 +8,7 @@ from benchmarks import metric_betweenness
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_betweenness import Size, after, attached, begun, stream
 
-from heliograph.watch.metrics.simple_graph import WENT
+from heliograph.watch.metrics.thresholds import WENT
 
 SMALL = Size(exact=60, sampled=120, links=3, cap=12, exact_updates=30, updates=60, batch=20, samples=1)
 
@@ -35,7 +35,7 @@ def test_degrees_are_capped() -> None:
 def test_a_wrong_value_is_not_measured(limit: int) -> None:
     given = stream(4, 60, 30, SMALL)
     measure = begun(given.edges, limit)
-    measure._board.last[:] = 0.9
+    measure._sums.values[:] = 0.9
     with pytest.raises(WrongAnswer, match="off by"):
         metric_betweenness._check(measure, given, 0.05)
 

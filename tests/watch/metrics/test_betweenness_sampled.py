@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.betweenness import Betweenness, Sampling
-from heliograph.watch.metrics.simple_graph import CAME, WENT
+from heliograph.watch.metrics.betweenness import Betweenness, samples_needed
+from heliograph.watch.metrics.thresholds import CAME, WENT
 from tests.watch.metrics.test_betweenness import (
     Edge,
     Step,
@@ -28,11 +28,11 @@ from tests.watch.metrics.test_betweenness import (
 def drawn(measure: Betweenness) -> list[Any]:
     """What every sample holds: its pair, and its path if there is one."""
     assert measure._sampling is not None
-    samples = measure._sampling._samples
+    samples = measure._sampling
     assert not samples.dirty.any()
     pairs = zip(samples.source.tolist(), samples.target.tolist(), samples.length.tolist(), strict=True)
     stored = [max(int(length), 1) - 1 for length in samples.length]
-    return [(*pair, row[:end].tolist()) for pair, row, end in zip(pairs, samples.rows, stored, strict=True)]
+    return [(*pair, row[:end].tolist()) for pair, row, end in zip(pairs, samples.inner, stored, strict=True)]
 
 
 def anew(edges: set[Edge], measure: Betweenness, **options: Any) -> Betweenness:
@@ -188,9 +188,9 @@ def test_the_guarantee_holds_over_many_seeds() -> None:
 
 
 def test_the_number_of_samples_is_that_of_the_bound() -> None:
-    few, many = Sampling(0, 0.05, 0.1), Sampling(0, 0.05, 0.01)
-    assert few.needed(10_000, 3_000) == pytest.approx(np.log(2 * 2**14 / 0.1) / (2 * 0.05**2), rel=0.003)
-    assert many.needed(10_000, 3_000) > few.needed(10_000, 3_000) > few.needed(8_000, 3_000)
+    few = samples_needed(10_000, 3_000, 0.05, 0.1)
+    assert few == pytest.approx(np.log(2 * 2**14 / 0.1) / (2 * 0.05**2), rel=0.003)
+    assert samples_needed(10_000, 3_000, 0.05, 0.01) > few > samples_needed(8_000, 3_000, 0.05, 0.1)
 
 
 # --- going over -----------------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.thresholds import Points
+from heliograph.watch.metrics.cliques import Cliques
+from heliograph.watch.metrics.thresholds import CAME, WENT, Points
 from tests.watch.metrics.test_simple_graph_streams import (
     Edge,
     as_log,
@@ -77,7 +76,7 @@ def test_vertices_that_no_edge_touches(size: int, sayings: list[tuple[int, int, 
     measure = Cliques(size)
     measure.watch([], None)
     assert listed(measure.follow(as_log([[(CAME, (0, 0, 1))]]), np.array([4, 5, 3]))) == sayings
-    assert measure.whole.isolated == 1
+    assert measure.isolated == 1
     assert measure.value(0) == {1: 3.0, 2: 1.0}[size]
 
 

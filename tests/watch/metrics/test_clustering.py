@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.watch.metrics.clustering import Clustering, GlobalClustering
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.thresholds import Points
+from heliograph.watch.metrics.thresholds import CAME, WENT, Points
 from tests.watch.metrics.test_simple_graph_streams import (
     Asking,
     Edge,
@@ -89,7 +88,7 @@ def test_average_over_vertices_without_edges(drawn: list[list[Edge]], data: st.D
         [saying for saying in said if not is_rounding(saying[2], values[saying[0]])],
         [saying for saying in whole_sayings(values, None) if not is_rounding(saying[2], values[saying[0]])],
     )
-    assert measure.whole.isolated == (alone[-1] if steps else 0)
+    assert measure.isolated == (alone[-1] if steps else 0)
     assert measure.value(0) == pytest.approx(values[-1], abs=1e-12)
 
 

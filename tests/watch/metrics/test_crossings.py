@@ -13,10 +13,10 @@ import pytest
 
 from heliograph import Watch
 from heliograph.sparql.evaluate import METRIC_TOLERANCE
+from heliograph.watch.metrics import meter as vertices
 from heliograph.watch.metrics import queries as judging
-from heliograph.watch.metrics import simple_graph as vertices
-from heliograph.watch.metrics.calls import Comparison
-from heliograph.watch.metrics.simple_graph import Ends, Vertices
+from heliograph.watch.metrics.calls import MetricComparison
+from heliograph.watch.metrics.meter import VertexEnds, Vertices
 from heliograph.watch.metrics.thresholds import Listeners
 
 QUERIES = {
@@ -61,7 +61,7 @@ def test_blocks_are_judged_as_single_updates(window: dict[str, Any], monkeypatch
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "=", "!="])
 @pytest.mark.parametrize("limit", [0.0, 0.25, 4.0, inf])
 def test_many_values_hold_as_each_does(operator: str, limit: float) -> None:
-    test = Comparison(operator, limit, 0.0)
+    test = MetricComparison(operator, limit, 0.0)
     near = [limit + by for by in (-1, -2 * METRIC_TOLERANCE, -METRIC_TOLERANCE / 2, 0, METRIC_TOLERANCE / 2, 1)]
     values = [*near, 0.0, 3.0, 1e9, inf]
     assert test.holding(np.array(values)).tolist() == [test.holds(value, held=False) for value in values]
@@ -86,7 +86,7 @@ def test_few_ends_are_counted_as_many_are(monkeypatch: pytest.MonkeyPatch) -> No
             comes = not came[vertex] or r.random() < 0.4
             came[vertex] += 1 if comes else -1
             rows.append((step, vertex, comes))
-        ends = Ends(*map(np.array, zip(*rows, strict=True)))
+        ends = VertexEnds(*map(np.array, zip(*rows, strict=True)))
         found = few.follow(ends)
         with monkeypatch.context() as patch:
             patch.setattr(vertices, "_FEW", 0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.watch.metrics.degree import Degree
-from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT
+from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
 from tests.watch.metrics.test_simple_graph_streams import (
     Asking,
     Edge,

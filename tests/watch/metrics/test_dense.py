@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.terms import plain_name
-from heliograph.watch.metrics.dense import EDGES, FACTOR, FIRST, FOLLOWING, LEVELS, Coring, Dense
+from heliograph.watch.metrics.dense import EDGES, FACTOR, FIRST, FOLLOWING, Cores, Dense
 from heliograph.watch.metrics.dense import VERTICES as OF_VERTICES
 from heliograph.watch.metrics.naive import naive_value
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.thresholds import CAME, WENT, Measure, Points
 from tests.watch.metrics.density_streams import (
     Edge,
     Step,
@@ -71,12 +70,12 @@ def _is_denser(made: Any, vertex: int, guess: float) -> bool:
     return bool(made.number_of_edges() - cut - guess > 1e-9)
 
 
-def check_cores(coring: Coring, made: Any) -> None:
+def check_cores(cores: Cores, made: Any) -> None:
     """Core numbers are networkx's, and everything that is kept for them is as it says."""
-    cores, expected = coring.arrays, nx.core_number(made)
+    expected = nx.core_number(made)
     found = {vertex: int(core) for vertex, core in enumerate(cores.core) if core}
     assert found == {vertex: core for vertex, core in expected.items() if core}
-    order = order_of(coring)
+    order = order_of(cores)
     assert sorted(order) == list(range(len(cores.core)))
     assert [int(core) for core in cores.core[order]] == sorted(cores.core.tolist())
     place = {vertex: number for number, vertex in enumerate(order)}
@@ -84,28 +83,28 @@ def check_cores(coring: Coring, made: Any) -> None:
         near = list(made[vertex])
         assert cores.later[vertex] == sum(place[other] > place[vertex] for other in near) <= cores.core[vertex]
         assert cores.level[vertex] == sum(cores.core[other] >= cores.core[vertex] for other in near)
-    for core in range(1, int(cores.counters[LEVELS])):
+    for core in range(1, cores.levels):
         assert cores.sizes[core, OF_VERTICES] == sum(number == core for number in found.values())
         assert cores.sizes[core, EDGES] == sum(min(found[one], found[other]) == core for one, other in made.edges)
     assert not cores.state.any()
     assert not cores.waiting.any()
 
 
-def order_of(coring: Coring) -> list[int]:
+def order_of(cores: Cores) -> list[int]:
     order = []
-    for core in range(len(coring.arrays.ends)):
-        vertex, labels = int(coring.arrays.ends[core, FIRST]), list[int]()
+    for core in range(len(cores.ends)):
+        vertex, labels = int(cores.ends[core, FIRST]), list[int]()
         while vertex:
             order.append(vertex - 1)
-            labels.append(int(coring.arrays.label[vertex - 1]))
-            vertex = int(coring.arrays.links[vertex - 1, FOLLOWING])
+            labels.append(int(cores.label[vertex - 1]))
+            vertex = int(cores.links[vertex - 1, FOLLOWING])
         assert all(one < other for one, other in pairwise(labels))
     return order
 
 
-def squeeze_labels(coring: Coring) -> None:
+def squeeze_labels(cores: Cores) -> None:
     """Leaves no number between labels."""
-    coring.arrays.label[order_of(coring)] = np.arange(coring.vertices)
+    cores.label[order_of(cores)] = np.arange(len(cores.core))
 
 
 # --- core numbers -----------------------------------------------------------------------------------------------
@@ -116,7 +115,7 @@ def test_core_numbers_and_their_order(steps: list[Step]) -> None:
     measure, there = Dense(), set[Edge]()
     for step in steps:
         measure.follow(as_log([step]))
-        check_cores(measure._coring, pairs(applied(there, step)))
+        check_cores(measure._cores, pairs(applied(there, step)))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,11 +126,11 @@ def test_core_numbers_of_larger_graphs(seed: int) -> None:
         measure.follow(as_log([step]))
         applied(there, step)
         if number % 150 == 149:
-            check_cores(measure._coring, pairs(there))
-            squeeze_labels(measure._coring)
+            check_cores(measure._cores, pairs(there))
+            squeeze_labels(measure._cores)
     restored = Dense()
     restored.restore(as_log([[(CAME, edge) for edge in there]]), {})
-    check_cores(restored._coring, pairs(there))
+    check_cores(restored._cores, pairs(there))
 
 
 # --- values -----------------------------------------------------------------------------------------------------
@@ -242,7 +241,7 @@ def test_the_gate_spares_nearly_everybody() -> None:
     measure, steps = Dense(), random_steps(3, 400, 2_000, deletions=0.3)
     measure.watch_all([50.0])
     measure.follow(as_log(steps))
-    assert measure._coring.seen < 4 * len(steps)
+    assert measure._cores.seen < 4 * len(steps)
 
 
 def test_many_are_told_in_one_step() -> None:

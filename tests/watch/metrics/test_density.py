@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.density import LIVE, NeighbourhoodDensity, SelectionDensity, selections
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.density import NeighbourhoodDensity, SelectionDensity, selections
+from heliograph.watch.metrics.thresholds import CAME, WENT, Measure, Points
 from tests.watch.metrics.density_streams import (
     Edge,
     Step,
@@ -101,14 +100,14 @@ def test_who_is_not_watched_costs_nothing() -> None:
     measure.watch([1], [0.5])
     measure.watch([1], None)
     measure.watch_all([0.1])
-    counters = measure._grouping.arrays.counters
-    everyone = int(counters[LIVE])
+    groups = measure._groups
+    everyone = groups.live
     measure.unwatch_all([0.1])
-    alone = int(counters[LIVE])
+    alone = groups.live
     measure.unwatch(1, [0.5])
-    assert int(counters[LIVE]) == alone < everyone
+    assert groups.live == alone < everyone
     measure.unwatch(1, None)
-    assert int(counters[LIVE]) == 0
+    assert groups.live == 0
     assert len(measure.follow(as_log([[(CAME, (1, 9, 2))]])).step) == 0
     with pytest.raises(KeyError):
         measure.unwatch(1, None)

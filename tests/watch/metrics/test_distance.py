@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.watch.metrics.distance import Distance
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.thresholds import CAME, WENT, Measure, Points
 from tests.watch.metrics.test_distance_scenes import (
     CUTS,
     Edges,

@@ -11,8 +11,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT, Log
-from heliograph.watch.metrics.thresholds import Points
+from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT, Log, Points
 
 Edge = tuple[int, int, int]
 Row = tuple[int, int, int, int, int, float]  # as a log has them

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import from_dtype
 
-from heliograph.watch.metrics import paths as room
-from heliograph.watch.metrics import paths as world
-from heliograph.watch.metrics.distance import Distance
-from heliograph.watch.metrics.simple_graph import CAME, WENT
-from heliograph.watch.metrics.steiner import Steiner, SteinerPoint
+from heliograph.watch.metrics.distance import Distance, Steiner, SteinerPoint
+from heliograph.watch.metrics.thresholds import CAME, WENT
 from tests.watch.metrics.test_distance_scenes import Row, log_of, rows_of, steps
 
 CHAIN = 60
@@ -114,15 +108,3 @@ def test_a_tree_is_looked_at_only_when_its_paths_may_change() -> None:
     assert work_of(measure, [(0, CAME, 30, 0, 50, math.nan), (1, WENT, 40, 0, 41, math.nan)])[1] == 0
     assert work_of(measure, [(0, CAME, 11, 0, 99, math.nan), (0, CAME, 99, 0, 13, math.nan)])[1] > 0
     assert measure.value(point) == 1.0  # 12 is smaller than 99
-
-
-def test_kernels_know_the_types_and_columns_of_the_arrays() -> None:
-    reach = room.weighted(room.empty_reach(undirected=True))
-    scratch = room.empty_scratch(3, 2, weighted=True)
-    parts: tuple[Any, ...] = reach, scratch
-    for arrays in parts:
-        for name, array in zip(arrays._fields, arrays, strict=True):
-            found = world.TYPES[name]
-            assert found == (from_dtype(array.dtype), array.shape[1] if array.ndim == 2 else 0), name
-    assert room.addresses(scratch).tolist()[:2] == [scratch.hops.ctypes.data, 3]
-    assert np.isinf(scratch.totals[:, 0]).all()

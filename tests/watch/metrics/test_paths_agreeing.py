@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.terms import Term, literal, plain_name
-from heliograph.watch.metrics.distance import Distance
+from heliograph.watch.metrics.distance import Distance, Steiner, SteinerPoint
 from heliograph.watch.metrics.naive import naive_evidence, naive_value
-from heliograph.watch.metrics.steiner import Steiner, SteinerPoint
 from heliograph.watch.metrics.thresholds import Measure
 from tests.watch.metrics.test_distance_scenes import Edge, Edges, apply_rows, by_step, decimal_steps, log_of, rows_of
 
@@ -57,7 +56,7 @@ def check_twins(scene: Any, chosen: list[int]) -> None:
     edges: Edges = {}
     for rows in by_step(rows_of(scene, weighted=True)):
         for measure in (trees, points, *distances):
-            measure.follow(log_of(rows))  # type: ignore[attr-defined]
+            measure.follow(log_of(rows))
         apply_rows(edges, rows)
         ends = [NAMES[each] for each in (a, b, c)]
         check_twin(trees, tree, "steiner", ends, edges)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -20,9 +21,8 @@ from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
 from heliograph.watch import engine as strategies
 from heliograph.watch.indexed import Indexed
-from heliograph.watch.metrics import meter as making
+from heliograph.watch.metrics import betweenness
 from heliograph.watch.metrics.betweenness import Betweenness
-from heliograph.watch.metrics.thresholds import Order
 
 ALGORITHMS = ("plain", "indexed")
 VERTICES, PROPERTIES = "abcdefgh", "pqr"
@@ -174,10 +174,7 @@ ESTIMATED = [item(f"t{limit}", f"SELECT * {{ FILTER(hg:betweenness(?x) >= 0.{lim
 
 @contextmanager
 def estimating() -> Iterator[None]:
-    def make(key: object, order: Order) -> Betweenness:
-        return Betweenness(limit=LIMIT, epsilon=0.3, order=order)
-
-    with mock.patch.dict(making._MAKERS, {"betweenness": make}):
+    with mock.patch.object(betweenness, "Betweenness", partial(Betweenness, limit=LIMIT, epsilon=0.3)):
         yield
 
 

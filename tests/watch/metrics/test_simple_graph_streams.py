@@ -12,8 +12,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import CAME, CHANGED, WENT, Log, Said
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT, Log, Measure, Points, Reported
 
 Edge = tuple[int, int, int]
 Step = Sequence[tuple[int, Edge]]  # changes
@@ -96,7 +95,7 @@ def follow_in_parts(measure: Measure, steps: Sequence[Step], cuts: Iterable[int]
     return sayings
 
 
-def listed(said: Said) -> list[Saying]:
+def listed(said: Reported) -> list[Saying]:
     """Sayings as tuples, in the order of steps that is promised, and within a step by instance."""
     rows = list(zip(said.step.tolist(), said.instance.tolist(), said.value.tolist(), strict=True))
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)

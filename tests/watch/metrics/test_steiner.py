@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import CAME
-from heliograph.watch.metrics.steiner import Steiner, SteinerPoint, inner_vertices, shown_tree
-from heliograph.watch.metrics.thresholds import Measure, Points
+from heliograph.watch.metrics.distance import Steiner, SteinerPoint, inner_vertices, shown_tree
+from heliograph.watch.metrics.thresholds import CAME, Measure, Points
 from tests.watch.metrics.test_distance_scenes import (
     CUTS,
     VERTICES,

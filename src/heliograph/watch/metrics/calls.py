@@ -1,4 +1,7 @@
-"""`hg:` functions as queries write them: which measure, of which vertices, compared with what."""
+"""`hg:` functions as queries write them: which measure, of which vertices, compared with what.
+
+The law: two calls have the same key exactly if one measure can answer both.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,7 @@ from heliograph.watch.layout import Floats
 from heliograph.watch.metrics.thresholds import points_at
 from heliograph.watch.updates import Flags
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `hg:` functions as queries write them, made into calls: which measure, and of which vertices.
-#
-# The law: two calls have the same key exactly if one measure can answer both.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- calls -----------------------------------------------------------------------------------------------------------
 
 Intern: TypeAlias = Callable[[Term], int]
 
@@ -75,7 +74,7 @@ class Key(NamedTuple):
         return float("inf") if self.name in _FAR else 0.0
 
 
-class Call(NamedTuple):
+class MetricCall(NamedTuple):
     """A measure asked for vertices: term ids, or ~column of a solution."""
 
     key: Key
@@ -88,7 +87,7 @@ class Call(NamedTuple):
         return vertices[:first] + tuple(sorted(set(vertices[first:])))
 
 
-def call_of(metric: Metric, columns: Mapping[Variable, int], intern: Intern) -> Call:
+def call_of(metric: Metric, columns: Mapping[Variable, int], intern: Intern) -> MetricCall:
     """A function of a query whose variables stand in these columns."""
     name, arguments = metric.name, metric.arguments
     via = [each for argument in arguments if isinstance(argument, Metric) for each in argument.arguments]
@@ -96,7 +95,7 @@ def call_of(metric: Metric, columns: Mapping[Variable, int], intern: Intern) -> 
     nodes, options, properties = _parted(name, plain)
     known = tuple(sorted({intern(each) for each in (*properties, *via) if isinstance(each, Term)}))
     vertices = tuple(~columns[node] if isinstance(node, Variable) else intern(node) for node in nodes)
-    return Call(Key(name, options, known), vertices)
+    return MetricCall(Key(name, options, known), vertices)
 
 
 def _parted(
@@ -125,16 +124,14 @@ def _whole(argument: Expression) -> int:
     return int(argument.value)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What filters say of metrics, as far as it is a comparison with a number; and values as terms and as evidence.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- comparisons, and values as terms and as evidence ----------------------------------------------------------------
 
 _PLACES = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
 _WHOLE = 2.0**53  # beyond it every number is whole
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
 
-class Comparison(NamedTuple):
+class MetricComparison(NamedTuple):
     """A metric against a number, the metric standing left; `slack` is how far it may fall back before it ceases."""
 
     operator: str
@@ -181,7 +178,7 @@ class Comparison(NamedTuple):
         return points_at({self.limit, self.limit - self.slack})
 
 
-def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Comparison] | None:
+def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, MetricComparison] | None:
     """What a filter says of one metric, if it only compares it with a number."""
     if not isinstance(expression, Compare):
         return None
@@ -192,17 +189,17 @@ def comparison(expression: Expression, hysteresis: float) -> tuple[Metric, Compa
     if not isinstance(left, Metric) or value is None or value.kind not in NUMERIC or not isfinite(value.value):  # type: ignore[arg-type]
         return None
     slack = hysteresis if operator in (">", ">=") else -hysteresis if operator in ("<", "<=") else 0.0
-    return left, Comparison(operator, float(value.value), slack)  # type: ignore[arg-type]
+    return left, MetricComparison(operator, float(value.value), slack)  # type: ignore[arg-type]
 
 
-def comparisons(filters: Sequence[Expression], hysteresis: float) -> list[tuple[Metric, Comparison]] | None:
+def comparisons(filters: Sequence[Expression], hysteresis: float) -> list[tuple[Metric, MetricComparison]] | None:
     """What filters say of metrics, if each only compares one with a number. A hysteresis is of a single one."""
     found = [comparison(each, hysteresis if len(filters) == 1 else 0.0) for each in filters]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
 
 
-def threshold_of(query: Query, hysteresis: float) -> Comparison | None:
+def threshold_of(query: Query, hysteresis: float) -> MetricComparison | None:
     """The one comparison that a query's filters make of metrics, if they say nothing else of any."""
     asked, _ = metric_filters(query.filters)
     found = comparison(asked[0], hysteresis) if len(asked) == 1 else None

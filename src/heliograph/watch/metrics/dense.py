@@ -1,171 +1,176 @@
-"""`hg:dense(x)`: how dense the densest subgraph is that holds a vertex, within a factor of 2, from core numbers."""
+"""`hg:dense(x)`: how dense the densest subgraph is that holds a vertex, within a factor of 2, from core numbers.
+
+A subgraph is a set S of vertices that an edge touches, and its density e(S) / |S|, undirected simple edges over
+vertices. The optimum for x is the largest density of any S that holds x. It need not be connected, so the optimum of an
+outsider is that of some dense subgraph with x added to it: it comes near to that of the members, and does not reach it.
+
+What is found is the best of C(k) and x together, for any k, where the k-core C(k) is the largest set of vertices that
+have k neighbours each within it. It depends on the graph alone. The law: value ≤ optimum ≤ 2 × value. For let S be an
+optimum of density r > 0 and m the smallest whole number that is not below r. Each vertex in S, but for x, has at least
+r neighbours there, hence m: without it S would be denser.
+
+- If x has as many too, S lies within C(m), which holds x; and as all of C(m) have m neighbours in it, its density is at
+  least m / 2.
+- If not, S without x is denser than S. Let T be the densest subgraph of that, of density t > r. All of T have at least
+  t neighbours in T, so T lies within C(m). The n vertices of C(m) have m neighbours each, so it has at least
+  e(T) + (n - |T|) m / 2 ≥ (n + |T|) r / 2 edges: C(m) and x have a density of at least r / 2 × (n + |T|) / (n + 1).
+
+Cores are nested, and a vertex's *core number* is the largest k whose core holds it. All vertices stand in one order, by
+core number and then as some peeling would take them away: at most `core` neighbours of a vertex come later than it.
+That is the law that an edge can break, and where it is mended. Values change with every edge, for nearly every vertex,
+and most of that passes no threshold: a gate lets through only those that may.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from numba import float64, int64
+from numba import float64, int32, int64, uint8
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
-from heliograph.compiled.types import FLOATS, INT32S, NEW_FLOATS, NEW_INT8S, NEW_INT32S, NEW_INT64S, named, rows
+from heliograph.compiled.records import ADDRESS, Struct, array, number, part, run, view, wanted
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
-from heliograph.watch.metrics.density import Sayings
 from heliograph.watch.metrics.simple_graph import (
-    CAME,
-    EVERY,
-    INSTANCE,
-    LENGTH,
-    NEW_PAIR,
-    SAID_COLUMNS,
-    SILENT,
-    STEP,
-    WENT,
-    Asked,
-    Cuts,
-    GrowingGraph,
-    Log,
-    Said,
-    Simple,
-    enlarged,
-    fixed,
-    fixed_log,
-    more,
-)
-from heliograph.watch.metrics.simple_graph_kernels import (
     ASKED,
-    INT32_ROWS,
+    LENGTH,
     LOG,
-    SIMPLE,
+    NEW_PAIR,
+    MetricReport,
+    SimpleGraph,
     add_edge,
+    below,
+    can_report,
     drop_edge,
     has_room,
     is_asked,
-    is_told,
+    is_reported,
     list_length,
     list_start,
-    passes_cut,
+    report_at,
+    write_report,
 )
-from heliograph.watch.metrics.thresholds import Cutting, Points
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The arrays that say how dense the densest subgraphs around vertices are. Does not import Numba.
-#
-# The k-core C(k) is the largest set of vertices that have k neighbours each within it; cores are nested, and a
-# vertex's *core number* is the largest k whose core holds it. All vertices stand in one order, by core number and
-# then as some peeling would take them away: at most `core` neighbours of a vertex come later than it. That is the law
-# that an edge can break, and where it is mended.
-# ----------------------------------------------------------------------------------------------------------------------
+from heliograph.watch.metrics.thresholds import (
+    CAME,
+    EVERY,
+    NO_THRESHOLDS,
+    SILENT,
+    WENT,
+    Log,
+    Measure,
+    Points,
+    Reported,
+    Saved,
+    ThresholdLists,
+    fixed_log,
+)
 
 FOLLOWING, PRECEDING = range(2)  # of links: 1 + a vertex of the same core number
 FIRST, LAST = range(2)  # of ends: 1 + a vertex
 VERTICES, EDGES = range(2)  # of sizes
-LOW, HIGH, NEW_LOW, NEW_HIGH = range(4)  # of bounds: at the end of the last step, and of the one that is being told
-BOUND_COLUMNS = 4
-
-# of state: a vertex that waits to be looked at; one that may rise, or sinks; one that may not, and is to be put back
-ASIDE, WAITS, CANDIDATE, EVICTED = range(4)
-
-# of counters: LEVELS: 1 + the largest core number; QUEUE: vertices in the queue; RISING: vertices that
-# are or were candidates; MOVED: vertices whose core number changed in this step; ROW: the next row of the log; SAID:
-# sayings so far; TELLING: 1 if the row before ended a step that is not told yet; ALWAYS: 1 if somebody asks for every
-# change; SEEN: values that were worked out
-LEVELS, QUEUE, RISING, MOVED, ROW, SAID, TELLING, ALWAYS, SEEN = range(9)
-COUNTERS = 9
-
+LOW, HIGH, NEW_LOW, NEW_HIGH = range(4)  # of bounds: at the end of the last step, and of the one that is being reported
+ASIDE, WAITS, CANDIDATE, EVICTED = range(4)  # of state: WAITS to be looked at; CANDIDATE may rise, or sinks; EVICTED
+# may not, and is to be put back
+FOLLOW, BEGIN_ANEW, BEGIN_VERTICES, LOOK = range(4)  # operations
 GAP = 1 << 24  # between neighbouring labels at first: 2^38 vertices can be put before the first or behind the last one
+_LEAST = 16  # core numbers of new arrays
 
 
-class Cores(NamedTuple):
-    """Everything changes. By vertex, and from `ends` on by core number."""
+class Cores(Struct):
+    """A growing graph and the core numbers of its vertices."""
 
-    core: Int32s
-    later: Int32s  # neighbours later in the order
-    level: Int32s  # neighbours whose core number is not smaller
-    label: Int64s  # ascending along the vertices of one core number
-    links: Int32s  # rows
-    waiting: Int32s  # neighbours that may rise and come earlier
-    state: Int8s
-    queue: Int32s  # a heap by order, or what is looked at one by one
-    rising: Int32s
-    evicted: Int32s
-    moved: Int32s
-    is_moved: Int8s
-    values: Floats  # as last told or looked at: on the same side of all cuts as now
-    ends: Int32s  # rows
-    sizes: Int64s  # rows: vertices of a core number; edges whose smaller core number it is
-    bounds: Floats  # rows: between what the values of a core number lay at the end of the last step
-    best: Floats  # the density of the densest core up to this one
-    whole: Int64s  # rows VERTICES, EDGES of whole cores
-    above: Int64s  # zeros: how many neighbours a vertex has of each larger core number, while its value is worked out
-    is_open: Int8s  # whether a value of this core number may have passed a cut
-    counters: Int64s
+    graph: SimpleGraph = part(SimpleGraph)
+    core: Int32s = array(int32, "vertex")
+    later: Int32s = array(int32, "vertex")  # neighbours later in the order
+    level: Int32s = array(int32, "vertex")  # neighbours whose core number is not smaller
+    label: Int64s = array(int64, "vertex")  # ascending along the vertices of one core number
+    links: Int32s = array(int32, "vertex", 2)
+    waiting: Int32s = array(int32, "vertex")  # neighbours that may rise and come earlier
+    state: Int8s = array(uint8, "vertex")
+    queue: Int32s = array(int32, "vertex")  # a heap by order, or what is looked at one by one
+    queued: int = number()
+    rising: Int32s = array(int32, "vertex")  # vertices that are or were candidates
+    risen: int = number()
+    evicted: Int32s = array(int32, "vertex")
+    moved: Int32s = array(int32, "vertex")  # vertices whose core number changed in this step
+    moves: int = number()
+    is_moved: Int8s = array(uint8, "vertex")
+    values: Floats = array(float64, "vertex")  # as last seen: on the same side of all thresholds as now
+    levels: int = number(1)  # 1 + the largest core number
+    levels_wanted: int = wanted("level")
+    ends: Int32s = array(int32, "level", 2)
+    sizes: Int64s = array(int64, "level", 2)  # vertices of a core number; edges whose smaller core number it is
+    bounds: Floats = array(float64, "level", 4)  # between what the values of a core number lie
+    best: Floats = array(float64, "level")  # the density of the densest core up to this one
+    whole: Int64s = array(int64, "level", 2)  # VERTICES, EDGES of whole cores
+    above: Int64s = array(int64, "level")  # zeros: neighbours of each larger core number, while a value is worked out
+    is_open: Int8s = array(uint8, "level")  # whether a value of this core number may have passed a threshold
+    is_reporting: int = number()  # 1 if the row before ended a step that is not reported yet
+    seen: int = number()  # values that were worked out to find which passed a threshold
+    points: Floats = array(float64, "point")  # all thresholds that anybody asks for, ascending
+    watched: Int32s = array(int32, "watched")  # vertices that somebody asks for by themselves
+    always: int = number()  # 1 if somebody asks for every change
+    bins: Int64s = array(int64, "bin")  # by degree, while core numbers are found from scratch
+
+    def __init__(self) -> None:
+        super().__init__({"graph": SimpleGraph()}, level=first_room(_LEAST))
+        self._report = MetricReport()
+        self.cover()
+
+    def _run(self, op: int, first: int = 0, last: int = 0) -> None:
+        run(keep_cores, op, self, _NO_LOG, NO_THRESHOLDS, self._report, first, last)
+
+    def cover(self) -> None:
+        """Makes room for all vertices of the graph."""
+        before, rows = len(self.core), self.graph.vertices
+        if rows > before:
+            self.resize("vertex", rows)
+            self._run(BEGIN_VERTICES, before)
+
+    def take_over(self, log: Log) -> None:
+        """Takes edges over, and finds core numbers from scratch."""
+        self.graph.take_over(log)
+        self.cover()
+        self.bins = np.zeros(int(self.graph.undirected.heads[:, LENGTH].max(initial=0)) + 2, np.int64)
+        self._run(BEGIN_ANEW)
+
+    def look(self, first: int, last: int) -> None:
+        """What the vertices from one on and before another have now counts as reported."""
+        self.graph.cover(last)
+        self.cover()
+        self._run(LOOK, first, last)
+
+    def follow(self, log: Log, asked: ThresholdLists) -> Reported:
+        """Takes changes over; what passed a threshold."""
+        log = fixed_log(log)
+        self.graph.cover_log(log)
+        self.cover()
+        run(keep_cores, FOLLOW, self, log, asked, self._report.begin(), 0, 0)
+        return self._report.reported()
 
 
-class Audience(NamedTuple):
-    """Who asks for what."""
-
-    asked: Asked
-    cuts: Cuts  # one list of all points that anybody asks for
-    watched: Int32s  # vertices that somebody asks for by themselves
+cores_at = view(Cores)
+_NO_LOG = Log.empty()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Numba's types for core numbers and for who asks about them.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_INT64_ROWS: Any = rows(int64, writable=True)
-_FLOAT_ROWS: Any = rows(float64, writable=True)
-
-CORES: Any = named(
-    Cores,
-    NEW_INT32S,  # core
-    NEW_INT32S,  # later
-    NEW_INT32S,  # level
-    NEW_INT64S,  # label
-    INT32_ROWS,  # links
-    NEW_INT32S,  # waiting
-    NEW_INT8S,  # state
-    NEW_INT32S,  # queue
-    NEW_INT32S,  # rising
-    NEW_INT32S,  # evicted
-    NEW_INT32S,  # moved
-    NEW_INT8S,  # is_moved
-    NEW_FLOATS,  # values
-    INT32_ROWS,  # ends
-    _INT64_ROWS,  # sizes
-    _FLOAT_ROWS,  # bounds
-    NEW_FLOATS,  # best
-    _INT64_ROWS,  # whole
-    NEW_INT64S,  # above
-    NEW_INT8S,  # is_open
-    NEW_INT64S,  # counters
-)
-AUDIENCE: Any = named(Audience, ASKED, named(Cuts, FLOATS, INT32S), INT32S)
-SAYINGS: Any = named(Sayings, INT32_ROWS, NEW_FLOATS)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The order of vertices: a list for each core number, with labels that tell which of two comes earlier.
+# --- the order of vertices -------------------------------------------------------------------------------------------
 #
-# Where two labels leave no number between them, those that follow are spread, as few as will do: the first j of them
-# such that the next label is more than j * j away (Dietz and Sleator, STOC 1987). That costs O(log n) a vertex,
-# amortised.
-# ----------------------------------------------------------------------------------------------------------------------
+# A list for each core number, with labels that say which of two vertices comes earlier. Where two labels leave no
+# number between them, those that follow are spread, as few as will do: the first j of them such that the next label is
+# more than j * j away (Dietz and Sleator, STOC 1987). That costs O(log n) a vertex, amortised.
 
 
 @kernel(inline=True)
-def precedes(cores: Cores, one: Any, other: Any) -> Any:
+def _precedes(cores: Cores, one: Any, other: Any) -> Any:
     if cores.core[one] != cores.core[other]:
         return cores.core[one] < cores.core[other]
     return cores.label[one] < cores.label[other]
 
 
 @kernel()
-def put_first(cores: Cores, vertex: Any) -> None:
+def _put_first(cores: Cores, vertex: Any) -> None:
     """Before all others of its core number."""
     following = cores.ends[cores.core[vertex], FIRST]
     cores.label[vertex] = cores.label[following - 1] - GAP if following else 0
@@ -173,7 +178,7 @@ def put_first(cores: Cores, vertex: Any) -> None:
 
 
 @kernel()
-def put_last(cores: Cores, vertex: Any) -> None:
+def _put_last(cores: Cores, vertex: Any) -> None:
     """Behind all others of its core number."""
     preceding = cores.ends[cores.core[vertex], LAST]
     cores.label[vertex] = cores.label[preceding - 1] + GAP if preceding else 0
@@ -181,11 +186,11 @@ def put_last(cores: Cores, vertex: Any) -> None:
 
 
 @kernel()
-def put_behind(cores: Cores, place: Any, vertex: Any) -> None:
+def _put_behind(cores: Cores, place: Any, vertex: Any) -> None:
     """Right behind another one of its core number."""
     following = np.int64(cores.links[place, FOLLOWING])
     if following == 0:
-        put_last(cores, vertex)
+        _put_last(cores, vertex)
         return
     if cores.label[following - 1] - cores.label[place] < 2:
         _spread(cores, place)
@@ -224,7 +229,7 @@ def _join(cores: Cores, vertex: Any, preceding: Any, following: Any) -> None:
 
 
 @kernel()
-def take_out(cores: Cores, vertex: Any) -> None:
+def _take_out(cores: Cores, vertex: Any) -> None:
     core, preceding, following = cores.core[vertex], cores.links[vertex, PRECEDING], cores.links[vertex, FOLLOWING]
     if preceding:
         cores.links[preceding - 1, FOLLOWING] = following
@@ -240,9 +245,9 @@ def take_out(cores: Cores, vertex: Any) -> None:
 
 
 @kernel()
-def push_in_order(cores: Cores, vertex: Any) -> None:
-    place = cores.counters[QUEUE]
-    cores.counters[QUEUE] = place + 1
+def _push_in_order(cores: Cores, vertex: Any) -> None:
+    place = cores.queued
+    cores.queued = place + 1
     while place > 0 and cores.label[vertex] < cores.label[cores.queue[(place - 1) >> 1]]:
         cores.queue[place] = cores.queue[(place - 1) >> 1]
         place = (place - 1) >> 1
@@ -250,10 +255,10 @@ def push_in_order(cores: Cores, vertex: Any) -> None:
 
 
 @kernel()
-def pop_in_order(cores: Cores) -> Any:
+def _pop_in_order(cores: Cores) -> Any:
     """The earliest of those that wait. Labels may be spread meanwhile: their order stays."""
-    earliest, size = np.int64(cores.queue[0]), cores.counters[QUEUE] - 1
-    cores.counters[QUEUE] = size
+    earliest, size = np.int64(cores.queue[0]), cores.queued - 1
+    cores.queued = size
     vertex, place, child = cores.queue[size], np.int64(0), np.int64(1)
     while child < size:
         if child + 1 < size and cores.label[cores.queue[child + 1]] < cores.label[cores.queue[child]]:
@@ -266,24 +271,22 @@ def pop_in_order(cores: Cores) -> Any:
     return earliest
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Core numbers, kept as pairs of vertices come and go.
+# --- core numbers ----------------------------------------------------------------------------------------------------
 #
 # A pair that comes can raise core numbers by one, of vertices with the smaller core number of its ends, K. Only where
 # more than K neighbours come later than a vertex is there something to mend: it is a *candidate*, and those behind it
 # are looked at in their order. One that cannot have more than K neighbours, candidates and later ones together,
 # stays; the candidates that counted on it are evicted if they now have too few. What remains in the end has risen. A
-# pair that goes lowers core numbers by one, of whoever has too few neighbours of no smaller core number left; that
+# pair that goes lowers core numbers by one, of vertices with too few neighbours of no smaller core number left; that
 # spreads.
 #
 # After Zhang, Yu, Zhang and Qin, A Fast Order-Based Approach for Core Maintenance (ICDE 2017), as simplified by Guo
 # and Sekerinski (2022). The work is that of the vertices looked at, not of the core: in a graph where most vertices
 # have one core number, others look at all of it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
-def neighbours(graph: Simple, vertex: Any) -> Any:
+def neighbours(graph: SimpleGraph, vertex: Any) -> Any:
     """Where the list of a vertex's neighbours begins and ends."""
     start = list_start(graph.undirected, vertex)
     return start, start + list_length(graph.undirected, vertex)
@@ -293,9 +296,9 @@ def neighbours(graph: Simple, vertex: Any) -> Any:
 
 
 @kernel()
-def join_pair(graph: Simple, cores: Cores, one: Any, other: Any) -> None:
+def _join_pair(graph: SimpleGraph, cores: Cores, one: Any, other: Any) -> None:
     """A pair has come; there is room for another core number."""
-    if precedes(cores, other, one):
+    if _precedes(cores, other, one):
         one, other = other, one
     core = np.int64(cores.core[one])
     cores.sizes[core, EDGES] += 1
@@ -308,11 +311,11 @@ def join_pair(graph: Simple, cores: Cores, one: Any, other: Any) -> None:
 
 
 @kernel()
-def _raise_from(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
-    cores.counters[RISING] = 0
-    push_in_order(cores, vertex)
-    while cores.counters[QUEUE]:
-        vertex = pop_in_order(cores)
+def _raise_from(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
+    cores.risen = 0
+    _push_in_order(cores, vertex)
+    while cores.queued:
+        vertex = _pop_in_order(cores)
         cores.state[vertex] = ASIDE
         if cores.waiting[vertex] + cores.later[vertex] > core:
             _consider(graph, cores, vertex, core)
@@ -322,11 +325,11 @@ def _raise_from(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
 
 
 @kernel()
-def _consider(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
+def _consider(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
     """A vertex may rise: those that come later are to be looked at."""
     cores.state[vertex] = CANDIDATE
-    cores.rising[cores.counters[RISING]] = vertex
-    cores.counters[RISING] += 1
+    cores.rising[cores.risen] = vertex
+    cores.risen += 1
     start, end = neighbours(graph, vertex)
     for place in range(start, end):
         other = graph.undirected.pool[place]
@@ -334,34 +337,34 @@ def _consider(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
             cores.waiting[other] += 1
             if cores.state[other] == ASIDE:
                 cores.state[other] = WAITS
-                push_in_order(cores, other)
+                _push_in_order(cores, other)
 
 
 @kernel()
-def _keep_back(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
+def _keep_back(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
     """A vertex stays: it comes before all candidates from now on, and those evicted by that come right behind it."""
     evicted = _disappoint(graph, cores, vertex, core, np.int64(0))
     cores.later[vertex] += cores.waiting[vertex]
     cores.waiting[vertex] = 0
-    number = np.int64(0)
-    while number < evicted:
-        loser = np.int64(cores.evicted[number])
+    at = np.int64(0)
+    while at < evicted:
+        loser = np.int64(cores.evicted[at])
         evicted = _leave_candidates(graph, cores, loser, core, evicted)
-        take_out(cores, loser)
-        put_behind(cores, vertex, loser)
+        _take_out(cores, loser)
+        _put_behind(cores, vertex, loser)
         cores.later[loser] += cores.waiting[loser]
         cores.waiting[loser] = 0
         vertex = loser
-        number += 1
+        at += 1
 
 
 @kernel()
-def _disappoint(graph: Simple, cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
+def _disappoint(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
     """Candidates do not come before a vertex any more; how many are evicted with those that were before."""
     start, end = neighbours(graph, vertex)
     for place in range(start, end):
         other = graph.undirected.pool[place]
-        if cores.state[other] >= CANDIDATE and precedes(cores, other, vertex):
+        if cores.state[other] >= CANDIDATE and _precedes(cores, other, vertex):
             cores.later[other] -= 1
             evicted = _evict(cores, other, core, evicted)
     return evicted
@@ -378,7 +381,7 @@ def _evict(cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
 
 
 @kernel()
-def _leave_candidates(graph: Simple, cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
+def _leave_candidates(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any, evicted: Any) -> Any:
     """One that is evicted: nobody counts on it any more."""
     cores.state[vertex] = ASIDE
     evicted = _disappoint(graph, cores, vertex, core, evicted)
@@ -392,25 +395,25 @@ def _leave_candidates(graph: Simple, cores: Cores, vertex: Any, core: Any, evict
 
 
 @kernel()
-def _rise(graph: Simple, cores: Cores, core: Any) -> None:
+def _rise(graph: SimpleGraph, cores: Cores, core: Any) -> None:
     """The candidates that are left have a core number more; they come before all others of it, in their order."""
-    for number in range(cores.counters[RISING] - 1, -1, -1):
-        vertex = np.int64(cores.rising[number])
+    for at in range(cores.risen - 1, -1, -1):
+        vertex = np.int64(cores.rising[at])
         if cores.state[vertex] == CANDIDATE:
-            take_out(cores, vertex)
+            _take_out(cores, vertex)
             cores.core[vertex] = core + 1
-            put_first(cores, vertex)
+            _put_first(cores, vertex)
             cores.waiting[vertex] = 0
             _note_move(cores, vertex, core, core + 1)
-    for number in range(cores.counters[RISING]):
-        if cores.state[cores.rising[number]] == CANDIDATE:
-            _level_up(graph, cores, np.int64(cores.rising[number]), core + 1)
-    for number in range(cores.counters[RISING]):
-        cores.state[cores.rising[number]] = ASIDE
+    for at in range(cores.risen):
+        if cores.state[cores.rising[at]] == CANDIDATE:
+            _level_up(graph, cores, np.int64(cores.rising[at]), core + 1)
+    for at in range(cores.risen):
+        cores.state[cores.rising[at]] = ASIDE
 
 
 @kernel()
-def _level_up(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
+def _level_up(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
     """Counts the neighbours of one that rose, and its edges among higher cores; of two that rose, one counts both."""
     start, end = neighbours(graph, vertex)
     cores.level[vertex] = 0
@@ -431,20 +434,20 @@ def _level_up(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
 def _note_move(cores: Cores, vertex: Any, before: Any, after: Any) -> None:
     cores.sizes[before, VERTICES] -= 1
     cores.sizes[after, VERTICES] += 1
-    cores.counters[LEVELS] = max(cores.counters[LEVELS], after + 1)
+    cores.levels = max(cores.levels, after + 1)
     if not cores.is_moved[vertex]:
         cores.is_moved[vertex] = 1
-        cores.moved[cores.counters[MOVED]] = vertex
-        cores.counters[MOVED] += 1
+        cores.moved[cores.moves] = vertex
+        cores.moves += 1
 
 
 # --- a pair goes ------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def part_pair(graph: Simple, cores: Cores, one: Any, other: Any) -> None:
+def _part_pair(graph: SimpleGraph, cores: Cores, one: Any, other: Any) -> None:
     """A pair has gone."""
-    if precedes(cores, other, one):
+    if _precedes(cores, other, one):
         one, other = other, one
     core = np.int64(cores.core[one])
     cores.sizes[core, EDGES] -= 1
@@ -452,7 +455,7 @@ def part_pair(graph: Simple, cores: Cores, one: Any, other: Any) -> None:
     _lose(cores, one, core)
     if cores.core[other] == core:
         _lose(cores, other, core)
-    if cores.counters[QUEUE]:
+    if cores.queued:
         _sink(graph, cores, core)
 
 
@@ -462,30 +465,30 @@ def _lose(cores: Cores, vertex: Any, core: Any) -> None:
     cores.level[vertex] -= 1
     if cores.level[vertex] < core and cores.state[vertex] == ASIDE:
         cores.state[vertex] = CANDIDATE
-        cores.queue[cores.counters[QUEUE]] = vertex
-        cores.counters[QUEUE] += 1
+        cores.queue[cores.queued] = vertex
+        cores.queued += 1
 
 
 @kernel()
-def _sink(graph: Simple, cores: Cores, core: Any) -> None:
-    number = 0
-    while number < cores.counters[QUEUE]:
-        start, end = neighbours(graph, cores.queue[number])
+def _sink(graph: SimpleGraph, cores: Cores, core: Any) -> None:
+    at = 0
+    while at < cores.queued:
+        start, end = neighbours(graph, cores.queue[at])
         for place in range(start, end):
             if cores.core[graph.undirected.pool[place]] == core:
                 _lose(cores, graph.undirected.pool[place], core)
-        number += 1
-    for number in range(cores.counters[QUEUE]):
-        _put_below(graph, cores, np.int64(cores.queue[number]), core)
-    for number in range(cores.counters[QUEUE]):
-        _level_down(graph, cores, np.int64(cores.queue[number]), core - 1)
-    for number in range(cores.counters[QUEUE]):
-        cores.state[cores.queue[number]] = ASIDE
-    cores.counters[QUEUE] = 0
+        at += 1
+    for at in range(cores.queued):
+        _put_below(graph, cores, np.int64(cores.queue[at]), core)
+    for at in range(cores.queued):
+        _level_down(graph, cores, np.int64(cores.queue[at]), core - 1)
+    for at in range(cores.queued):
+        cores.state[cores.queue[at]] = ASIDE
+    cores.queued = 0
 
 
 @kernel()
-def _put_below(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
+def _put_below(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
     """One that sinks comes behind all of the core number below, and so before all that kept theirs."""
     later = 0
     start, end = neighbours(graph, vertex)
@@ -495,14 +498,14 @@ def _put_below(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
             later += 1
             if cores.core[other] == core and cores.label[other] < cores.label[vertex]:
                 cores.later[other] -= 1
-    take_out(cores, vertex)
+    _take_out(cores, vertex)
     cores.core[vertex], cores.later[vertex] = core - 1, later
-    put_last(cores, vertex)
+    _put_last(cores, vertex)
     _note_move(cores, vertex, core, core - 1)
 
 
 @kernel()
-def _level_down(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
+def _level_down(graph: SimpleGraph, cores: Cores, vertex: Any, core: Any) -> None:
     """Counts the neighbours of one that sank, and its edges that were among higher cores."""
     start, end = neighbours(graph, vertex)
     cores.level[vertex] = 0
@@ -517,99 +520,86 @@ def _level_down(graph: Simple, cores: Cores, vertex: Any, core: Any) -> None:
             cores.sizes[core, EDGES] += 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Core numbers and an order from scratch, for a graph that is there as a whole.
+# --- from scratch ----------------------------------------------------------------------------------------------------
 #
 # Vertices are sorted by degree; the first one goes, and those of its neighbours that have more move one bin down, all
 # in linear time (Batagelj and Zaversnik, 2003). The order in which they go is one that can be kept from then on.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-@kernel((SIMPLE, CORES, NEW_INT64S))
-def peel(graph: Simple, cores: Cores, bins: Any) -> Any:
-    """Finds core numbers, with `queue` the order and `rising` the places in it; the largest core number.
-
-    `bins` are zeros, two more than the largest degree.
-    """
-    order, places = cores.queue, cores.rising
-    _sort_by_degree(graph, cores, bins)
-    for number in range(len(order)):
-        vertex = order[number]
-        start, end = neighbours(graph, vertex)
-        for place in range(start, end):
-            other = graph.undirected.pool[place]
-            if cores.core[other] > cores.core[vertex]:
-                first = bins[cores.core[other]]
-                _swap(order, places, places[other], first)
-                bins[cores.core[other]] = first + 1
-                cores.core[other] -= 1
-    return np.int64(cores.core[order[len(order) - 1]]) if len(order) else np.int64(0)
 
 
 @kernel()
-def _sort_by_degree(graph: Simple, cores: Cores, bins: Any) -> None:
-    """Core numbers begin as degrees; bins[d] becomes the place of the first vertex of degree d."""
-    for vertex in range(len(cores.core)):
-        cores.core[vertex] = list_length(graph.undirected, vertex)
-        bins[cores.core[vertex] + 1] += 1
+def _peel(graph: SimpleGraph, cores: Cores) -> Any:
+    """Finds core numbers, with `queue` the order and `rising` the places in it; the largest core number.
+
+    Core numbers begin as degrees, and bins[d] is the place of the first vertex of degree d.
+    """
+    order, places, bins, core = cores.queue, cores.rising, cores.bins, cores.core
+    bins[:] = 0
+    for vertex in range(len(core)):
+        core[vertex] = list_length(graph.undirected, vertex)
+        bins[core[vertex] + 1] += 1
     for degree in range(1, len(bins)):
         bins[degree] += bins[degree - 1]
-    for vertex in range(len(cores.core)):
-        place = bins[cores.core[vertex]]
-        cores.queue[place], cores.rising[vertex] = vertex, place
-        bins[cores.core[vertex]] = place + 1
+    for vertex in range(len(core)):
+        place = bins[core[vertex]]
+        order[place], places[vertex] = vertex, place
+        bins[core[vertex]] = place + 1
     for degree in range(len(bins) - 1, 0, -1):
         bins[degree] = bins[degree - 1]
     bins[0] = 0
-
-
-@kernel(inline=True)
-def _swap(order: Any, places: Any, one: Any, other: Any) -> None:
-    order[one], order[other] = order[other], order[one]
-    places[order[one]], places[order[other]] = one, other
-
-
-@kernel((SIMPLE, CORES, int64))
-def take_order(graph: Simple, cores: Cores, largest: Any) -> None:
-    """Lists vertices in the order of a peeling, and counts what is kept of them; lists and sizes are empty."""
-    for number in range(len(cores.queue)):
-        vertex = np.int64(cores.queue[number])
-        put_last(cores, vertex)
-        _count(graph, cores, vertex)
-    cores.counters[LEVELS] = largest + 1
+    for at in range(len(order)):
+        vertex = order[at]
+        start, end = neighbours(graph, vertex)
+        for place in range(start, end):
+            other = graph.undirected.pool[place]
+            if core[other] > core[vertex]:
+                first, old = bins[core[other]], places[other]
+                order[old], order[first] = order[first], order[old]
+                places[order[old]], places[order[first]] = old, first
+                bins[core[other]] = first + 1
+                core[other] -= 1
+    return np.int64(core[order[len(order) - 1]]) if len(order) else np.int64(0)
 
 
 @kernel()
-def _count(graph: Simple, cores: Cores, vertex: Any) -> None:
-    cores.later[vertex] = cores.level[vertex] = 0
-    start, end = neighbours(graph, vertex)
-    for place in range(start, end):
-        other = graph.undirected.pool[place]
-        cores.later[vertex] += 1 if cores.rising[other] > cores.rising[vertex] else 0
-        cores.level[vertex] += 1 if cores.core[other] >= cores.core[vertex] else 0
-    cores.sizes[cores.core[vertex], VERTICES] += 1
-    cores.sizes[cores.core[vertex], EDGES] += cores.later[vertex]
+def _begin_anew(graph: SimpleGraph, cores: Cores) -> Any:
+    """Finds core numbers and lists vertices in the order of a peeling; whether there was room."""
+    largest = _peel(graph, cores)
+    cores.levels_wanted = largest + 2
+    if cores.levels_wanted > len(cores.ends):
+        return False
+    cores.ends[:], cores.sizes[:] = 0, 0
+    for at in range(len(cores.queue)):
+        vertex = np.int64(cores.queue[at])
+        _put_last(cores, vertex)
+        cores.later[vertex] = cores.level[vertex] = 0
+        start, end = neighbours(graph, vertex)
+        for place in range(start, end):
+            other = graph.undirected.pool[place]
+            cores.later[vertex] += 1 if cores.rising[other] > cores.rising[vertex] else 0
+            cores.level[vertex] += 1 if cores.core[other] >= cores.core[vertex] else 0
+        cores.sizes[cores.core[vertex], VERTICES] += 1
+        cores.sizes[cores.core[vertex], EDGES] += cores.later[vertex]
+    cores.levels = largest + 1
+    return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Values of hg:dense, and whose of them passed a cut at the end of a step.
+# --- values and the gate ---------------------------------------------------------------------------------------------
 #
 # The value of a vertex x is the density of the best of C(k) and x together. For k up to x's core number that is the
 # best of the first cores, the same for all of one core number c; for larger k it is (e + d) / (n + 1), where e and n
 # are the edges and vertices of C(k) and d, at most c, counts the neighbours of x there. So all values of one core
-# number lie between two bounds that depend on the cores alone. The gate: where no cut lies between the bounds before
-# and after a step, nobody of that core number passed one, except those that came to it in the step, who are looked at
-# anyway.
-# ----------------------------------------------------------------------------------------------------------------------
+# number lie between two bounds that depend on the cores alone. The gate: where no threshold lies between the bounds
+# before and after a step, no vertex of that core number passed one, except those that came to it in the step, which
+# are looked at anyway.
 
 
 @kernel()
-def sum_up(cores: Cores) -> None:
+def _sum_up(cores: Cores) -> None:
     """Sizes of whole cores, and the best of them up to each."""
-    levels = cores.counters[LEVELS]
+    levels = cores.levels
     while levels > 1 and cores.sizes[levels - 1, VERTICES] == 0:
         levels -= 1
-    cores.counters[LEVELS] = levels
+    cores.levels = levels
     vertices = edges = np.int64(0)
     for core in range(levels - 1, 0, -1):
         vertices += cores.sizes[core, VERTICES]
@@ -628,7 +618,7 @@ def _with_one_more(cores: Cores, core: Any, edges: Any) -> Any:
 
 
 @kernel()
-def value_of(graph: Simple, cores: Cores, vertex: Any) -> Any:
+def _value_of(graph: SimpleGraph, cores: Cores, vertex: Any) -> Any:
     """The value of a vertex, cores being summed up."""
     core = cores.core[vertex]
     if core == 0:
@@ -637,7 +627,7 @@ def value_of(graph: Simple, cores: Cores, vertex: Any) -> Any:
     for place in range(start, end):
         cores.above[cores.core[graph.undirected.pool[place]]] += 1
     value, joined = cores.best[core], np.int64(0)
-    for larger in range(cores.counters[LEVELS] - 1, core, -1):
+    for larger in range(cores.levels - 1, core, -1):
         joined += cores.above[larger]
         value = max(value, _with_one_more(cores, larger, joined))
     for place in range(start, end):
@@ -646,360 +636,177 @@ def value_of(graph: Simple, cores: Cores, vertex: Any) -> Any:
 
 
 @kernel()
-def bound(cores: Cores) -> None:
+def _bound(cores: Cores) -> None:
     """Between what the values of each core number lie now, cores being summed up."""
-    for core in range(1, cores.counters[LEVELS]):
+    for core in range(1, cores.levels):
         low = high = cores.best[core]
-        for larger in range(core + 1, cores.counters[LEVELS]):
+        for larger in range(core + 1, cores.levels):
             low = max(low, _with_one_more(cores, larger, 0))
             high = max(high, _with_one_more(cores, larger, core))
         cores.bounds[core, NEW_LOW], cores.bounds[core, NEW_HIGH] = low, high
 
 
 @kernel()
-def end_step(cores: Cores) -> None:
+def _end_step(cores: Cores) -> None:
     """Bounds are those of the last step, and nobody has moved since."""
-    for core in range(1, cores.counters[LEVELS]):
+    for core in range(1, cores.levels):
         cores.bounds[core, LOW], cores.bounds[core, HIGH] = cores.bounds[core, NEW_LOW], cores.bounds[core, NEW_HIGH]
-    for number in range(cores.counters[MOVED]):
-        cores.is_moved[cores.moved[number]] = 0
-    cores.counters[MOVED] = 0
+    for at in range(cores.moves):
+        cores.is_moved[cores.moved[at]] = 0
+    cores.moves = 0
 
 
-# --- telling ----------------------------------------------------------------------------------------------------
+# --- reporting --------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def tell(graph: Simple, cores: Cores, step: Any, audience: Audience, said: Sayings) -> Any:
-    """Looks at whoever may have passed a cut; whether there was room to tell. If not, it is called again: of whom it
-    told, the value is the last one by then."""
-    sum_up(cores)
-    bound(cores)
-    for number in range(cores.counters[MOVED]):
-        if not _look(graph, cores, cores.moved[number], step, audience, said):
+def _report_step(graph: SimpleGraph, cores: Cores, step: Any, asked: ThresholdLists, report: MetricReport) -> Any:
+    """Looks at each vertex that may have passed a threshold; whether there was room to report. If not, it is called
+    again: of a vertex that was reported, the value is the last one by then."""
+    _sum_up(cores)
+    _bound(cores)
+    for at in range(cores.moves):
+        if not _look(graph, cores, cores.moved[at], step, asked, report):
             return False
-    if not _look_at_open(graph, cores, step, audience, said):
-        return False
-    end_step(cores)
+    opened = _open_gates(cores)
+    if asked.everyone != SILENT:
+        for core in range(1, cores.levels):
+            vertex = np.int64(cores.ends[core, FIRST]) if cores.is_open[core] else np.int64(0)
+            while vertex:
+                if not _look(graph, cores, vertex - 1, step, asked, report):
+                    return False
+                vertex = np.int64(cores.links[vertex - 1, FOLLOWING])
+    elif opened:
+        for at in range(len(cores.watched)):
+            vertex = np.int64(cores.watched[at])
+            if cores.is_open[cores.core[vertex]] and not _look(graph, cores, vertex, step, asked, report):
+                return False
+    _end_step(cores)
     return True
 
 
 @kernel()
-def _look(graph: Simple, cores: Cores, vertex: Any, step: Any, audience: Audience, said: Sayings) -> Any:
-    """Tells of a vertex if its value passed a cut; whether there was room."""
-    if not is_asked(audience.asked, vertex):
+def _look(graph: SimpleGraph, cores: Cores, vertex: Any, step: Any, asked: ThresholdLists, report: MetricReport) -> Any:
+    """Reports a vertex if its value passed a threshold; whether there was room."""
+    if not is_asked(asked, vertex):
         return True
-    value, number = value_of(graph, cores, vertex), cores.counters[SAID]
-    cores.counters[SEEN] += 1
-    if is_told(audience.asked, vertex, cores.values[vertex], value):
-        if number == len(said.rows):
+    value = _value_of(graph, cores, vertex)
+    cores.seen += 1
+    if is_reported(asked, vertex, cores.values[vertex], value):
+        if not can_report(report, 1):
             return False
-        said.rows[number, STEP], said.rows[number, INSTANCE], said.values[number] = step, vertex, value
-        cores.counters[SAID] = number + 1
+        write_report(report, step, vertex, value)
     cores.values[vertex] = value
     return True
 
 
 @kernel()
-def _look_at_open(graph: Simple, cores: Cores, step: Any, audience: Audience, said: Sayings) -> Any:
-    """Looks at all of the core numbers that the gate is open for: along their lists, or among those watched."""
-    opened = _open(cores, audience)
-    if audience.asked.everyone != SILENT:
-        for core in range(1, cores.counters[LEVELS]):
-            vertex = np.int64(cores.ends[core, FIRST]) if cores.is_open[core] else np.int64(0)
-            while vertex:
-                if not _look(graph, cores, vertex - 1, step, audience, said):
-                    return False
-                vertex = np.int64(cores.links[vertex - 1, FOLLOWING])
-    elif opened:
-        for vertex in audience.watched:
-            if cores.is_open[cores.core[vertex]] and not _look(graph, cores, vertex, step, audience, said):
-                return False
-    return True
-
-
-@kernel()
-def _open(cores: Cores, audience: Audience) -> Any:
+def _open_gates(cores: Cores) -> Any:
     """The gate, for each core number that vertices have; whether it is open for any."""
-    opened, cuts = False, audience.cuts
-    for core in range(1, cores.counters[LEVELS]):
+    opened, points, last = False, cores.points, len(cores.points)
+    for core in range(1, cores.levels):
         low = min(cores.bounds[core, LOW], cores.bounds[core, NEW_LOW])
         high = max(cores.bounds[core, HIGH], cores.bounds[core, NEW_HIGH])
-        passes = passes_cut(cuts.points, cuts.firsts, 0, low, high)
-        is_open = cores.sizes[core, VERTICES] > 0 and (passes or (cores.counters[ALWAYS] and low != high))
+        passed = low != high and (cores.always != 0 or below(points, 0, last, low) != below(points, 0, last, high))
+        is_open = cores.sizes[core, VERTICES] > 0 and passed
         cores.is_open[core] = 1 if is_open else 0
         opened = opened or is_open
     return opened
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Follows a log with core numbers, and tells of the vertices whose hg:dense passed a cut at the end of a step.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what Python calls ------------------------------------------------------------------------------------------
 
 
-@kernel((SIMPLE, CORES, LOG, AUDIENCE, SAYINGS))
-def follow(graph: Simple, cores: Cores, log: Log, audience: Audience, said: Sayings) -> Any:
-    """Goes on with the rows of a log; whether they are done. If not, room is lacking."""
-    counters = cores.counters
-    while counters[TELLING] or counters[ROW] < len(log.step):
-        if not counters[TELLING]:
-            if not has_room(graph) or counters[LEVELS] >= len(cores.ends):
-                return False
-            _change(graph, cores, log, counters[ROW])
-            counters[ROW] += 1
-        counters[TELLING] = counters[ROW] == len(log.step) or log.step[counters[ROW]] != log.step[counters[ROW] - 1]
-        if counters[TELLING]:
-            if not _is_heard(audience):
-                end_step(cores)
-            elif not tell(graph, cores, log.step[counters[ROW] - 1], audience, said):
-                return False
-            counters[TELLING] = 0
+@kernel((int64, ADDRESS, LOG, ASKED, ADDRESS, int64, int64))
+def keep_cores(
+    op: Any, address: Any, log: Log, asked: ThresholdLists, report_address: Any, first: Any, last: Any
+) -> Any:
+    """One of the operations; whether it is done. If not, room is lacking."""
+    cores, report = cores_at(address), report_at(report_address)
+    graph = cores.graph
+    if op == FOLLOW:
+        return _follow(graph, cores, log, asked, report)
+    if op == BEGIN_ANEW:
+        return _begin_anew(graph, cores)
+    if op == BEGIN_VERTICES:  # those from a number on are there, without neighbours
+        for vertex in range(first, len(cores.core)):
+            _put_last(cores, np.int64(vertex))
+        cores.sizes[0, VERTICES] += len(cores.core) - first
+    if op == LOOK:  # the values of vertices from one on and before another become those of now, and so do all bounds
+        _sum_up(cores)
+        _bound(cores)
+        _end_step(cores)
+        for vertex in range(first, last):
+            cores.values[vertex] = _value_of(graph, cores, vertex)
     return True
 
 
-@kernel(inline=True)
-def _is_heard(audience: Audience) -> Any:
-    return audience.asked.everyone != SILENT or len(audience.watched) > 0
-
-
 @kernel()
-def _change(graph: Simple, cores: Cores, log: Log, row: Any) -> None:
-    one, other = log.subject[row], log.object[row]
-    if log.change[row] == CAME:
-        if add_edge(graph, one, other) & NEW_PAIR:
-            join_pair(graph, cores, one, other)
-    elif log.change[row] == WENT and drop_edge(graph, one, other) & NEW_PAIR:
-        part_pair(graph, cores, one, other)
+def _follow(graph: SimpleGraph, cores: Cores, log: Log, asked: ThresholdLists, report: MetricReport) -> Any:
+    """Goes on with the rows of a log; whether they are done."""
+    while cores.is_reporting or report.row < len(log.step):
+        if not cores.is_reporting:
+            cores.levels_wanted = cores.levels + 1
+            if not has_room(graph) or cores.levels_wanted > len(cores.ends):
+                return False
+            row = report.row
+            one, other = log.subject[row], log.object[row]
+            if log.change[row] == CAME:
+                if add_edge(graph, one, other) & NEW_PAIR:
+                    _join_pair(graph, cores, one, other)
+            elif log.change[row] == WENT and drop_edge(graph, one, other) & NEW_PAIR:
+                _part_pair(graph, cores, one, other)
+            report.row = row + 1
+        row = report.row
+        cores.is_reporting = row == len(log.step) or log.step[row] != log.step[row - 1]
+        if cores.is_reporting:
+            if asked.everyone == SILENT and len(cores.watched) == 0:
+                _end_step(cores)
+            elif not _report_step(graph, cores, log.step[row - 1], asked, report):
+                return False
+            cores.is_reporting = 0
+    return True
 
 
-@kernel((CORES, int64))
-def begin_vertices(cores: Cores, first: Any) -> None:
-    """Vertices from a number on are there, without neighbours."""
-    for vertex in range(first, len(cores.core)):
-        put_last(cores, int64(vertex))
-    cores.sizes[0, VERTICES] += len(cores.core) - first
-
-
-@kernel((SIMPLE, CORES, int64, int64))
-def look_at(graph: Simple, cores: Cores, first: Any, last: Any) -> None:
-    """The values of vertices from one on and before another become those of now, and so do all bounds."""
-    sum_up(cores)
-    bound(cores)
-    end_step(cores)
-    for vertex in range(first, last):
-        cores.values[vertex] = value_of(graph, cores, vertex)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Core numbers as their owner sees them: who makes room, and calls the kernels.
-#
-# Kernels change graph and core numbers for as long as they have room; then they return, more is made wherever it is
-# short, and they go on where they stopped. Does not import Numba before a kernel is needed.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_LEAST = 16  # core numbers, or sayings, of new arrays
-_ENDS = Cores._fields.index("ends")
-_BY_VERTEX, _BY_CORE = Cores._fields[:_ENDS], Cores._fields[_ENDS:-1]
-
-
-class Coring:
-    """A growing graph and the core numbers of its vertices."""
-
-    def __init__(self) -> None:
-        self.graph = GrowingGraph()
-        self.arrays = _empty()
-        self._sayings = Sayings(np.empty((first_room(_LEAST), SAID_COLUMNS), np.int32), np.empty(first_room(_LEAST)))
-        self.cover(self.graph.vertices)
-
-    @property
-    def vertices(self) -> int:
-        return len(self.arrays.core)
-
-    @property
-    def nbytes(self) -> int:
-        return self.graph.nbytes + sum(array.nbytes for array in self.arrays)
-
-    @property
-    def seen(self) -> int:
-        """How many values were worked out so far to find who passed a cut."""
-        return int(self.arrays.counters[SEEN])
-
-    def cover(self, vertices: int) -> None:
-        """Makes ids below `vertices` valid."""
-
-        self.graph.cover(vertices)
-        before, rows = self.vertices, self.graph.vertices
-        if rows > before:
-            self.arrays = _enlarged(self.arrays, _BY_VERTEX, rows)
-            begin_vertices(self.arrays, before)
-
-    def take_over(self, log: Log) -> None:
-        """Takes edges over, and finds core numbers from scratch."""
-
-        self.graph.take_over(log)
-        self.cover(self.graph.vertices)
-        degrees = self.graph.arrays.undirected.heads[:, LENGTH]
-        largest = peel(self.graph.arrays, self.arrays, np.zeros(int(degrees.max(initial=0)) + 2, np.int64))
-        self._cover_levels(largest + 2)
-        for array in (self.arrays.ends, self.arrays.sizes):
-            array[:] = 0
-        take_order(self.graph.arrays, self.arrays, largest)
-
-    def refresh(self, first: int, last: int) -> None:
-        """What the vertices from one on and before another have now counts as told."""
-
-        self.cover(last)
-        look_at(self.graph.arrays, self.arrays, first, last)
-
-    def value(self, vertex: int) -> float:
-        self.refresh(vertex, vertex + 1)
-        return float(self.arrays.values[vertex])
-
-    def follow(self, log: Log, audience: Audience) -> Said:
-        """Takes changes over; what passed a cut."""
-
-        log = fixed_log(log)
-        if len(log.step):
-            self.cover(1 + int(max(log.subject.max(), log.object.max())))
-        counters = self.arrays.counters
-        counters[[ROW, SAID]] = 0
-        counters[ALWAYS] = audience.asked.everyone == EVERY or EVERY in audience.asked.numbers
-        while not follow(self.graph.arrays, self.arrays, log, audience, self._sayings):
-            self._grow()
-        return self._said()
-
-    def _said(self) -> Said:
-        said = int(self.arrays.counters[SAID])
-        rows = self._sayings.rows[:said]
-        return Said(rows[:, STEP].copy(), rows[:, INSTANCE].copy(), self._sayings.values[:said].copy())
-
-    # --- room -------------------------------------------------------------------------------------------------------
-
-    def _grow(self) -> None:
-        """Makes room wherever it might be short."""
-        self.graph.grow()
-        counters, sayings = self.arrays.counters, self._sayings
-        self._cover_levels(int(counters[LEVELS]) + 1)
-        if counters[SAID] == len(sayings.rows):
-            rows = more(len(sayings.rows))
-            self._sayings = Sayings(enlarged(sayings.rows, rows), enlarged(sayings.values, rows))
-
-    def _cover_levels(self, levels: int) -> None:
-        if levels > len(self.arrays.ends):
-            self.arrays = _enlarged(self.arrays, _BY_CORE, more(levels))
-
-
-def _enlarged(arrays: Cores, names: Iterable[str], rows: int) -> Cores:
-    return arrays._replace(**{name: enlarged(getattr(arrays, name), rows) for name in names})
-
-
-def _empty() -> Cores:
-    """No vertices, and one core number, 0."""
-    counters, rows = np.zeros(COUNTERS, np.int64), first_room(_LEAST)
-    counters[LEVELS] = 1
-    return Cores(
-        core=np.zeros(0, np.int32),
-        later=np.zeros(0, np.int32),
-        level=np.zeros(0, np.int32),
-        label=np.zeros(0, np.int64),
-        links=np.zeros((0, 2), np.int32),
-        waiting=np.zeros(0, np.int32),
-        state=np.zeros(0, np.uint8),
-        queue=np.zeros(0, np.int32),
-        rising=np.zeros(0, np.int32),
-        evicted=np.zeros(0, np.int32),
-        moved=np.zeros(0, np.int32),
-        is_moved=np.zeros(0, np.uint8),
-        values=np.zeros(0),
-        ends=np.zeros((rows, 2), np.int32),
-        sizes=np.zeros((rows, 2), np.int64),
-        bounds=np.zeros((rows, BOUND_COLUMNS)),
-        best=np.zeros(rows),
-        whole=np.zeros((rows, 2), np.int64),
-        above=np.zeros(rows, np.int64),
-        is_open=np.zeros(rows, np.uint8),
-        counters=counters,
-    )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# hg:dense(x): how dense the densest subgraph is that holds a vertex, within a factor of 2.
-#
-# A subgraph is a set S of vertices that an edge touches, and its density e(S) / |S|, undirected simple edges over
-# vertices. The optimum for x is the largest density of any S that holds x. It need not be connected, so the optimum
-# of an outsider is that of some dense subgraph with x added to it: it comes near to that of the members, and does not
-# reach it.
-#
-# What is found is the best of C(k) and x together, for any k, where the k-core C(k) is the largest set of vertices
-# that have k neighbours each within it. It depends on the graph alone. The law: value ≤ optimum ≤ 2 × value. For let
-# S be an optimum of density r > 0 and m the smallest whole number that is not below r. Whoever is in S, but for x,
-# has at least r neighbours there, hence m: without it S would be denser.
-#
-# - If x has as many too, S lies within C(m), which holds x; and as all of C(m) have m neighbours in it, its density
-#   is at
-#   least m / 2.
-# - If not, S without x is denser than S. Let T be the densest subgraph of that, of density t > r. All of T have at
-#   least
-#   t neighbours in T, so T lies within C(m). The n vertices of C(m) have m neighbours each, so it has at least
-#   e(T) + (n - |T|) m / 2 ≥ (n + |T|) r / 2 edges: C(m) and x have a density of at least r / 2 × (n + |T|) / (n + 1).
-#
-# Core numbers are kept as edges come and go: see kernels.metric_dense_cores. Values change with every edge, for
-# nearly everybody, and most of that passes no cut: see the gate in kernels.metric_dense_values.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the measure ------------------------------------------------------------------------------------------------
 
 FACTOR = 2.0
 
 
-class Dense:
+class Dense(Measure):
     """The density of the densest subgraph found that holds a vertex. An instance is the vertex."""
 
     def __init__(self) -> None:
-        self._coring = Coring()
-        self._cutting = Cutting()
-        self._audience: Audience | None = None
+        super().__init__()
+        self._cores = Cores()
+        self._known: ThresholdLists | None = None  # the thresholds that the cores were given
 
     def watch(self, vertices: Sequence[int], points: Points) -> int:
         (vertex,) = vertices
-        self._coring.refresh(vertex, vertex + 1)
-        self._cutting.watch(vertex, points)
-        self._audience = None
-        return vertex
-
-    def unwatch(self, instance: int, points: Points) -> None:
-        self._cutting.unwatch(instance, points)
-        self._audience = None
+        self._cores.look(vertex, vertex + 1)
+        return super().watch(vertices, points)
 
     def watch_all(self, points: Points) -> None:
-        self._coring.refresh(0, self._coring.vertices)
-        self._cutting.watch_all(points)
-        self._audience = None
+        self._cores.look(0, len(self._cores.core))
+        super().watch_all(points)
 
-    def unwatch_all(self, points: Points) -> None:
-        self._cutting.unwatch_all(points)
-        self._audience = None
-
-    def follow(self, log: Log) -> Said:
-        return self._coring.follow(log, self._heard())
+    def follow(self, log: Log) -> Reported:
+        asked = self.thresholds.asked()
+        if asked is not self._known:
+            self._known, cores = asked, self._cores
+            cores.points = np.unique(asked.points)
+            cores.watched = np.array(list(self.thresholds.instances()), np.int32)
+            cores.always = asked.everyone == EVERY or EVERY in asked.numbers
+        return self._cores.follow(log, asked)
 
     def value(self, instance: int) -> float:
-        return self._coring.value(instance)
+        self._cores.look(instance, instance + 1)
+        return float(self._cores.values[instance])
 
     def evidence(self, instance: int, value: float) -> Mapping[str, Any]:
         """Between what the optimum lies."""
         return {"interval": [value, FACTOR * value]}
 
-    def saved(self) -> Mapping[str, npt.NDArray[Any]]:
-        return {}
-
-    def restore(self, log: Log, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        self._coring.take_over(log)
-        self._coring.refresh(0, self._coring.vertices)
-
-    def _heard(self) -> Audience:
-        """Who asks for what, put together when somebody came or went."""
-        if self._audience is None:
-            asked = self._cutting.asked()
-            points = np.unique(asked.points)
-            cuts = Cuts(fixed(points, np.float64), fixed([0, len(points)], np.int32))
-            self._audience = Audience(asked, cuts, fixed(list(self._cutting.instances()), np.int32))
-        return self._audience
+    def restore(self, log: Log, saved: Saved) -> None:
+        self._cores.take_over(log)
+        self._cores.look(0, len(self._cores.core))

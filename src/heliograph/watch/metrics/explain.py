@@ -20,7 +20,7 @@ from heliograph.watch.state import Reevaluation, Watched
 _STEPS, _LISTED = 100_000, 1_000
 
 
-class Candidates(NamedTuple):
+class MetricCandidates(NamedTuple):
     """Solutions of everything but what is asked of metrics, as many as are listed.
 
     `cut` says that the search for them was; `matched`, that the pattern has a match, whatever variables range over.
@@ -97,7 +97,7 @@ def _kept(watched: Watched, solution: Solution, answers: Reevaluation) -> str:
 # --- what does not ----------------------------------------------------------------------------------------------
 
 
-def _explain_nobody(id: str, query: Query, candidates: Candidates, answers: Reevaluation) -> Explanation | None:
+def _explain_nobody(id: str, query: Query, candidates: MetricCandidates, answers: Reevaluation) -> Explanation | None:
     """There is no solution that metrics could be asked of."""
     if candidates.cut:
         why, failed = "no match of its pattern was found in time", "the pattern"
@@ -112,7 +112,7 @@ def _explain_nobody(id: str, query: Query, candidates: Candidates, answers: Reev
     return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
 
 
-def _candidates(query: Query, answers: Reevaluation) -> Candidates:
+def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
     plan, bounded = Plan.of(query), Bounded(answers, _STEPS)
     waiting, _ = parted_filters(query.filters, frozenset(plan.ranging))
     tests = [Condition.of(each) for each in metric_filters(waiting)[1]]
@@ -121,7 +121,7 @@ def _candidates(query: Query, answers: Reevaluation) -> Candidates:
     rows = ({**base, **dict(zip(plan.ranging, each, strict=True))} for each in chosen for base in bases)
     kept = (row for row in islice(rows, _STEPS) if all(test.holds(row) for test in tests))
     found = list(islice(kept, _LISTED))
-    return Candidates(found, bounded.cut or (not found and next(rows, None) is not None), bool(bases))
+    return MetricCandidates(found, bounded.cut or (not found and next(rows, None) is not None), bool(bases))
 
 
 def _nearest(query: Query, found: Sequence[Solution], metrics: Metrics) -> Solution:

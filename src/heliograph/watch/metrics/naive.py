@@ -1,5 +1,23 @@
 """Every `hg:` function worked out from scratch over a graph of terms: the slow, obvious twin of the metrics, used by
 the plain strategy.
+
+A graph is a mapping from triples to weights (None where there is none). Edges are the triples whose object is no
+literal and whose property is neither rdf:type nor rdfs:subClassOf; a property argument replaces that choice of
+properties. A vertex that no such edge touches has the value 0, and is infinitely far from everything, itself
+included; it still counts among the vertices that betweenness, averageClustering and cliques(1) are about.
+
+What is chosen where several choices are equally good depends on nothing but the graph and the order of terms:
+
+- a shortest path has the least weight, then the fewest edges; backwards from its end, each vertex follows the
+  smallest one that such a path can come from. Weights are summed exactly, and rounded once;
+- a Steiner tree joins the terminals' pairs by (distance, edges, smaller terminal, larger terminal), a pair only if
+  nothing joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such
+  paths make a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is
+  cut off;
+- between two vertices the edge of least weight is shown, of several that of the smallest property, then subject.
+
+`dense` takes the best of C(k) and x together, where C(k) is the k-core. Why that is at least half of the optimum is
+described in `watch.metrics.dense`.
 """
 
 from __future__ import annotations
@@ -19,29 +37,6 @@ from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variabl
 from heliograph.watch.metrics.calls import Key, metric_filters, metric_term, shown_more, shown_value, spelled_edge
 from heliograph.watch.modes import Match, Solution, Turn
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Every `hg:` function worked out from scratch over a graph of terms: the slow, obvious twin of `watch.metrics`.
-#
-# A graph is a mapping from triples to weights (None where there is none). Edges are the triples whose object is no
-# literal and whose property is neither rdf:type nor rdfs:subClassOf; a property argument replaces that choice of
-# properties. A vertex that no such edge touches has the value 0, and is infinitely far from everything, itself
-# included; it still counts among the vertices that betweenness, averageClustering and cliques(1) are about.
-#
-# What is chosen where several choices are equally good depends on nothing but the graph and the order of terms:
-#
-# - a shortest path has the least weight, then the fewest edges; backwards from its end, each vertex follows the
-#   smallest
-#   one that such a path can come from. Weights are summed exactly, and rounded once;
-# - a Steiner tree joins the terminals' pairs by (distance, edges, smaller terminal, larger terminal), a pair only if
-#   nothing joins it yet; each pair becomes the shortest path from its smaller terminal to its larger one. Where such
-#   paths make a ring, their edges are joined again by (weight, smaller end, larger end), and what then hangs loose is
-#   cut off;
-# - between two vertices the edge of least weight is shown, of several that of the smallest property, then subject.
-#
-# `dense` takes the best of C(k) and x together, where C(k) is the k-core. Why that is at least half of the optimum is
-# told in `watch.metrics.dense`.
-# ----------------------------------------------------------------------------------------------------------------------
-
 Triple = tuple[Term, Term, Term]
 Weighted = Mapping[Triple, float | None]
 Argument = Term | Metric  # a Metric is hg:via(…)
@@ -56,7 +51,7 @@ _PARTS = 1e12  # betweenness is told in this many parts: what lies beyond depend
 _CLASS_PROPERTIES = frozenset({RDF_TYPE, RDFS_SUBCLASS_OF})
 
 
-class World(NamedTuple):
+class NaiveWorld(NamedTuple):
     """What a function is asked about."""
 
     arguments: Sequence[Argument]
@@ -85,14 +80,14 @@ def naive_value(
     order: Order = sort_key,
 ) -> float:
     """The value of `hg:name(arguments)`, all of them bound; `selected` are the vertices of hg:density()."""
-    return float(_FUNCTIONS[name](World(arguments, graph, selected, order)))
+    return float(_FUNCTIONS[name](NaiveWorld(arguments, graph, selected, order)))
 
 
 def naive_evidence(
     name: str, arguments: Sequence[Argument], graph: Weighted, order: Order = sort_key
 ) -> dict[str, list[Any]]:
     """What is shown beside a value: the edges of a shortest path or of a Steiner tree, or an interval."""
-    world = World(arguments, graph, (), order)
+    world = NaiveWorld(arguments, graph, (), order)
     if name == "distance":
         return {"edges": _path_edges(world)}
     if name in ("steiner", "steinerPoint"):
@@ -111,7 +106,9 @@ def _vertices(graph: Weighted) -> set[Term]:
     return {term for s, _, o in graph for term in (s, o) if not term.is_literal}
 
 
-def _links(world: World, properties: Collection[Term] = (), *, weighted: bool = False, both: bool = False) -> Links:
+def _links(
+    world: NaiveWorld, properties: Collection[Term] = (), *, weighted: bool = False, both: bool = False
+) -> Links:
     """Neighbours along edges, or in both directions."""
     links: Links = {}
     for triple in world.edges(properties):
@@ -125,7 +122,7 @@ def _links(world: World, properties: Collection[Term] = (), *, weighted: bool = 
     return links
 
 
-def _simple(world: World) -> dict[Term, set[Term]]:
+def _simple(world: NaiveWorld) -> dict[Term, set[Term]]:
     """The undirected simple projection; a vertex with nothing but a loop is there without neighbours."""
     return {vertex: set(near) - {vertex} for vertex, near in _links(world, both=True).items()}
 
@@ -133,7 +130,7 @@ def _simple(world: World) -> dict[Term, set[Term]]:
 # --- degrees, triangles, cliques --------------------------------------------------------------------------------
 
 
-def _ends(world: World) -> tuple[int, int]:
+def _ends(world: NaiveWorld) -> tuple[int, int]:
     """How many edges leave a vertex, and how many reach it."""
     vertex, *properties = world.terms
     edges = list(world.edges(properties))
@@ -149,18 +146,18 @@ def _coefficient(near: Mapping[Term, set[Term]], vertex: Term) -> float:
     return _triangles(near, vertex) / (degree * (degree - 1) / 2) if degree > 1 else 0.0
 
 
-def _transitivity(world: World) -> float:
+def _transitivity(world: NaiveWorld) -> float:
     near = _simple(world)
     triads = sum(len(some) * (len(some) - 1) // 2 for some in near.values())
     return sum(_triangles(near, vertex) for vertex in near) / triads if triads else 0.0
 
 
-def _average_clustering(world: World) -> float:
+def _average_clustering(world: NaiveWorld) -> float:
     near, vertices = _simple(world), _vertices(world.graph)
     return sum(_coefficient(near, vertex) for vertex in near) / len(vertices) if vertices else 0.0
 
 
-def _cliques(world: World) -> int:
+def _cliques(world: NaiveWorld) -> int:
     size = int(world.terms[0].value)
     if size == 1:
         return len(_vertices(world.graph))
@@ -180,7 +177,7 @@ def _extended(later: Mapping[Term, set[Term]], candidates: set[Term], size: int)
 # --- betweenness ------------------------------------------------------------------------------------------------
 
 
-def _betweenness(world: World) -> float:
+def _betweenness(world: NaiveWorld) -> float:
     """Brandes: from each source the vertices by distance, then what each passes back to those before it."""
     vertex, links = world.terms[0], _links(world)
     total = sum(_dependencies(links, source).get(vertex, 0.0) for source in links if source != vertex)
@@ -210,7 +207,7 @@ def _dependencies(links: Links, source: Term) -> dict[Term, float]:
 # --- density ----------------------------------------------------------------------------------------------------
 
 
-def _density(world: World) -> float:
+def _density(world: NaiveWorld) -> float:
     """Of a vertex's surroundings, or without arguments of what is selected."""
     held = _ball(_simple(world), world.terms[0], int(world.terms[1].value)) if world.arguments else set(world.selected)
     directed = {(s, o) for s, _, o in world.edges() if s != o and s in held and o in held}
@@ -225,7 +222,7 @@ def _ball(near: Mapping[Term, set[Term]], centre: Term, hops: int) -> set[Term]:
     return held
 
 
-def _dense(world: World) -> float:
+def _dense(world: NaiveWorld) -> float:
     """The density of the best of C(k) and x together."""
     near, vertex = _simple(world), world.terms[0]
     if not near.get(vertex):
@@ -286,14 +283,14 @@ def _finite(total: Fraction) -> float:
         return inf
 
 
-def _distance_links(world: World) -> Links:
+def _distance_links(world: NaiveWorld) -> Links:
     options = world.terms[2:]
     words = {option.value for option in options if option.is_literal}
     properties = [option for option in options if not option.is_literal]
     return _links(world, properties, weighted="weight" in words, both="undirected" in words)
 
 
-def _distance(world: World) -> float:
+def _distance(world: NaiveWorld) -> float:
     start, end = world.terms[:2]
     reach = _reach(_distance_links(world), start)
     return _finite(reach[end][0]) if end in reach else inf
@@ -313,7 +310,7 @@ def _path(links: Links, start: Term, end: Term, order: Order) -> list[Pair]:
     return pairs[::-1]
 
 
-def _path_edges(world: World) -> list[Triple]:
+def _path_edges(world: NaiveWorld) -> list[Triple]:
     start, end = world.terms[:2]
     links, options = _distance_links(world), world.terms[2:]
     if end not in _reach(links, start):
@@ -324,7 +321,7 @@ def _path_edges(world: World) -> list[Triple]:
     return [_shown(world, edges, pair, weighted="weight" in words, both="undirected" in words) for pair in pairs]
 
 
-def _shown(world: World, edges: Iterable[Triple], pair: Pair, *, weighted: bool, both: bool) -> Triple:
+def _shown(world: NaiveWorld, edges: Iterable[Triple], pair: Pair, *, weighted: bool, both: bool) -> Triple:
     """The edge that is shown between two vertices."""
 
     def key(edge: Triple) -> tuple[float, Any, Any]:
@@ -338,12 +335,12 @@ def _shown(world: World, edges: Iterable[Triple], pair: Pair, *, weighted: bool,
 # --- Steiner trees ----------------------------------------------------------------------------------------------
 
 
-def _via(world: World) -> list[Term]:
+def _via(world: NaiveWorld) -> list[Term]:
     arguments = [argument for via in world.arguments if isinstance(via, Metric) for argument in via.arguments]
     return [argument for argument in arguments if isinstance(argument, Term)]
 
 
-def _steiner(world: World) -> float:
+def _steiner(world: NaiveWorld) -> float:
     links = _links(world, _via(world), weighted=True, both=True)
     pairs = _joined_terminals(links, world.terms, world.order)
     return inf if pairs is None else _finite(sum((weight for (weight, _), _ in pairs), Fraction()))
@@ -371,7 +368,7 @@ def _spanning(weights: Mapping[Pair, Any], order: Order) -> list[Pair]:
     return chosen
 
 
-def _tree(world: World, terminals: Collection[Term]) -> list[Pair]:
+def _tree(world: NaiveWorld, terminals: Collection[Term]) -> list[Pair]:
     """The pairs of vertices that the evidence tree joins; none if terminals are apart."""
     links = _links(world, _via(world), weighted=True, both=True)
     joined = _joined_terminals(links, terminals, world.order) or []
@@ -395,18 +392,18 @@ def _pruned(pairs: list[Pair], terminals: Collection[Term]) -> list[Pair]:
         pairs = [pair for pair in pairs if loose.isdisjoint(pair)]
 
 
-def _tree_edges(world: World, terminals: Collection[Term]) -> list[Triple]:
+def _tree_edges(world: NaiveWorld, terminals: Collection[Term]) -> list[Triple]:
     edges = list(world.edges(_via(world)))
     pairs = sorted(_tree(world, terminals), key=lambda pair: (world.order(pair[0]), world.order(pair[1])))
     return [_shown(world, edges, pair, weighted=True, both=True) for pair in pairs]
 
 
-def _steiner_point(world: World) -> bool:
+def _steiner_point(world: NaiveWorld) -> bool:
     vertex, *terminals = world.terms
     return vertex not in terminals and any(vertex in pair for pair in _tree(world, terminals))
 
 
-_FUNCTIONS: dict[str, Callable[[World], float]] = {
+_FUNCTIONS: dict[str, Callable[[NaiveWorld], float]] = {
     "degree": lambda world: sum(_ends(world)),
     "outdegree": lambda world: _ends(world)[0],
     "indegree": lambda world: _ends(world)[1],
@@ -423,9 +420,7 @@ _FUNCTIONS: dict[str, Callable[[World], float]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Metrics for the plain strategy: worked out from scratch, each at most once as long as the graph stays the same.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- for the plain strategy: each value worked out at most once while the graph stays --------------------------------
 
 Called = tuple[str, tuple[Term | Metric, ...]]
 
@@ -515,14 +510,12 @@ def _called(metric: Metric, bindings: Solution) -> Called | None:
     return metric.name, arguments  # type: ignore[return-value]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How long plain answers to `hg:` functions will take, foretold from the queries and the number of edges.
+# --- how long plain answers will take --------------------------------------------------------------------------------
 #
-# Worked out from scratch, a metric reads the edges at least once for each choice of its vertices, betweenness once
-# more for each vertex. So one update may take hours where a graph has grown before anybody looked at a clock: whoever
-# chooses between strategies asks first. It is a forecast, 0.4 to 13 times what was measured where there are three
-# edges a vertex; answers do not depend on it.
-# ----------------------------------------------------------------------------------------------------------------------
+# Worked out from scratch, a metric reads the edges at least once for each choice of its vertices, betweenness once more
+# for each vertex. So one update may take hours where a graph has grown before anybody looked at a clock: a choice
+# between strategies asks first. It is a forecast, 0.4 to 13 times what was measured where there are three edges a
+# vertex; answers do not depend on it.
 
 # ns for each edge and vertex that one value reads, from graphs of 90 to 600 edges; transitivity and averageClustering,
 # which were not measured, are taken to be like cliques.

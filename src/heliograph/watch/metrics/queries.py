@@ -1,4 +1,22 @@
-"""Which solutions of a query's pattern satisfy what its filters ask of metrics, update by update."""
+"""Which solutions of a query's pattern satisfy what its filters ask of metrics, update by update.
+
+A variable that no triple binds ranges over all vertices. Where it is alone and asked of metrics of one vertex only, no
+solutions are kept for it: what satisfies the filters is found when a value passes a threshold, and a vertex that
+nothing is reported of is like one that is not there (`is_true_of_nothing`). Otherwise every solution is kept, with the
+instances whose values it depends on.
+
+The laws.
+
+- At the end of each step `true` holds exactly the solutions that satisfy the filters then; with a hysteresis, those too
+  that did and have not gone back further than that.
+- A block of updates is followed by step: solutions that come and go, values that pass thresholds. Measures follow the
+  journal as far as the next step at which something else happens: a solution of a pattern, or a vertex, comes or goes.
+  There values are looked up; in between only queries that heard of a value check again. Verdicts are those of checking
+  every solution anew at the end of every step.
+- A query that compares one metric with a number, at every vertex and without a hysteresis, takes a whole block of
+  values at once: a verdict depends on the value alone, so a vertex turns where two of its values that follow one
+  another lie on different sides of the limit.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +34,7 @@ from heliograph.sparql.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
 from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.metrics.calls import (
-    Call,
+    MetricCall,
     call_of,
     comparisons,
     metric_filters,
@@ -25,24 +43,13 @@ from heliograph.watch.metrics.calls import (
     shown_value,
     spelled_edge,
 )
-from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
-from heliograph.watch.metrics.simple_graph import Turnout
+from heliograph.watch.metrics.meter import Meter, Page, Turnout, ValueChange, ValueChanges
 from heliograph.watch.metrics.thresholds import Attention
 from heliograph.watch.modes import Match, Solution, Turn
 from heliograph.watch.solutions import Changes, Completion, Told
 from heliograph.watch.updates import NO_TERM, Flags
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which solutions of a query's pattern satisfy what its filters ask of metrics.
-#
-# A variable that no triple binds ranges over all vertices. Where it is alone and asked of metrics of one vertex only,
-# no solutions are kept for it: what satisfies the filters is found when a value passes a threshold, and a vertex
-# nobody says anything of is like one that is not there (`is_true_of_nothing`). Otherwise every solution is kept, with
-# the instances whose values it depends on.
-#
-# The law: at the end of each step `true` holds exactly the solutions that satisfy the filters then; with a
-# hysteresis, those too that did and have not gone back further than that.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- one query -------------------------------------------------------------------------------------------------------
 
 Row = tuple[int, ...]
 
@@ -59,7 +66,7 @@ class Verdict(NamedTuple):
     shown: Mapping[str, Any]
 
 
-class Judged:
+class MetricQuery:
     """The solutions of one query, and which of them satisfy its metric filters."""
 
     def __init__(self, completion: Completion, filters: Sequence[Expression], meter: Meter, hysteresis: float) -> None:
@@ -71,7 +78,7 @@ class Judged:
         self._fixed = [Condition.of(each) for each in others]
         self._names_vertices = any(_is_named_beside_metrics(each) for each in asked)
         self.metrics = metrics_of(asked)
-        self.calls: tuple[Call, ...] = tuple(
+        self.calls: tuple[MetricCall, ...] = tuple(
             call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
         )
         compared = comparisons(asked, hysteresis) or ()
@@ -88,12 +95,12 @@ class Judged:
         self._binding: Counter[int] = Counter()  # how many solutions bind a term, where that is asked for
         self._selected: set[int] = set()  # those of them that are vertices
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # instances, by call and vertices
-        self._parting: dict[Row, tuple[float, ...]] = {}  # what was said last of solutions that went
+        self._parting: dict[Row, tuple[float, ...]] = {}  # the last values of solutions that went
         self.true: set[Row] = set()
         self._ask()
 
     def _attending(self, place: int) -> Attention:
-        """What a call must tell: every change where there are others, or filters are more than comparisons."""
+        """What is heard of a call: every change where there are others, or filters are more than comparisons."""
         points = {point for each, test in self._tests if each == place for point in test.points}
         heeded = tuple(sorted(points)) if self._tests else None
         return Attention(heeded if len(self.calls) == 1 else None, heeded)
@@ -128,13 +135,13 @@ class Judged:
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether values between those that are said must be looked up at once, or whether they are estimates. Metrics
+        """Whether values between those that are reported must be looked up at once, or are estimates. Metrics
         that may be cost far more than it does to stop at every step."""
         return (self.is_lazy and self.comparison is None) or any(call.key.is_estimated for call in self.calls)
 
     @property
     def minds_vertices(self) -> bool:
-        """Whether it matters who comes and goes among the vertices."""
+        """Whether it matters which vertices come and go."""
         return self.ranges or self.binds_others
 
     @cached_property
@@ -144,18 +151,18 @@ class Judged:
 
     @property
     def ranges(self) -> bool:
-        """Whether variables range over vertices, who come and go."""
+        """Whether variables range over vertices, which come and go."""
         return bool(self._free) and not (self.is_lazy and not self.is_true_of_nothing)
 
     @property
     def is_of_values(self) -> bool:
-        """Whether what is said of a vertex decides of it, whatever was said before."""
+        """Whether what is reported of a vertex decides of it, whatever was before."""
         immediate = self.comparison is not None and not self.comparison.slack and not self._fixed
         return self.is_lazy and immediate and not self.ranges and bool(self._bases)
 
     @cached_property
     def is_true_of_nothing(self) -> bool:
-        """Whether a vertex of which nothing is said may satisfy the filters, or still may if it did before."""
+        """Whether a vertex of which nothing is reported may satisfy the filters, or still may if it did before."""
         absent = tuple(call.key.absent for call in self.calls)
         return self._names_vertices or self._is_measured(absent, {}, held=True)
 
@@ -255,8 +262,8 @@ class Judged:
             self._at.setdefault(at, {})[row] = None
         self._rows[row] = instances
 
-    def _number(self, place: int, call: Call, row: Row) -> int:
-        """The instance that a call has for a solution; it is listened to once, whoever depends on it."""
+    def _number(self, place: int, call: MetricCall, row: Row) -> int:
+        """The instance that a call has for a solution; it is listened to once, whatever depends on it."""
         vertices = call.of(row)
         if NO_TERM in vertices:
             return _NO_INSTANCE
@@ -295,7 +302,7 @@ class Judged:
                 pass
         self.select(list(self._bases), ())
         for row in [*self._every_row(), *self.true]:
-            self.judge(row, self.values(row, now=True))
+            self.check(row, self.values(row, now=True))
         return np.array(sorted(self.true), np.int32).reshape(len(self.true), self.columns)
 
     def _every_row(self) -> Iterable[Row]:
@@ -313,13 +320,13 @@ class Judged:
         term = self.completion.vocabulary.term
         return tuple(tuple(None if id == NO_TERM else term(id) for id in row) for row in sorted(self.true))
 
-    # --- judging ------------------------------------------------------------------------------------------------
+    # --- checking -----------------------------------------------------------------------------------------------
 
     def exists(self, row: Row) -> bool:
         if not self.is_lazy:
             return row in self._rows
         if not self._bases or not self.ranges:
-            return bool(self._bases)  # of a vertex that is not there nothing is said that satisfies the filters
+            return bool(self._bases)  # of a vertex that is not there nothing is reported that satisfies the filters
         assert self._meter.vertices is not None
         return row[0] in self._meter.vertices
 
@@ -327,13 +334,13 @@ class Judged:
         return (row[0],) * len(self.calls) if self.is_lazy else self._rows[row]
 
     def values(self, row: Row, now: bool) -> tuple[float, ...]:
-        """What the metrics say of a solution: as they are now, or as was last said."""
+        """What the metrics say of a solution: as they are now, or as they were last reported."""
         if row in self._parting:
-            said = enumerate(self._parting.pop(row))
+            last = enumerate(self._parting.pop(row))
             selected = {
                 place: self._meter.value(self.calls[place].key, each) for place, each in self._selections.items()
             }
-            return tuple(selected.get(place, value) for place, value in said)
+            return tuple(selected.get(place, value) for place, value in last)
         if not self.exists(row) and not self.is_lazy:
             return tuple(call.key.absent for call in self.calls)
         ask = self._meter.refresh if now else self._meter.value
@@ -346,12 +353,12 @@ class Judged:
         called = zip(self.calls, values, strict=True)
         return shown_more([self._evidence(call, row, value, witness) for call, value in called])
 
-    def _evidence(self, call: Call, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
+    def _evidence(self, call: MetricCall, row: Row, value: float, witness: bool) -> Mapping[str, Any]:
         if isnan(value) or not (witness or call.key.has_interval):
             return {}
         return self._meter.evidence(call.key, call.of(row), value)
 
-    def judge(self, row: Row, values: tuple[float, ...]) -> bool | None:
+    def check(self, row: Row, values: tuple[float, ...]) -> bool | None:
         """Whether a solution begins to satisfy the filters, or ceases to; None where nothing changes."""
         held = row in self.true
         holds = self.exists(row) and self._satisfies(row, values, held)
@@ -393,92 +400,80 @@ def _is_named_beside_metrics(expression: Expression) -> bool:
     return any(map(_is_named_beside_metrics, children(expression)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a whole block of sayings means for a query that compares one metric with a number, at every vertex.
-#
-# The law: verdicts are those of judging each saying by itself, in order. Without a hysteresis a verdict depends on
-# the value alone, so a vertex turns where two of its sayings that follow one another lie on different sides of the
-# limit.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a whole block of values of one metric ---------------------------------------------------------------------------
 
 
-def crossings(judged: Judged, heard: Heard) -> list[Verdict]:
+def crossings(query: MetricQuery, changes: ValueChanges) -> list[Verdict]:
     """The verdicts of a query of which `is_of_values`, which takes them over."""
-    assert judged.comparison is not None
-    holds = judged.comparison.holding(heard.value)
-    turned = _turned(heard.instance, holds, judged)
-    gained, instances = holds[turned].tolist(), [(instance,) for instance in heard.instance[turned].tolist()]
+    assert query.comparison is not None
+    holds = query.comparison.holding(changes.value)
+    turned = _turned(changes.instance, holds, query)
+    gained, instances = holds[turned].tolist(), [(instance,) for instance in changes.instance[turned].tolist()]
     for comes, row in zip(gained, instances, strict=True):
-        (judged.true.add if comes else judged.true.discard)(row)
-    values = [(value,) for value in heard.value[turned].tolist()]
-    shown = map(partial(judged.shown, witness=False), instances, values)
-    return list(map(Verdict, heard.step[turned].tolist(), gained, instances, values, shown))
+        (query.true.add if comes else query.true.discard)(row)
+    values = [(value,) for value in changes.value[turned].tolist()]
+    shown = map(partial(query.shown, witness=False), instances, values)
+    return list(map(Verdict, changes.step[turned].tolist(), gained, instances, values, shown))
 
 
-def _turned(instance: Int32s, holds: Flags, judged: Judged) -> Sequence[int]:
-    """Which sayings find a vertex on the other side than the one before."""
+def _turned(instance: Int32s, holds: Flags, query: MetricQuery) -> Sequence[int]:
+    """Which values find a vertex on the other side than the one before."""
     order = np.argsort(instance, kind="stable")
     vertex, after = instance[order], holds[order]
     firsts = np.diff(vertex, prepend=-1) != 0
     before = np.append(False, after[:-1])
-    before[firsts] = [(each,) in judged.true for each in vertex[firsts].tolist()]
+    before[firsts] = [(each,) in query.true for each in vertex[firsts].tolist()]
     turned: Sequence[int] = np.sort(order[before != after])  # type: ignore[assignment]
     return turned
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One block of updates as metric filters see it: solutions that come and go, values that pass thresholds, by step.
-#
-# Measures follow the journal as far as the next step at which something else happens: a solution of a pattern, or a
-# vertex, comes or goes. There values are looked up; in between only those who were told anything judge again. The
-# law: verdicts are those of judging every solution anew at the end of every step.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- one block of updates --------------------------------------------------------------------------------------------
 
-Affected = dict[tuple[Judged, Row], None]  # solutions that must be judged again
-Fail = Callable[[Judged, Exception], None]  # hears whose judging failed, and how
+Affected = dict[tuple[MetricQuery, Row], None]  # solutions that must be checked again
+Fail = Callable[[MetricQuery, Exception], None]  # hears which query failed, and how
 
 _END = 1 << 40  # after every step
-_FEW = 16  # sayings that are sooner judged one by one
+_FEW = 16  # values that are sooner checked one by one
 
 
-class Judging:
+class MetricBlock:
     """Follows one block."""
 
-    def __init__(self, meter: Meter, page: Page, witness: bool, measured: Collection[Judged], fail: Fail) -> None:
+    def __init__(self, meter: Meter, page: Page, witness: bool, measured: Collection[MetricQuery], fail: Fail) -> None:
         self._meter, self._page, self._witness = meter, page, witness
         self._measured, self._hear_failure = measured, fail
-        self._failed: set[Judged] = set()
-        self._attentive: tuple[Judged, ...] = tuple(meter.attentive)
+        self._failed: set[MetricQuery] = set()
+        self._attentive: tuple[MetricQuery, ...] = tuple(meter.attentive)
         self._done = 0  # rows of the page
-        self._verdicts: dict[Judged, list[Verdict]] = {}
+        self._verdicts: dict[MetricQuery, list[Verdict]] = {}
 
-    def follow(self, changes: Mapping[Judged, Changes]) -> dict[Judged, list[Verdict]]:
+    def follow(self, changes: Mapping[MetricQuery, Changes]) -> dict[MetricQuery, list[Verdict]]:
         """What the changes of solutions and of edges lead to, for each in order of steps."""
-        coming = {judged: _by_step(each) for judged, each in changes.items()}
+        coming = {query: _by_step(each) for query, each in changes.items()}
         for step in self._asked(coming):
-            said, turnout = self._follow(step)
-            affected = self._hear(said)
-            for judged, by_step in coming.items():
-                self._add(affected, judged, partial(self._shifted, judged, by_step.get(step, ((), ()))))
+            changed, turnout = self._follow(step)
+            affected = self._affected(changed)
+            for query, by_step in coming.items():
+                self._add(affected, query, partial(self._shifted, query, by_step.get(step, ((), ()))))
             self._turn(turnout, affected)
             self._settle(step, affected, now=True)
         self._follow(_END)
-        return {judged: verdicts for judged, verdicts in self._verdicts.items() if judged not in self._failed}
+        return {query: verdicts for query, verdicts in self._verdicts.items() if query not in self._failed}
 
-    def _fail(self, judged: Judged, error: Exception) -> None:
-        self._failed.add(judged)
-        self._hear_failure(judged, error)
+    def _fail(self, query: MetricQuery, error: Exception) -> None:
+        self._failed.add(query)
+        self._hear_failure(query, error)
 
-    def _add(self, affected: Affected, judged: Judged, rows: Callable[[], Iterable[Row]]) -> None:
-        """Adds solutions that must be judged again, unless finding them fails."""
-        if judged in self._failed:
+    def _add(self, affected: Affected, query: MetricQuery, rows: Callable[[], Iterable[Row]]) -> None:
+        """Adds solutions that must be checked again, unless finding them fails."""
+        if query in self._failed:
             return
         try:
-            affected |= {(judged, row): None for row in rows()}
+            affected |= {(query, row): None for row in rows()}
         except Exception as error:
-            self._fail(judged, error)
+            self._fail(query, error)
 
-    def _asked(self, coming: Mapping[Judged, Mapping[int, object]]) -> list[int]:
+    def _asked(self, coming: Mapping[MetricQuery, Mapping[int, object]]) -> list[int]:
         """The steps at which more may happen than that a value passes a threshold; with a witness all of them, for
         paths are shown as they are then."""
         steps = {step for by_step in coming.values() for step in by_step}
@@ -486,81 +481,81 @@ class Judging:
             steps.update(self._page.step.tolist())
         return sorted(steps)
 
-    def _follow(self, step: int) -> tuple[list[Saying], Turnout | None]:
-        """Lets measures go on to the end of a step. What is said before it is judged at once; what is said there, and
-        which vertices came and went, is returned."""
+    def _follow(self, step: int) -> tuple[list[ValueChange], Turnout | None]:
+        """Lets measures go on to the end of a step. What is reported before it is checked at once; what is reported
+        there, and which vertices came and went, is returned."""
         last = int(np.searchsorted(self._page.step, step, side="right"))
         part = self._page.take(slice(self._done, last))
         self._done = last
-        heard, turnout = self._meter.follow(part)
+        changes, turnout = self._meter.follow(part)
         for key, error in self._meter.broken.items():
-            for judged in self._measured:
-                if judged not in self._failed and any(call.key == key for call in judged.calls):
-                    self._fail(judged, error)
-        said = in_order([each for each in heard if not self._judge_at_once(each, step)])
-        earlier = (saying for saying in said if saying.step < step)
-        for each, some in groupby(earlier, key=lambda saying: saying.step):
-            self._settle(each, self._hear(some), now=False)
-        return [saying for saying in said if saying.step == step], turnout
+            for query in self._measured:
+                if query not in self._failed and any(call.key == key for call in query.calls):
+                    self._fail(query, error)
+        found = in_order([each for each in changes if not self._check_at_once(each, step)])
+        earlier = (change for change in found if change.step < step)
+        for each, some in groupby(earlier, key=lambda change: change.step):
+            self._settle(each, self._affected(some), now=False)
+        return [change for change in found if change.step == step], turnout
 
-    def _judge_at_once(self, heard: Heard, step: int) -> bool:
-        """Judges all that a measure said before a step, if whoever listens looks at values alone."""
-        askers = self._meter.only_everywhere(heard.key) if len(heard.step) > _FEW else ()
-        if not askers or heard.step[-1] >= step or not all(judged.is_of_values for judged, _ in askers):
+    def _check_at_once(self, changes: ValueChanges, step: int) -> bool:
+        """Checks all that a measure reported before a step, if all that listen look at values alone."""
+        askers = self._meter.only_everywhere(changes.key) if len(changes.step) > _FEW else ()
+        if not askers or changes.step[-1] >= step or not all(query.is_of_values for query, _ in askers):
             return False
-        self._meter.note(heard)
-        for judged, _ in askers:
+        self._meter.take_all(changes)
+        for query, _ in askers:
             try:
-                if verdicts := crossings(judged, heard):
-                    self._verdicts.setdefault(judged, []).extend(verdicts)
+                if verdicts := crossings(query, changes):
+                    self._verdicts.setdefault(query, []).extend(verdicts)
             except Exception as error:
-                self._fail(judged, error)
+                self._fail(query, error)
         return True
 
-    def _hear(self, said: Iterable[Saying]) -> Affected:
-        """The solutions that must be judged again."""
+    def _affected(self, changes: Iterable[ValueChange]) -> Affected:
+        """The solutions that must be checked again."""
         affected: Affected = {}
-        for saying in said:
-            for judged, place in self._meter.hear(saying):
-                self._add(affected, judged, partial(judged.concerned, place, saying.instance))
+        for change in changes:
+            for query, place in self._meter.take(change):
+                self._add(affected, query, partial(query.concerned, place, change.instance))
         return affected
 
-    def _shifted(self, judged: Judged, rows: tuple[Sequence[Row], Sequence[Row]]) -> Iterator[Row]:
+    def _shifted(self, query: MetricQuery, rows: tuple[Sequence[Row], Sequence[Row]]) -> Iterator[Row]:
         gone, came = rows
         for base in gone:
-            yield from judged.go(base)
+            yield from query.go(base)
         for base in came:
-            yield from judged.come(base)
-        yield from judged.select(came, gone)
+            yield from query.come(base)
+        yield from query.select(came, gone)
 
     def _turn(self, turnout: Turnout | None, affected: Affected) -> None:
         if turnout is None:
             return
         for vertex, came in zip(turnout.vertex.tolist(), turnout.came.tolist(), strict=True):
-            for judged in self._attentive:
-                if judged.ranges:
-                    self._add(affected, judged, partial(judged.vertex_comes if came else judged.vertex_goes, vertex))
-                if judged.binds_others:
-                    self._add(affected, judged, partial(judged.select_again, vertex))
+            for query in self._attentive:
+                if query.ranges:
+                    self._add(affected, query, partial(query.vertex_comes if came else query.vertex_goes, vertex))
+                if query.binds_others:
+                    self._add(affected, query, partial(query.select_again, vertex))
 
-    def _settle(self, step: int, affected: Iterable[tuple[Judged, Row]], now: bool) -> None:
-        for judged, row in affected:
-            if judged in self._failed:
+    def _settle(self, step: int, affected: Iterable[tuple[MetricQuery, Row]], now: bool) -> None:
+        for query, row in affected:
+            if query in self._failed:
                 continue
             try:
-                values = judged.values(row, now)
-                verdict = judged.judge(row, values)
+                values = query.values(row, now)
+                verdict = query.check(row, values)
                 if verdict is not None:
-                    shown = judged.shown(row, values, self._witness)
-                    self._verdicts.setdefault(judged, []).append(Verdict(step, verdict, row, values, shown))
+                    shown = query.shown(row, values, self._witness)
+                    self._verdicts.setdefault(query, []).append(Verdict(step, verdict, row, values, shown))
             except Exception as error:
-                self._fail(judged, error)
+                self._fail(query, error)
 
 
-def in_order(heard: Sequence[Heard]) -> list[Saying]:
-    """Everything that was said, in order of steps."""
-    said = [saying for each in heard for saying in each.one_by_one()]
-    return sorted(said, key=lambda saying: saying.step) if len(heard) > 1 else said
+def in_order(changes: Sequence[ValueChanges]) -> list[ValueChange]:
+    """Everything that was reported, in order of steps."""
+    found = [change for each in changes for change in each.one_by_one()]
+    return sorted(found, key=lambda change: change.step) if len(changes) > 1 else found
 
 
 def _by_step(changes: Changes) -> dict[int, tuple[list[Row], list[Row]]]:
@@ -580,22 +575,20 @@ def changes_of(verdicts: Sequence[Verdict], columns: int) -> Changes:
     return Changes.sorted(step >> 1, step & 1, gained, terms)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What metrics say, put beside the matches that a turn tells: `value`, intervals, and on request paths and trees.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- values beside matches -------------------------------------------------------------------------------------------
 
 Shown: TypeAlias = "int | float | str | None"
 
 
-class Values:
+class MetricValues:
     """The values behind some verdicts of one query."""
 
-    def __init__(self, judged: Judged, verdicts: Iterable[Verdict]) -> None:
-        self._judged = judged
+    def __init__(self, query: MetricQuery, verdicts: Iterable[Verdict]) -> None:
+        self._query = query
         self._verdicts = {(each.step, each.row): each for each in verdicts}
 
     def valued(self, told: Told) -> Told:
-        """What is told, with values."""
+        """What is reported, with values."""
         step = 2 * told.update + told.phase
         lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in told.turn)
         return told._replace(turn=Turn(lost, gained))
@@ -609,10 +602,10 @@ class Values:
 
     def _row(self, match: Match) -> Row | None:
         """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
-        variables = self._judged.completion.variables
+        variables = self._query.completion.variables
         if match.witness is None:
             return None if variables else ()
-        intern = self._judged.completion.vocabulary.intern
+        intern = self._query.completion.vocabulary.intern
         return tuple(intern(match.witness[each]) if each in match.witness else NO_TERM for each in variables)
 
     def _spelled(self, shown: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -621,7 +614,7 @@ class Values:
         return {**shown, **edges} or None
 
     def _edge(self, edge: Iterable[int]) -> list[str]:
-        return spelled_edge(map(self._judged.completion.vocabulary.term, edge))
+        return spelled_edge(map(self._query.completion.vocabulary.term, edge))
 
 
 def shown_values(values: Sequence[float]) -> Shown | list[Shown]:

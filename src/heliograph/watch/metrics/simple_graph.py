@@ -1,397 +1,592 @@
-"""A growing simple graph for metrics: its arrays, their room, and which vertices there are. Does not import Numba."""
+"""A growing simple graph for metrics: its arrays, and the kernels that keep it as edges come and go.
+
+Edges (s, p, o) of a log make *arcs* (s, o) and *pairs* {s, o}: an arc is there while an edge leads from s to o, a pair
+while one leads either way. One row per pair counts the edges of both directions, so parallel edges cost a count. A loop
+(s = o) is counted and makes its vertex one of the graph, but it stands in no list.
+
+The laws.
+
+- After any log the graph is that of the edges that are there, whatever came and went before; only the order of lists
+  depends on the past. Numbers of pairs and orders of lists outlive every growth.
+- A kernel asks `has_room` before it adds or drops an edge, and returns to its caller where there is none: a list that
+  shrinks moves too.
+- A list of a vertex's neighbours is a block of a power of two in a pool, in no order. An entry knows its pair and the
+  pair knows where, so that each can leave at once: the last one takes its place. Joining and leaving cost the same
+  whatever the length of a list, but for the copy of one that outgrows its block, or fills a quarter of it and moves to
+  one half the size. Blocks that were left wait, whole, in a list of free ones of their size.
+- Pairs are found by their ends in a table with linear probing: between the place where a key belongs and the one where
+  it stands no place is free. A key that goes is followed by those that it kept away.
+"""
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numba import float64, int32, int64, uint8
 
+from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
+from heliograph.compiled.hashmap import find_key, pair_key, rehash, spread, vacate
+from heliograph.compiled.records import ADDRESS, Struct, array, more, number, part, view, wanted
+from heliograph.compiled.text import prefetch
+from heliograph.compiled.types import FLOATS, INT8S, INT32S, INT64S, NEW_INT32S, NEW_INT64S, named
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
-from heliograph.watch.updates import Flags
+from heliograph.watch.metrics.thresholds import (
+    CAME,
+    EVERY,
+    SILENT,
+    WENT,
+    Log,
+    Reported,
+    ThresholdLists,
+    fixed,
+    fixed_log,
+)
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The arrays that kernels of metrics and their callers share. Does not import Numba.
-#
-# A metric sees the evolving graph as a *log*: every change of an edge in its projection, in order. Changes belong to
-# steps; a step is what one update does in one phase, and only what holds at its end counts. What a metric says of an
-# *instance* (a vertex, a pair, a set of terminals) is told when it passes one of the *cuts* that somebody set there.
-#
-# The law of cuts: a condition on a metric changes its truth only where the value passes a cut, or where it was asked
-# to be told every change; so what lies between two cuts need not be told.
-# ----------------------------------------------------------------------------------------------------------------------
-
-WENT, CAME, CHANGED = 0, 1, 2  # what became of an edge; CHANGED: another weight
-
-SILENT, EVERY = -1, -2  # in place of a list of cuts: nobody asks, and every change is told
-
-
-class Log(NamedTuple):
-    """Changes of edges, in order. An edge is (subject, predicate, object): one that came was absent, one that went was
-    present, and two edges may join the same vertices."""
-
-    step: Int32s  # ascending, from 0; several changes may belong to one step
-    change: Int8s
-    subject: Int32s
-    predicate: Int32s
-    object: Int32s
-    weight: Floats  # after the change, or of an edge that went the one it had; NaN where it has none
-
-
-class Cuts(NamedTuple):
-    """Lists of values, each ascending: list n is points[firsts[n]:firsts[n + 1]]."""
-
-    points: Floats
-    firsts: Int32s
-
-
-class Said(NamedTuple):
-    """What was said of instances at the ends of steps: in order of step, an instance at most once in each."""
-
-    step: Int32s
-    instance: Int32s
-    value: Floats
-
-    @classmethod
-    def nothing(cls) -> Said:
-        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float64))
-
-
-STEP, INSTANCE = range(2)  # columns of a kernel's rows of sayings
-SAID_COLUMNS = 2
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The arrays of a growing simple graph, and of what is asked of instances. Does not import Numba.
-#
-# Edges (s, p, o) of a log make *arcs* (s, o) and *pairs* {s, o}: an arc is there while an edge leads from s to o, a
-# pair while one leads either way. One row per pair counts the edges of both directions, so parallel edges cost a
-# count. A loop (s = o) is counted and makes its vertex one of the graph, but it stands in no list.
-#
-# A list of a vertex's neighbours is a block of a power of two in a pool, in no order. Whoever stands there knows its
-# pair and the pair knows where, so that anybody can leave at once: the last one takes the place.
-# ----------------------------------------------------------------------------------------------------------------------
-
-A, B, FORWARD, BACKWARD = range(4)  # of pairs: A <= B, edges from A to B, edges from B to A; a loop's are FORWARD
-PLACES = 4  # the columns from here on: of each kept kind of lists two, the place in the list of A and in that of B
-
+A, B, FORWARD, BACKWARD, PLACES = range(5)  # of pairs: A <= B; edges from A to B, and from B to A (a loop's: FORWARD)
+_COLUMNS = 8  # from PLACES on, of each kept kind of lists two: the place in the list of A and in that of B
 START, LENGTH = range(2)  # of heads
-
-# of the counters of a graph: TAKEN: pairs there, loops too; NUMBERS: numbers of pairs given out; FREE: 1 + the first
-# free number, A of it the next; JOINED, ARCS, LOOPS: pairs and arcs without loops, loops; VERTICES: that edges touch
-TAKEN, NUMBERS, FREE, JOINED, ARCS, LOOPS, VERTICES = range(7)
-GRAPH_COUNTERS = 7
-
-# of the counters of lists: POOL: places given out; NEED: places that the next edge might need; COLUMN: the first of the
-# two columns of pairs that hold places in these lists
-POOL, NEED, COLUMN = range(3)
-LIST_COUNTERS = 3
-SIZES = 32  # classes of blocks
-
-FULL, PARTS = 5, 8  # of the open addressing at most 5 places in 8 are taken
-
 NEW_PAIR, NEW_ARC = 1, 2  # what a change of an edge changed: bits
 
-
-class Lists(NamedTuple):
-    """Lists of neighbours by vertex. Kinds that nobody keeps have empty arrays."""
-
-    heads: Int32s  # rows by vertex: list v is pool[START:START + LENGTH]
-    room: Int8s  # by vertex: the logarithm of its block's size; 0 without a block
-    pool: Int32s  # neighbours; of a free block the first place is 1 + the next free block of its size
-    owners: Int32s  # beside the pool: the number of the pair
-    free: Int32s  # by the logarithm of the size: 1 + the first free block
-    counters: Int64s
-
-
-class Simple(NamedTuple):
-    """A growing simple graph: everything changes."""
-
-    keys: Int64s  # open addressing of a power of two: 1 + (A << 32 | B); 0 is free
-    numbers: Int32s  # beside the keys: the number of the pair
-    pairs: Int32s  # rows
-    touching: Int32s  # by vertex: pairs that touch it, its loop too
-    undirected: Lists
-    out: Lists
-    into: Lists
-    counters: Int64s
-
-
-class Asked(NamedTuple):
-    """Who is to be told what: the cuts (see metric_layout.Cuts) of instances, and those of all."""
-
-    points: Floats
-    firsts: Int32s
-    numbers: Int32s  # by instance: its list of cuts, SILENT or EVERY; SILENT where the array ends
-    everyone: int  # the list of cuts of all, SILENT or EVERY
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A growing simple graph as its owner sees it: who makes room, and hands kernels the arrays. Does not import Numba.
-#
-# Kernels change the graph for as long as they have room; then they return, `grow` makes more, and `arrays` is to be
-# asked for again. Numbers of pairs and orders of lists outlive every growth.
-# ----------------------------------------------------------------------------------------------------------------------
-
 _LEAST = 16  # rows of a new array; a power of two
+_SIZES = 32  # classes of blocks
 _FIRST_NEED = 4  # places for two blocks of two
-_KINDS = (np.int32, np.uint8, np.int32, np.int32, np.int32, np.float64)  # of a log
-_ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
+_FULL, _PARTS = 5, 8  # of the table at most 5 places in 8 are taken
 
 
-class GrowingGraph:
-    """The simple graph of a log's edges, with lists of neighbours of the kinds that are kept."""
+class NeighbourLists(Struct):
+    """Lists of neighbours by vertex. Kinds that nobody keeps have no rows."""
+
+    heads: Int32s = array(int32, "vertex", 2)  # list v is pool[START:START + LENGTH]
+    room: Int8s = array(uint8, "vertex")  # the logarithm of its block's size; 0 without a block
+    pool: Int32s = array(int32, "place")  # neighbours; a free block begins with 1 + the next free block of its size
+    owners: Int32s = array(int32, "place")  # the number of the pair
+    free: Int32s = array(int32, "size")  # by the logarithm of the size: 1 + the first free block
+    used: int = number()  # places given out
+    need: int = number()  # places that the next edge might need
+    column: int = number()  # the first of the two columns of pairs that hold places in these lists
+
+
+class SimpleGraph(Struct):
+    """A growing simple graph with lists of neighbours, undirected or directed ones, or none."""
+
+    keys: Int64s = array(int64, "slot")  # a power of two: 1 + (A << 32 | B); 0 is free
+    numbers: Int32s = array(int32, "slot")  # beside the keys: the number of the pair
+    pairs: Int32s = array(int32, "pair", _COLUMNS)
+    touching: Int32s = array(int32, "vertex")  # pairs that touch it, its loop too
+    undirected: NeighbourLists = part(NeighbourLists)
+    out: NeighbourLists = part(NeighbourLists)
+    into: NeighbourLists = part(NeighbourLists)
+    taken: int = number()  # pairs there, loops too
+    given: int = number()  # numbers of pairs given out
+    free: int = number()  # 1 + the first free number, A of it the next
+    joined: int = number()  # pairs without loops
+    arcs: int = number()  # arcs without loops
+    loops: int = number()
+    touched: int = number()  # vertices that edges touch
 
     def __init__(self, *, undirected: bool = True, directed: bool = False) -> None:
-        self.arrays = Simple(
-            np.zeros(first_room(_LEAST), np.int64),
-            np.empty(first_room(_LEAST), np.int32),
-            np.empty((first_room(_LEAST), PLACES + 2 * undirected + 4 * directed), np.int32),
-            np.zeros(first_room(_LEAST), np.int32),
-            _lists(PLACES if undirected else 0),
-            _lists(PLACES + 2 * undirected if directed else 0),
-            _lists(PLACES + 2 * undirected + 2 if directed else 0),
-            np.zeros(GRAPH_COUNTERS, np.int64),
-        )
+        assert not (undirected and directed), "pairs have places for one of them"
+        rows, parts = first_room(_LEAST), {}
+        for name, column in (("undirected", PLACES), ("out", PLACES), ("into", PLACES + 2)):
+            kept = first_room(_LEAST) if (undirected if name == "undirected" else directed) else 0
+            lists = parts[name] = NeighbourLists(vertex=kept, place=kept, size=_SIZES)
+            lists.need, lists.column = _FIRST_NEED if kept else 0, column
+        super().__init__(parts, slot=rows, pair=rows, vertex=rows)
 
     @property
     def vertices(self) -> int:
         """How many ids of vertices are covered."""
-        return len(self.arrays.touching)
+        return len(self.touching)
 
-    @property
-    def nbytes(self) -> int:
-        graph = self.arrays
-        flat = (graph.keys, graph.numbers, graph.pairs, graph.touching, graph.counters)
-        return sum(array.nbytes for array in (*flat, *graph.undirected, *graph.out, *graph.into))
-
-    def take_over(self, log: Log) -> None:
-        """Applies a whole log, however much room it needs."""
-        from heliograph.watch.metrics.simple_graph_kernels import take_over
-
-        log, row = fixed_log(log), 0
-        self.cover_log(log)
-        while (row := take_over(self.arrays, log, row)) < len(log.step):
-            self.grow()
+    def cover(self, vertices: int) -> None:
+        """Makes ids below `vertices` valid ends of edges."""
+        if vertices > self.vertices:
+            rows = max(vertices, more(self.vertices))
+            self.resize("vertex", rows)
+            for lists in (self.undirected, self.out, self.into):
+                if lists.need:
+                    lists.resize("vertex", rows)
 
     def cover_log(self, log: Log) -> None:
         """Makes the vertices of a log valid ends of edges."""
         if len(log.step):
             self.cover(1 + int(max(log.subject.max(), log.object.max())))
 
-    def cover(self, vertices: int) -> None:
-        """Makes ids below `vertices` valid ends of edges."""
-        if vertices > self.vertices:
-            rows, graph = max(vertices, more(self.vertices)), self.arrays
-            undirected, out, into = (_covering(lists, rows) for lists in (graph.undirected, graph.out, graph.into))
-            touching = enlarged(graph.touching, rows)
-            self.arrays = graph._replace(touching=touching, undirected=undirected, out=out, into=into)
+    def take_over(self, log: Log) -> None:
+        """Applies a whole log, however much room it needs."""
+        log, row = fixed_log(log), 0
+        self.cover_log(log)
+        while (row := take_over(self.address, log, row)) < len(log.step):
+            self.make_room()
 
-    def grow(self) -> None:
+    def make_room(self) -> None:
         """Makes room wherever there is none for another change."""
-        graph, counters = self.arrays, self.arrays.counters
-        if counters[FREE] == 0 and counters[NUMBERS] >= len(graph.pairs):
-            graph = graph._replace(pairs=enlarged(graph.pairs, more(len(graph.pairs))))
-        if PARTS * (counters[TAKEN] + 1) > FULL * len(graph.keys):
-            graph = _rehashed(graph)
-        undirected, out, into = (_grown(lists) for lists in (graph.undirected, graph.out, graph.into))
-        self.arrays = graph._replace(undirected=undirected, out=out, into=into)
+        if self.free == 0 and self.given >= len(self.pairs):
+            self.resize("pair", more(len(self.pairs)))
+        if _PARTS * (self.taken + 1) > _FULL * len(self.keys):
+            rehash_into(self, 2 * len(self.keys))
+        for lists in (self.undirected, self.out, self.into):
+            needed = lists.used + lists.need
+            if needed > len(lists.pool):
+                lists.resize("place", max(needed, more(len(lists.pool))))
 
 
-def _lists(column: int) -> Lists:
-    """Lists without neighbours, with the first of their columns; none at all where there is no such column."""
-    rows, counters = first_room(_LEAST) if column else 0, np.zeros(LIST_COUNTERS, np.int64)
-    counters[NEED], counters[COLUMN] = _FIRST_NEED if column else 0, column
-    heads, sizes = np.zeros((rows, 2), np.int32), np.zeros(rows, np.uint8)
-    return Lists(heads, sizes, np.empty(rows, np.int32), np.empty(rows, np.int32), np.zeros(SIZES, np.int32), counters)
+def rehash_into(table: Any, places: int) -> None:
+    """Gives a structure with `keys` and `numbers` a table of so many places."""
+    keys, numbers = np.zeros(places, np.int64), np.empty(places, np.int32)
+    _rehash(fixed(table.keys, np.int64), fixed(table.numbers, np.int32), keys, numbers)
+    table.keys, table.numbers = keys, numbers
 
 
-def _covering(lists: Lists, rows: int) -> Lists:
-    if not lists.counters[COLUMN]:
-        return lists
-    return lists._replace(heads=enlarged(lists.heads, rows), room=enlarged(lists.room, rows))
+class MetricReport(Struct):
+    """What kernels report of instances, in order of steps, and the row of the log up to which it is complete."""
 
-
-def _grown(lists: Lists) -> Lists:
-    needed = int(lists.counters[POOL] + lists.counters[NEED])
-    if needed <= len(lists.pool):
-        return lists
-    places = max(needed, more(len(lists.pool)))
-    return lists._replace(pool=enlarged(lists.pool, places), owners=enlarged(lists.owners, places))
-
-
-def _rehashed(graph: Simple) -> Simple:
-    from heliograph.watch.metrics.simple_graph_kernels import rehash
-
-    keys, numbers = np.zeros(2 * len(graph.keys), np.int64), np.empty(2 * len(graph.keys), np.int32)
-    rehash(fixed(graph.keys, np.int64), fixed(graph.numbers, np.int32), keys, numbers)
-    return graph._replace(keys=keys, numbers=numbers)
-
-
-# --- arrays -----------------------------------------------------------------------------------------------------
-
-
-def more(rows: int) -> int:
-    """Half as many again: what is copied in growing is twice what there is in the end."""
-    return first_room(rows + rows // 2 + _LEAST, rows + 1)
-
-
-def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
-    """The same rows, with room for more; the new ones hold zeros."""
-    larger = np.zeros((rows, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger  # type: ignore[return-value]
-
-
-def fixed(column: Any, kind: Any) -> Any:
-    """As kernels take what they only read."""
-    view = np.ascontiguousarray(column, kind).view()
-    view.flags.writeable = False
-    return view
-
-
-def fixed_log(log: Log) -> Log:
-    """A log as kernels take it."""
-    return Log._make(fixed(column, kind) for column, kind in zip(log, _KINDS, strict=True))
-
-
-def counted(graph: Simple, counter: int) -> int:
-    """One of the counters of a graph."""
-    counters: Int64s = graph.counters
-    return int(counters[counter])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Where kernels write what is said of instances, and how far they came. Does not import Numba.
-# ----------------------------------------------------------------------------------------------------------------------
-
-ROW, SAID, NEEDED = range(3)  # of counters: the next change, sayings so far, sayings that there was no room for
-_COUNTERS = 3
-_SIMPLE_GRAPH_TELLING_LAYOUT_LEAST = 1024  # sayings that there is room for at first
-
-
-class Telling(NamedTuple):
-    """Sayings in the order of their steps, and the place in the log up to which they are complete."""
-
-    rows: Int32s  # rows (STEP, INSTANCE)
-    values: Floats
-    counters: Int64s
-
-    @classmethod
-    def nothing(cls) -> Telling:
-        rows = np.empty((first_room(_SIMPLE_GRAPH_TELLING_LAYOUT_LEAST), SAID_COLUMNS), np.int32)
-        return cls(rows, np.empty(len(rows)), np.zeros(_COUNTERS, np.int64))
-
-    def with_room(self) -> Telling:
-        """The same sayings, with room for as many again and for what was lacking."""
-        least = int(self.counters[SAID] + self.counters[NEEDED])
-        rows = first_room(least + int(self.counters[SAID]) + _SIMPLE_GRAPH_TELLING_LAYOUT_LEAST, least)
-        if rows <= len(self.values):
-            return self
-        return self._replace(rows=enlarged(self.rows, rows), values=enlarged(self.values, rows))
-
-    def said(self) -> Said:
-        """All that was said, in arrays of their own."""
-        count = int(self.counters[SAID])
-        steps, instances = (self.rows[:count, column].copy() for column in (STEP, INSTANCE))
-        return Said(steps, instances, self.values[:count].copy())
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Which vertices there are: a vertex exists while an edge touches it or an attribute is set on it.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_FEW = 8  # ends that are sooner counted one by one: 7 to 11 µs instead of 60
-
-
-class Ends(NamedTuple):
-    """Ends of edges that came or went: vertices, in order of step."""
-
-    step: Int64s
-    vertex: Int32s
-    came: Flags
-
-
-class Turnout(NamedTuple):
-    """Vertices that are there at the end of a step and were not before, and the other way round; by step."""
-
-    step: Int64s
-    vertex: Int32s
-    came: Flags
-
-
-class Vertices:
-    """How many ends of edges each vertex has."""
+    steps: Int32s = array(int32, "row")
+    instances: Int32s = array(int32, "row")
+    values: Floats = array(float64, "row")
+    count: int = number()
+    count_wanted: int = wanted("row")
+    row: int = number()  # the next change of the log
 
     def __init__(self) -> None:
-        self._ends: Int64s = np.zeros(0, np.int64)
-        self.count = 0
+        super().__init__(row=first_room(_LEAST))
 
-    def __contains__(self, vertex: int) -> bool:
-        return vertex < len(self._ends) and bool(self._ends[vertex])
+    def begin(self) -> MetricReport:
+        """Nothing is reported yet."""
+        self.count = self.row = self.count_wanted = 0
+        return self
 
-    @property
-    def all(self) -> Int32s:
-        """Every vertex, by id."""
-        return np.flatnonzero(self._ends).astype(np.int32)
-
-    def follow(self, ends: Ends) -> Turnout:
-        """Takes ends over; who came and who went."""
-        if not len(ends.vertex):
-            return Turnout(ends.step, ends.vertex, ends.came)
-        self._cover(int(ends.vertex.max()) + 1)
-        if len(ends.vertex) <= _FEW:
-            return self._follow_few(ends)
-        order = np.lexsort((ends.step, ends.vertex))
-        vertex, step = ends.vertex[order], ends.step[order]
-        delta = np.where(ends.came[order], 1, -1)
-        after = np.cumsum(delta)
-        firsts = np.flatnonzero(np.diff(vertex, prepend=-1))
-        sizes = np.diff(np.append(firsts, len(vertex)))
-        base = self._ends[vertex[firsts]] - np.where(firsts, after[firsts - 1], 0)
-        after += np.repeat(base, sizes)
-        lasts = np.append((vertex[1:] != vertex[:-1]) | (step[1:] != step[:-1]), True)  # of a vertex in a step
-        seen, counts = vertex[lasts], after[lasts]
-        begins = np.diff(seen, prepend=-1) != 0
-        before = np.where(begins, self._ends[seen], np.append(0, counts[:-1]))
-        turned = (before > 0) != (counts > 0)
-        self._ends[seen] = counts  # in order, so the last one counts
-        self.count += int((counts > 0)[turned].sum() - (before > 0)[turned].sum())
-        steps, vertices, there = step[lasts][turned], seen[turned], (counts > 0)[turned]
-        by_step = np.argsort(steps, kind="stable")
-        return Turnout(steps[by_step], vertices[by_step], there[by_step])
-
-    def _follow_few(self, ends: Ends) -> Turnout:
-        """The same, one after the other."""
-        turned: list[tuple[int, int, bool]] = []
-        rows = zip(ends.step.tolist(), ends.vertex.tolist(), ends.came.tolist(), strict=True)
-        for step, some in groupby(rows, key=itemgetter(0)):
-            known: dict[int, bool] = {}
-            for _, vertex, came in some:
-                known.setdefault(vertex, vertex in self)
-                self._ends[vertex] += 1 if came else -1
-            turned += [(step, vertex, not was) for vertex, was in sorted(known.items()) if was != (vertex in self)]
-        self.count += sum(1 if came else -1 for _, _, came in turned)
-        steps, vertices, there = zip(*turned, strict=True) if turned else ((), (), ())
-        return Turnout(np.array(steps, np.int64), np.array(vertices, np.int32), np.array(there, np.bool_))
-
-    def _cover(self, size: int) -> None:
-        if size > len(self._ends):
-            larger = np.zeros(max(size, 2 * len(self._ends)), np.int64)
-            larger[: len(self._ends)] = self._ends
-            self._ends = larger
+    def reported(self) -> Reported:
+        """All that was reported, in arrays of their own."""
+        count = self.count
+        return Reported(self.steps[:count].copy(), self.instances[:count].copy(), self.values[:count].copy())
 
 
-def ends_of(step: Int64s, change: Int8s, triples: Int32s, literal: Flags) -> Ends:
-    """The ends of edges that changed; an attribute has one, and a new weight changes none."""
-    kept = change != CHANGED
-    step, change, triples, literal = step[kept], change[kept], triples[kept], literal[kept]
-    objects = ~literal
-    steps = np.concatenate((step, step[objects]))
-    vertices = np.concatenate((triples[:, 0], triples[objects, 2]))
-    came = np.concatenate((change, change[objects])) == CAME
-    order = np.argsort(steps, kind="stable")
-    return Ends(steps[order], vertices[order], came[order])
+simple_graph_at, report_at = view(SimpleGraph), view(MetricReport)
+LOG: Any = named(Log, INT32S, INT8S, INT32S, INT32S, INT32S, FLOATS)
+ASKED: Any = named(ThresholdLists, FLOATS, INT32S, INT32S, int64)
+
+
+# --- lists of neighbours ---------------------------------------------------------------------------------------------
+
+_ONE = np.int64(1)
+
+
+@kernel(inline=True)
+def list_start(lists: NeighbourLists, vertex: Any) -> Any:
+    return np.int64(lists.heads[vertex, START])
+
+
+@kernel(inline=True)
+def list_length(lists: NeighbourLists, vertex: Any) -> Any:
+    return np.int64(lists.heads[vertex, LENGTH])
+
+
+@kernel()
+def join_list(lists: Any, pairs: Any, vertex: Any, neighbour: Any, pair: Any) -> None:
+    """A neighbour stands at the end of a vertex's list; there is room."""
+    length = np.int64(lists.heads[vertex, LENGTH])
+    if length & (length - 1) == 0:
+        k = np.int64(lists.room[vertex])  # a list that fills its block gets one twice the size
+        if k == 0 or length == _ONE << k:
+            _move(lists, vertex, length, k + 1)
+            lists.need = max(lists.need, _ONE << (k + 3))  # two lists, each twice as large again
+    place = lists.heads[vertex, START] + length
+    lists.pool[place], lists.owners[place] = neighbour, pair
+    lists.heads[vertex, LENGTH] = length + 1
+    pairs[pair, place_column(lists, pairs, vertex, pair)] = length
+
+
+@kernel(inline=True)
+def place_column(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> Any:
+    """Which column says where in a vertex's list a pair stands."""
+    return lists.column + (0 if pairs[pair, A] == vertex else 1)
+
+
+@kernel()
+def _move(lists: NeighbourLists, vertex: Any, length: Any, k: Any) -> None:
+    """Moves a list to a block of 2^k places."""
+    block, start = _take(lists, k), np.int64(lists.heads[vertex, START])
+    for i in range(length):
+        lists.pool[block + i], lists.owners[block + i] = lists.pool[start + i], lists.owners[start + i]
+    if lists.room[vertex] != 0:
+        _give(lists, start, np.int64(lists.room[vertex]))
+    lists.heads[vertex, START], lists.room[vertex] = block, k
+
+
+@kernel()
+def leave_list(lists: NeighbourLists, pairs: Any, vertex: Any, pair: Any) -> None:
+    """A pair goes out of a vertex's list; the last one takes its place."""
+    start, last = lists.heads[vertex, START], np.int64(lists.heads[vertex, LENGTH]) - 1
+    place = pairs[pair, place_column(lists, pairs, vertex, pair)]
+    if place != last:
+        moved = lists.owners[start + last]
+        lists.pool[start + place], lists.owners[start + place] = lists.pool[start + last], moved
+        pairs[moved, place_column(lists, pairs, vertex, moved)] = place
+    lists.heads[vertex, LENGTH] = last
+    if last & (last - 1) == 0:
+        k = np.int64(lists.room[vertex])  # and gives back what it does not need
+        if last == 0:
+            _give(lists, np.int64(start), k)
+            lists.room[vertex] = 0
+        elif k > 1 and last << 2 <= _ONE << k:
+            _move(lists, vertex, last, k - 1)
+
+
+@kernel()
+def _take(lists: Any, k: Any) -> Any:
+    """A block of 2^k places: a free one or a new one."""
+    block = np.int64(lists.free[k]) - 1
+    if block < 0:
+        block = lists.used
+        lists.used = block + (_ONE << k)
+    else:
+        lists.free[k] = lists.pool[block]
+    return block
+
+
+@kernel(inline=True)
+def _give(lists: NeighbourLists, block: Any, k: Any) -> None:
+    lists.pool[block] = lists.free[k]
+    lists.free[k] = block + 1
+
+
+# --- pairs by their ends ---------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def _key_of(one: Any, other: Any) -> Any:
+    """What stands for an unordered pair of vertices."""
+    return pair_key(min(one, other), max(one, other))
+
+
+@kernel(inline=True)
+def _home_of(graph: SimpleGraph, one: Any, other: Any) -> Any:
+    """Where the search for a pair begins."""
+    return np.int64(spread(_key_of(one, other))) & np.int64(len(graph.keys) - 1)
+
+
+@kernel(inline=True)
+def find_pair(graph: SimpleGraph, one: Any, other: Any) -> Any:
+    """The number of a pair that is there (a loop's too), or -1."""
+    slot = find_key(graph.keys, _key_of(one, other))
+    return np.int64(graph.numbers[slot]) if graph.keys[slot] != 0 else np.int64(-1)
+
+
+@kernel(inline=True)
+def are_joined(graph: SimpleGraph, one: Any, other: Any) -> Any:
+    """Whether an edge leads from one vertex to the other, either way. Touches nothing but the keys."""
+    return graph.keys[find_key(graph.keys, _key_of(one, other))] != 0
+
+
+@kernel(inline=True)
+def count_edges(graph: SimpleGraph, subject: Any, object: Any) -> Any:
+    """How many edges lead from one vertex to another."""
+    pair = find_pair(graph, subject, object)
+    if pair < 0:
+        return np.int64(0)
+    return np.int64(graph.pairs[pair, FORWARD if subject <= object else BACKWARD])
+
+
+# --- neighbours of one vertex, asked many times ----------------------------------------------------------------------
+
+_SHORT = 16  # neighbours: one line of the cache
+
+
+@kernel(inline=True)
+def ask_for_pairs(graph: SimpleGraph, start: Any, length: Any, vertex: Any) -> None:
+    """Asks for the places where the pairs of a list's neighbours with a vertex would stand, if they are to be asked."""
+    if list_length(graph.undirected, vertex) > _SHORT:
+        for i in range(start, start + length):
+            prefetch(graph.keys, _home_of(graph, vertex, np.int64(graph.undirected.pool[i])))
+
+
+@kernel(inline=True)
+def is_neighbour(graph: SimpleGraph, vertex: Any, neighbour: Any) -> Any:
+    """Whether two different vertices are joined: a short list is read through, else the pair is looked up."""
+    lists = graph.undirected
+    start, length = list_start(lists, vertex), list_length(lists, vertex)
+    if length > _SHORT:
+        return are_joined(graph, vertex, neighbour)
+    found = False
+    for i in range(start, start + length):
+        found |= lists.pool[i] == neighbour
+    return found
+
+
+# --- edges that come and go ------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def has_room(graph: SimpleGraph) -> Any:
+    """Whether another edge can come or go, whichever it is."""
+    if graph.free == 0 and graph.given >= len(graph.pairs):
+        return False
+    if _PARTS * (graph.taken + 1) > _FULL * len(graph.keys):
+        return False
+    return _fits(graph.undirected) and _fits(graph.out) and _fits(graph.into)
+
+
+@kernel(inline=True)
+def _fits(lists: NeighbourLists) -> Any:
+    return lists.used + lists.need <= len(lists.pool)
+
+
+@kernel()
+def add_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
+    """One more edge from a vertex to another; there is room. What is new of NEW_PAIR and NEW_ARC."""
+    key = _key_of(subject, object)
+    slot, changed = find_key(graph.keys, key), 0
+    if graph.keys[slot] == 0:
+        _enter_pair(graph, slot, key)
+        changed = NEW_PAIR
+    pair, column = np.int64(graph.numbers[slot]), FORWARD if subject <= object else BACKWARD
+    graph.pairs[pair, column] += 1
+    if subject == object:
+        return 0
+    if graph.pairs[pair, column] == 1:
+        _enter_arc(graph, pair, subject, object)
+        changed |= NEW_ARC
+    return changed
+
+
+@kernel()
+def _enter_pair(graph: SimpleGraph, slot: Any, key: Any) -> None:
+    """A pair that no edge joined so far takes a number, and its place in lists."""
+    pair, one, other = _take_number(graph), (key - 1) >> 32, (key - 1) & 0x7FFFFFFF
+    graph.keys[slot], graph.numbers[slot] = key, pair
+    graph.pairs[pair, A], graph.pairs[pair, B] = one, other
+    graph.pairs[pair, FORWARD] = graph.pairs[pair, BACKWARD] = 0
+    graph.taken += 1
+    _touch(graph, one)
+    if one == other:
+        graph.loops += 1
+        return
+    _touch(graph, other)
+    graph.joined += 1
+    if len(graph.undirected.heads):
+        join_list(graph.undirected, graph.pairs, one, other, pair)
+        join_list(graph.undirected, graph.pairs, other, one, pair)
+
+
+@kernel(inline=True)
+def _take_number(graph: SimpleGraph) -> Any:
+    pair = graph.free - 1
+    if pair < 0:
+        pair = graph.given
+        graph.given = pair + 1
+    else:
+        graph.free = graph.pairs[pair, A]
+    return pair
+
+
+@kernel(inline=True)
+def _touch(graph: SimpleGraph, vertex: Any) -> None:
+    graph.touching[vertex] += 1
+    if graph.touching[vertex] == 1:
+        graph.touched += 1
+
+
+@kernel()
+def _enter_arc(graph: SimpleGraph, pair: Any, subject: Any, object: Any) -> None:
+    graph.arcs += 1
+    if len(graph.out.heads):
+        join_list(graph.out, graph.pairs, subject, object, pair)
+        join_list(graph.into, graph.pairs, object, subject, pair)
+
+
+@kernel()
+def drop_edge(graph: SimpleGraph, subject: Any, object: Any) -> Any:
+    """One edge less from a vertex to another, if there is one. What is no more of NEW_PAIR and NEW_ARC."""
+    slot, changed = find_key(graph.keys, _key_of(subject, object)), 0
+    if graph.keys[slot] == 0:
+        return 0
+    pair, column = np.int64(graph.numbers[slot]), FORWARD if subject <= object else BACKWARD
+    if graph.pairs[pair, column] == 0:
+        return 0
+    graph.pairs[pair, column] -= 1
+    if subject != object and graph.pairs[pair, column] == 0:
+        _leave_arc(graph, pair, subject, object)
+        changed = NEW_ARC
+    if graph.pairs[pair, FORWARD] == 0 and graph.pairs[pair, BACKWARD] == 0:
+        _leave_pair(graph, pair)
+        vacate(graph.keys, graph.numbers, slot)
+        changed |= NEW_PAIR if subject != object else 0
+    return changed
+
+
+@kernel()
+def _leave_arc(graph: SimpleGraph, pair: Any, subject: Any, object: Any) -> None:
+    graph.arcs -= 1
+    if len(graph.out.heads):
+        leave_list(graph.out, graph.pairs, subject, pair)
+        leave_list(graph.into, graph.pairs, object, pair)
+
+
+@kernel()
+def _leave_pair(graph: SimpleGraph, pair: Any) -> None:
+    """A pair that no edge joins any more leaves the lists; its number is free."""
+    one, other = graph.pairs[pair, A], graph.pairs[pair, B]
+    graph.taken -= 1
+    _untouch(graph, one)
+    if one == other:
+        graph.loops -= 1
+    else:
+        _untouch(graph, other)
+        graph.joined -= 1
+        if len(graph.undirected.heads):
+            leave_list(graph.undirected, graph.pairs, one, pair)
+            leave_list(graph.undirected, graph.pairs, other, pair)
+    graph.pairs[pair, A] = graph.free
+    graph.free = pair + 1
+
+
+@kernel(inline=True)
+def _untouch(graph: SimpleGraph, vertex: Any) -> None:
+    graph.touching[vertex] -= 1
+    if graph.touching[vertex] == 0:
+        graph.touched -= 1
+
+
+@kernel((ADDRESS, LOG, int64))
+def take_over(address: Any, log: Log, row: Any) -> Any:
+    """Applies the changes from a row on; the first that there was no room for, or the number of rows."""
+    graph = simple_graph_at(address)
+    while row < len(log.step) and has_room(graph):
+        if log.change[row] == CAME:
+            add_edge(graph, log.subject[row], log.object[row])
+        elif log.change[row] == WENT:
+            drop_edge(graph, log.subject[row], log.object[row])
+        row += 1
+    return row
+
+
+@kernel((INT64S, INT32S, NEW_INT64S, NEW_INT32S))
+def _rehash(keys: Any, numbers: Any, larger_keys: Any, larger_numbers: Any) -> None:
+    rehash(keys, numbers, larger_keys, larger_numbers)
+
+
+# --- asking for memory ahead -----------------------------------------------------------------------------------------
+#
+# The ends of an edge lie anywhere, so a change is a dozen misses of the cache: rows of vertices, the place of the pair,
+# then lists, then those that stand last in them. Rows are asked for some changes ahead; when they are there, nearer to
+# the change, what they lead to. Nothing is decided by it: what is asked for in vain costs a line of the cache.
+
+_FAR, _NEAR = 24, 10  # changes ahead
+
+
+@kernel(inline=True)
+def ask_for_rows(graph: SimpleGraph, vertices: Any, log: Log, row: Any) -> None:
+    """The rows of a change's vertices, also in another array of two columns, and the place of its pair."""
+    row += _FAR
+    if row < len(log.step):
+        subject, object = np.int64(log.subject[row]), np.int64(log.object[row])
+        _ask_for_vertex(graph, vertices, subject)
+        _ask_for_vertex(graph, vertices, object)
+        home = _home_of(graph, subject, object)
+        prefetch(graph.keys, home)
+        prefetch(graph.numbers, home)
+
+
+@kernel(inline=True)
+def _ask_for_vertex(graph: SimpleGraph, vertices: Any, vertex: Any) -> None:
+    prefetch(graph.undirected.heads, 2 * vertex)
+    prefetch(graph.touching, vertex)
+    prefetch(graph.undirected.room, vertex)
+    prefetch(vertices, 2 * vertex)
+
+
+@kernel(inline=True)
+def ask_for_lists(graph: SimpleGraph, log: Log, row: Any) -> None:
+    """The lists of a change's vertices, whose rows were asked for before, and the row of its pair."""
+    row += _NEAR
+    if row < len(log.step):
+        subject, object = np.int64(log.subject[row]), np.int64(log.object[row])
+        _ask_for_list(graph, subject)
+        _ask_for_list(graph, object)
+        home = _home_of(graph, subject, object)
+        if graph.keys[home] != 0:
+            prefetch(graph.pairs, graph.numbers[home] * graph.pairs.shape[1])
+
+
+@kernel(inline=True)
+def _ask_for_list(graph: SimpleGraph, vertex: Any) -> None:
+    lists = graph.undirected
+    start, length = np.int64(lists.heads[vertex, START]), np.int64(lists.heads[vertex, LENGTH])
+    if length:
+        prefetch(lists.pool, start)
+        prefetch(lists.pool, start + length)
+        prefetch(lists.owners, start + length)
+
+
+# --- thresholds and reports ------------------------------------------------------------------------------------------
+
+
+@kernel(inline=True)
+def below(points: Any, first: Any, last: Any, value: Any) -> Any:
+    """How many points lie below a value or at it."""
+    low, high = np.int64(first), np.int64(last)
+    while low < high:
+        middle = (low + high) >> 1
+        if points[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel(inline=True)
+def passes(points: Any, firsts: Any, number: Any, before: Any, after: Any) -> Any:
+    """Whether a list of thresholds has one between two values; `number` is that of the list, SILENT or EVERY."""
+    if number == SILENT or before == after:
+        return False
+    if number == EVERY:
+        return True
+    first, last = firsts[number], firsts[number + 1]
+    return below(points, first, last, before) != below(points, first, last, after)
+
+
+@kernel(inline=True)
+def asked_number(asked: ThresholdLists, instance: Any) -> Any:
+    """The number of an instance's own list of thresholds, SILENT or EVERY."""
+    return asked.numbers[instance] if instance < len(asked.numbers) else SILENT
+
+
+@kernel(inline=True)
+def is_asked(asked: ThresholdLists, instance: Any) -> Any:
+    """Whether anybody might hear of an instance."""
+    return asked.everyone != SILENT or asked_number(asked, instance) != SILENT
+
+
+@kernel()
+def is_reported(asked: ThresholdLists, instance: Any, before: Any, after: Any) -> Any:
+    """Whether a value passes a threshold of the instance's own, or one of all."""
+    if passes(asked.points, asked.firsts, asked.everyone, before, after):
+        return True
+    return passes(asked.points, asked.firsts, asked_number(asked, instance), before, after)
+
+
+@kernel(inline=True)
+def step_end(log: Log, row: Any) -> Any:
+    """The row after the last change of a row's step."""
+    step = log.step[row]
+    while row < len(log.step) and log.step[row] == step:
+        row += 1
+    return row
+
+
+@kernel(inline=True)
+def can_report(report: MetricReport, rows: Any) -> Any:
+    """Whether there is room for so many more rows."""
+    report.count_wanted = report.count + rows
+    return report.count + rows <= len(report.values)
+
+
+@kernel(inline=True)
+def write_report(report: MetricReport, step: Any, instance: Any, value: Any) -> None:
+    """Writes one row; there is room."""
+    row = report.count
+    report.steps[row], report.instances[row], report.values[row] = step, instance, value
+    report.count = row + 1

@@ -10,33 +10,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.betweenness import UNREACHED, Arc, ExactBetweenness, _board
+from heliograph.watch.metrics.betweenness import UNREACHED, Arc, ExactTables, Sums
 
 arcs_of_few = st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda arc: arc[0] != arc[1])
 
 
-def toggle(exact: ExactBetweenness, graph: nx.DiGraph, arc: Arc, vertices: int) -> None:
+def sums_of(vertices: int) -> Sums:
+    sums = Sums()
+    sums.resize("vertex", max(vertices, len(sums.raw)))
+    return sums
+
+
+def toggle(exact: ExactTables, graph: nx.DiGraph, arc: Arc, vertices: int) -> None:
     """An arc comes, or goes if it is there."""
     there = graph.has_edge(*arc)
-    assert exact.change([arc] if there else [], [] if there else [arc], _board(vertices))
+    assert exact.change([arc] if there else [], [] if there else [arc], sums_of(vertices))
     (graph.remove_edge if there else graph.add_edge)(*arc)
 
 
-def check_tables(exact: ExactBetweenness, graph: nx.DiGraph) -> None:
+def check_tables(exact: ExactTables, graph: nx.DiGraph) -> None:
     """Distances and counts of paths are networkx's, and nothing is left where updates write along their way."""
-    tables, slots = exact._tables, exact._slots
+    slots = exact._slots
     lengths = dict(nx.all_pairs_shortest_path_length(graph))
     for source, row in slots.items():
         for target, column in slots.items():
             length = lengths[source].get(target, UNREACHED)
             paths = sum(1 for _ in nx.all_shortest_paths(graph, source, target)) if length < UNREACHED else 0
-            assert (tables.distance[row, column], tables.paths[row, column]) == (length, paths)
-    assert not any(marks.any() for marks in (tables.work.mark, tables.work.lost, tables.work.level))
+            assert (exact.distance[row, column], exact.paths[row, column]) == (length, paths)
+    assert not any(marks.any() for marks in (exact.mark, exact.lost, exact.level))
 
 
 @given(st.lists(arcs_of_few, min_size=1, max_size=50))
 def test_tables_are_right_after_every_arc(arcs: list[Arc]) -> None:
-    exact, graph = ExactBetweenness(4_000), nx.DiGraph()
+    exact, graph = ExactTables(4_000), nx.DiGraph()
     for arc in arcs:
         toggle(exact, graph, arc, 9)
     check_tables(exact, graph)
@@ -45,7 +51,7 @@ def test_tables_are_right_after_every_arc(arcs: list[Arc]) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_tables_of_larger_graphs_are_those_worked_out_anew(seed: int) -> None:
     """Long ways round: a ring of 40 with some chords, so that an arc that goes makes many much farther."""
-    rng, exact, graph = random.Random(seed), ExactBetweenness(4_000), nx.DiGraph()
+    rng, exact, graph = random.Random(seed), ExactTables(4_000), nx.DiGraph()
     for k in range(40):
         toggle(exact, graph, (k, (k + 1) % 40), 40)
     for _ in range(120):
@@ -55,14 +61,14 @@ def test_tables_of_larger_graphs_are_those_worked_out_anew(seed: int) -> None:
         check_anew(exact, graph)
 
 
-def check_anew(exact: ExactBetweenness, graph: nx.DiGraph) -> None:
-    other = ExactBetweenness(4_000)
-    assert other.anew(np.array(graph.edges, np.int32))
+def check_anew(exact: ExactTables, graph: nx.DiGraph) -> None:
+    other = ExactTables(4_000, np.array(graph.edges, np.int32))
+    assert not other.is_beyond
     ours, theirs = (np.array([each._slots[vertex] for vertex in other._slots]) for each in (exact, other))
     for name in ("distance", "paths"):
-        found, expected = getattr(exact._tables, name), getattr(other._tables, name)
+        found, expected = getattr(exact, name), getattr(other, name)
         assert (found[np.ix_(ours, ours)] == expected[np.ix_(theirs, theirs)]).all()
-    assert exact._tables.sums[ours] == pytest.approx(other._tables.sums[theirs], abs=1e-9)
+    assert exact.sums[ours] == pytest.approx(other.sums[theirs], abs=1e-9)
 
 
 @given(st.sets(arcs_of_few, max_size=25), arcs_of_few)
@@ -87,7 +93,7 @@ def paths(graph: nx.DiGraph, source: int, target: int) -> set[tuple[int, ...]]:
 
 
 def test_tables_grow_up_to_the_limit_and_no_further() -> None:
-    exact, graph = ExactBetweenness(50), nx.DiGraph()
+    exact, graph = ExactTables(50), nx.DiGraph()
     for k in range(49):
         toggle(exact, graph, (k, k + 1), 60)
     assert exact.slots == 50

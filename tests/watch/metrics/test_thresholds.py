@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.simple_graph import EVERY, SILENT
-from heliograph.watch.metrics.thresholds import Cutting, Points
+from heliograph.watch.metrics.thresholds import EVERY, SILENT, Points, Thresholds
 
 Watcher = tuple[int, tuple[float, ...] | None]
 ALL = -1
@@ -25,21 +24,21 @@ watchers = st.lists(
 )
 
 
-def watch(cutting: Cutting, who: int, points: Points) -> None:
+def watch(cutting: Thresholds, who: int, points: Points) -> None:
     if who == ALL:
         cutting.watch_all(points)
     else:
         cutting.watch(who, points)
 
 
-def unwatch(cutting: Cutting, who: int, points: Points) -> None:
+def unwatch(cutting: Thresholds, who: int, points: Points) -> None:
     if who == ALL:
         cutting.unwatch_all(points)
     else:
         cutting.unwatch(who, points)
 
 
-def check_asked(cutting: Cutting, left: Counter[Watcher]) -> None:
+def check_asked(cutting: Thresholds, left: Counter[Watcher]) -> None:
     """The arrays, and what is answered from Python, are those of the watchers that are left."""
     asked = cutting.asked()
     for who in range(ALL, 6):
@@ -56,12 +55,12 @@ def check_asked(cutting: Cutting, left: Counter[Watcher]) -> None:
             assert asked.points[first:last].tolist() == expected == cutting.points(who)
     assert set(cutting.instances()) == {who for who, _ in +left} - {ALL}
     assert cutting.watches_all == any(who == ALL for who, _ in +left)
-    assert cutting.points_of_all() == cutting.points(ALL)
+    assert cutting.points(-1) == cutting.points(ALL)
 
 
 @given(watchers, st.randoms(use_true_random=False), st.booleans())
 def test_cuts_of_those_who_are_left(drawn: list[Watcher], drawing: st.DataObject, looks: bool) -> None:
-    cutting, left = Cutting(), Counter[Watcher]()
+    cutting, left = Thresholds(), Counter[Watcher]()
     for who, points in drawn:
         watch(cutting, who, points)
         left[who, points] += 1
@@ -76,7 +75,7 @@ def test_cuts_of_those_who_are_left(drawn: list[Watcher], drawing: st.DataObject
 
 
 def test_equal_cuts_are_one_list() -> None:
-    cutting = Cutting()
+    cutting = Thresholds()
     for instance in range(1000):
         cutting.watch(instance, [0.5, 0.1, 0.5])
     asked = cutting.asked()
@@ -84,7 +83,7 @@ def test_equal_cuts_are_one_list() -> None:
 
 
 def test_lists_that_nobody_uses_do_not_pile_up() -> None:
-    cutting, most = Cutting(), 0
+    cutting, most = Thresholds(), 0
     for point in range(5000):
         cutting.watch(7, [float(point)])
         most = max(most, len(cutting.asked().points))
@@ -97,7 +96,7 @@ def test_lists_that_nobody_uses_do_not_pile_up() -> None:
 
 
 def test_whoever_does_not_watch_cannot_go() -> None:
-    cutting = Cutting()
+    cutting = Thresholds()
     cutting.watch(3, [1.0])
     with pytest.raises(KeyError, match=r"instance 3 is not watched at \[2.0\]"):
         cutting.unwatch(3, [2.0])
@@ -108,7 +107,7 @@ def test_whoever_does_not_watch_cannot_go() -> None:
 
 @given(st.none() | st.lists(st.sampled_from([0.0, 1.0, 2.0]), max_size=3), st.lists(st.integers(-1, 3), max_size=8))
 def test_passing_values(points: Points, drawn: list[int]) -> None:
-    cutting, values = Cutting(), [0.0, *map(float, drawn)]
+    cutting, values = Thresholds(), [0.0, *map(float, drawn)]
     cutting.watch(0, points)
     sides = values if points is None else [bisect_right(sorted(points), value) for value in values]
     expected = [one != other for one, other in itertools.pairwise(sides)]
