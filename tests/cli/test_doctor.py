@@ -132,7 +132,7 @@ def test_cores_are_counted_where_there_is_no_affinity(monkeypatch: pytest.Monkey
 
 def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     report = cache.WarmReport(Path("cache"), ("one",), 1, 2, 1_500_000_000)
-    monkeypatch.setattr(cache, "warm", lambda: report)
+    monkeypatch.setattr(cache, "warm", lambda *_: report)
     assert "1 compiled, 2 already there, in 1.5 s" in run("doctor", "--warm").out
     assert "compiled," not in run("doctor", "--warm", "--quiet").out
 
