@@ -26,7 +26,7 @@ from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
-from heliograph.vocabulary.vocabulary import Packed
+from heliograph.vocabulary.mapped import Packed
 
 KIND, VERSION, PLANNED = "filter", 2, 3
 _READ = {1, VERSION, PLANNED}  # 1 is a save without an index, 3 one with a plan

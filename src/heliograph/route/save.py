@@ -23,7 +23,8 @@ from heliograph.route.read import LABELS_TYPE, MAX_COST
 from heliograph.route.strategy import check_match
 from heliograph.route.version import NAMES, Arrays, Ids, Ledger, Room, Version, pays
 from heliograph.storage import Saved, read_folder, write_folder
-from heliograph.vocabulary.columns import PRIME, Table
+from heliograph.vocabulary.columns import PRIME
+from heliograph.vocabulary.mapped import Table
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Whether arrays are those of an exchange: kernels trust them, so whatever they lead to has to be there.

@@ -48,7 +48,7 @@ from heliograph.route.layout import (
     Graph,
 )
 from heliograph.route.read import LABELS_TYPE, NO_LABELS, Edge, Node, refused_node
-from heliograph.vocabulary.columns import Table, Texts, find_text, find_texts, make_table
+from heliograph.vocabulary.mapped import Table, Texts, find_text, find_texts, make_table
 
 if TYPE_CHECKING:
     from heliograph.predicate.compile import Targeting
