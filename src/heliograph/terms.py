@@ -124,6 +124,7 @@ _SHORT = 256  # longer literals seldom come again, and 65,536 of them could take
 _typed_value = lru_cache(maxsize=65536)(values.parse)
 
 
+_IRI_KIND = TermKind.IRI  # looking it up in the enumeration costs as much as making a term
 _new = tuple.__new__  # of a term that is canonical already
 
 RDF_TYPE = iri(RDF + "type")
@@ -158,7 +159,7 @@ _ECHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": 
 def parse_cell(text: str | None, position: Position = Position.OBJECT, prefixes: Mapping[str, str] = PREFIXES) -> Term:
     """The term that a table's cell spells; raises `TermError` with the fix where it spells none."""
     if text and _SIMPLE_NAME.fullmatch(text) and (text != "a" or position is not Position.PROPERTY):
-        return _new(Term, (TermKind.IRI, PLAIN + text, "", ""))
+        return _new(Term, (_IRI_KIND, PLAIN + text, "", ""))
     term = parse_node(text, position, prefixes)
     if isinstance(term, Variable):
         raise TermError("HG-106", f"a variable {text} in data", fix="variables stand only in patterns; write a term")

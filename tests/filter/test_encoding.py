@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.filter.encode import Batch, encode
+from heliograph.filter.encode import Arrivals, encode
 from heliograph.terms import PREFIXES, Term, iri
 from heliograph.vocabulary import Vocabulary
 
@@ -30,11 +30,11 @@ def encoded(table: pa.Table) -> pa.Table:
     return pa.table([table[name].dictionary_encode() for name in NAMES], names=NAMES)
 
 
-def shown(batch: Batch) -> tuple[list[tuple[str, frozenset[tuple[Term, ...]]]], list[Any]]:
+def shown(batch: Arrivals) -> tuple[list[tuple[str, frozenset[tuple[Term, ...]]]], list[Any]]:
     return list(batch.publications.graphs()), list(batch.rejected)
 
 
-def run(items: Any, vocabulary: Vocabulary | None = None) -> Batch:
+def run(items: Any, vocabulary: Vocabulary | None = None) -> Arrivals:
     return encode(items, vocabulary or Vocabulary(), PREFIXES)
 
 

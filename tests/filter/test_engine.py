@@ -11,7 +11,8 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
-from heliograph.filter.encode import Failures, Version, encode
+from heliograph.filter.encode import encode
+from heliograph.filter.strategy import Failures, Version
 from heliograph.io.items import as_table
 from heliograph.io.publications import Publications
 from heliograph.model import Notifications
@@ -287,7 +288,7 @@ def test_a_version_in_use_is_not_disturbed() -> None:
 
     def matched(version: Version) -> list[str]:
         matches = version.match(publications, Failures())
-        return [each.id for each in matches.roster.subscriptions(matches.place)]
+        return [each.id for each in matches.subscribed(matches.place)]
 
     assert matched(before) == ["a", "b"]
     assert matched(engine._matcher.version()) == ["b", "c"]

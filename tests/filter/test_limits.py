@@ -17,8 +17,7 @@ from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
 from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, Edges
-from heliograph.filter.search import _room
-from heliograph.filter.strategy import Rows, _ordered
+from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
@@ -240,9 +239,9 @@ def test_keys_hold_the_last_publication_and_the_last_number() -> None:
     (segment,) = engine._matcher.version().held.segments  # type: ignore[attr-defined]
     last = np.array([MOST_PUBLICATIONS - 1, 0, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 2], np.int64)
     numbers = np.array([MOST_NUMBERS - 1, MOST_NUMBERS - 1, MOST_NUMBERS - 2, MOST_NUMBERS - 2], np.int64)
-    publication, place = _ordered([segment], [Rows(last, numbers)])
-    ordered = [0, MOST_PUBLICATIONS - 2, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 1]
-    assert (publication.tolist(), place.tolist()) == (ordered, [1, 0, 0, 1])
+    publication, place = ordered([segment], [(last, numbers)])
+    expected = [0, MOST_PUBLICATIONS - 2, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 1]
+    assert (publication.tolist(), place.tolist()) == (expected, [1, 0, 0, 1])
     with pytest.raises(SubscriptionError) as caught:
         engine.subscribe(("c", "ASK { ?x :p ?y }"))
     assert caught.value.code == "HG-542"

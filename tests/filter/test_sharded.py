@@ -17,7 +17,7 @@ from heliograph import Filter
 from heliograph.errors import UsageError
 from heliograph.filter import shards as sharded
 from heliograph.filter import tiers
-from heliograph.filter.encode import Failures
+from heliograph.filter.strategy import Failures
 from heliograph.partition.plan import Outline
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.schemes import SCHEMES
@@ -218,7 +218,7 @@ def test_a_version_outlives_its_subscriptions(name: str) -> None:
     engine.unsubscribe([f"s{number}" for number in range(0, 200, 2) if f"s{number}" in engine._subscriptions])
     subscribe(engine, [POOL.interests[number]._replace(id=f"t{number}") for number in range(100)])
     matches = version.match(batch, Failures())
-    names = [each.id for each in matches.roster.subscriptions(matches.place)]
+    names = [each.id for each in matches.subscribed(matches.place)]
     found = [(batch.ids[row], name) for row, name in zip(matches.publication, names, strict=True)]
     assert found == [(each.publication_id, each.subscription_id) for each in expected]
 

@@ -1,4 +1,4 @@
-"""Columns that go through an interner table: the ids, refusals and terms of cell by cell, whatever else is interned between."""
+"""Columns that go through an interner table: ids, refusals and terms as cell by cell, whatever is interned between."""
 
 from __future__ import annotations
 

@@ -544,6 +544,10 @@ class Segment:
             return places
         return np.searchsorted(self.index.numbers, numbers, sorter=self.by_number)
 
+    def owner(self, number: int) -> Any:
+        """What is subscribed under a number that it has."""
+        return self.owners[int(self.places(np.array([number]))[0])]
+
     # --- merging ------------------------------------------------------------------------------------------------
 
     def interests(self, stamp: int) -> tuple[Interests, Names]:

@@ -272,6 +272,9 @@ def joined(first: Typed, second: Typed) -> Typed:
     return Typed(*(np.concatenate(pair) for pair in zip(first.columns, second.columns, strict=True)))
 
 
+_NO_TERMS = typed_of(())
+
+
 class TypedColumns:
     """Columns that follow a growing number of terms, in amortised constant time a term.
 
@@ -280,7 +283,7 @@ class TypedColumns:
 
     def __init__(self) -> None:
         self._size = 0
-        self._columns = typed_of(())
+        self._columns = _NO_TERMS
 
     def upto(self, size: int, rows: Callable[[int, int], Typed]) -> Typed:
         """The rows of the first `size` terms; `rows` computes those from one to another not seen before."""
@@ -325,7 +328,7 @@ class CellColumn(NamedTuple):
             try:
                 if text.__class__ is bytes:
                     raise TermError("HG-108", f"text that is not UTF-8: {text[:60]!r}", fix="write the file as UTF-8")
-                terms[text] = parse_cell(cast("str | None", text), position, prefixes)
+                terms[text] = parse_cell(text, position, prefixes)  # type: ignore[arg-type]  # the others are no bytes
             except TermError as error:
                 refused[text] = error.with_traceback(None)
         return terms, refused
@@ -355,7 +358,7 @@ class Memo:
         return found
 
     def remember(self, ids: Mapping[Text, int], column: CellColumn) -> None:
-        short = {text: id for text, id in ids.items() if text is not None and len(text) <= _SHORT}
+        short = {text: id for text, id in ids.items() if text is not None and not text[_SHORT:]}
         if self._below is not None:
             below = {text: id for text, id in short.items() if id < self._start}
             if below:

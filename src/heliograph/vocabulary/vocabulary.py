@@ -320,12 +320,12 @@ class Vocabulary:
     def _typed_rows(self, first: int, last: int) -> Typed:
         """The typed values of its own terms from the first to the last, counted from `start`."""
         kinds = self._kinds(first, last)
-        literals = np.flatnonzero(kinds == columns.LITERAL).tolist()
-        spelled = columns.typed_rows(
-            np.minimum(kinds, columns.LITERAL), literals, lambda row: self.term(self._start + first + row)
-        )
         rest = columns.typed_of([term for term in self._terms[first + len(kinds) : last] if term is not None])
-        return columns.joined(spelled, rest) if len(kinds) else rest
+        if not len(kinds):
+            return rest
+        literals, start = np.flatnonzero(kinds == columns.LITERAL).tolist(), self._start + first
+        spelled = columns.typed_rows(np.minimum(kinds, columns.LITERAL), literals, lambda row: self.term(start + row))
+        return columns.joined(spelled, rest)
 
     def _kinds(self, first: int, last: int) -> Bytes:
         """The kinds of its own terms from the first on, as far as the interner table goes."""
