@@ -80,7 +80,7 @@ def test_names_lead_from_an_interest_to_its_structure(seed: int) -> None:
     asked = draw_world(seed, family=False).asked
     grouped, structures = group(gather(asked, range(len(asked)))), shares(asked)
     for number, interest in enumerate(asked):
-        names = grouped.names[grouped.name_offsets[number] : grouped.name_offsets[number + 1]].tolist()
+        names = grouped.names.numbers[slice(*grouped.names.offsets[number : number + 2])].tolist()
         assert sorted(names) == list(range(grouped.variables[structures[number]]))
         renamed = naive.renamed(interest.edges, dict(enumerate(names)))
         assert set(renamed) == set(edges_of(grouped.edges, structures[number]))

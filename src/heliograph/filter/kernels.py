@@ -10,7 +10,8 @@ import numpy as np
 from numba import int64
 
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.hashmap import edge_hash, mask_of, mixed
+from heliograph.compiled.hashmap import FREE, OTHER, SAME, edge_hash, find_key, mask_of, mixed, pair_key
+from heliograph.compiled.hashmap import search as table_search
 from heliograph.compiled.text import prefetch
 from heliograph.compiled.types import (
     FLOAT_ROWS,
@@ -82,9 +83,7 @@ from heliograph.filter.layout import (
     Words,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Numba's types for the arrays of the filter's index.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------------------
 
 EDGES = named(layout.Edges, INT64S, INT32S, INT32S, INT32S)
 NEW_EDGES = named(layout.Edges, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
@@ -97,18 +96,15 @@ CLOSURE = named(layout.Closure, INT64S, INT32S, INT64S, INT32S, INT64S, int64, i
 FOUND = named(layout.Found, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From interests to structures: a form in which the names of variables and the order of edges no longer show, the
-# order in which edges are verified, and the edge each structure is looked up by.
-#
-# The law: two interests get one form only if a renaming of variables turns the edges of one into those of the other.
-# (The converse is not needed: a missed one costs space, not answers. Variables are told apart by what is around
-# them.)
-# ----------------------------------------------------------------------------------------------------------------------
+# --- from interests to structures -------------------------------------------------------------------------------------
+# From interests to structures: a form in which the names of variables and the order of edges no longer show, the order
+# in which edges are verified, and the edge each structure is looked up by. The law: two interests get one form only if
+# a renaming of variables turns the edges of one into those of the other. (The converse is not needed: a missed one
+# costs space, not answers. Variables are told apart by what is around them.)
 
 _ROUNDS = 3  # how far around a variable is looked at
 _SEED = np.uint64(0x5851F42D4C957F2D)
-_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+_ONE, _TWO, _THREE, _32, _33 = (np.uint64(number) for number in (1, 2, 3, 32, 33))
 
 
 @kernel((EDGES, NEW_INT64S))
@@ -334,46 +330,36 @@ def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
         _arrive(edges.object[edge], step, reached)
 
 
-@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S))
+@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
 def find_gates(
-    edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, gates: Int32s
+    edges: Edges,
+    variables: Int16s,
+    members: Int64s,
+    flags: Int8s,
+    conjuncts: Int64s,
+    asked: Int16s,
+    gates: Int32s,
+    marks: Int8s,
 ) -> None:
-    """After how many steps all that members ask about is bound; with an inexact member (flag 1) that is everything."""
+    """After how many steps all that members ask about is bound, and a mark for each step that binds some of it. An
+    inexact member (flag 1) asks about everything."""
     most = np.int64(1)
     for structure in range(len(variables)):
         most = max(most, np.int64(variables[structure]))
     reached = np.zeros(most, np.int32)
     for structure in range(len(variables)):
         _reach(edges, structure, variables[structure], reached)
-        gate = 0
+        before, gate = edges.offsets[structure] - 1, 0
         for member in range(members[structure], members[structure + 1]):
             if flags[member] & 1:
                 gate = edges.offsets[structure + 1] - edges.offsets[structure]
+                for variable in range(variables[structure]):
+                    marks[before + reached[variable]] = 1
                 break
             for conjunct in range(conjuncts[member], conjuncts[member + 1]):
                 gate = max(gate, reached[asked[conjunct]])
+                marks[before + reached[asked[conjunct]]] = 1
         gates[structure] = gate
-
-
-@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT8S))
-def find_asked(
-    edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, out: Int8s
-) -> None:
-    """Marks the steps that bind a variable about which a member asks; an inexact member (flag 1) asks about all."""
-    most = 1
-    for structure in range(len(variables)):
-        most = max(most, int(variables[structure]))
-    reached = np.zeros(most, np.int32)
-    for structure in range(len(variables)):
-        before = edges.offsets[structure] - 1
-        _reach(edges, structure, int(variables[structure]), reached)
-        for member in range(members[structure], members[structure + 1]):
-            if flags[member] & 1:
-                for variable in range(variables[structure]):
-                    out[before + reached[variable]] = 1
-                break
-            for conjunct in range(conjuncts[member], conjuncts[member + 1]):
-                out[before + reached[asked[conjunct]]] = 1
 
 
 # --- the way in -------------------------------------------------------------------------------------------------
@@ -392,7 +378,7 @@ def count_edges(edges: Edges, counts: Any) -> None:
 def seen(hashed: Any, sketch: Any) -> Any:
     """How often publications held an edge, at most: the smaller of two counts by different bits of the hash."""
     half = np.uint64(len(sketch) // 2)
-    one, other = sketch[hashed & (half - _ONE)], sketch[half + ((hashed >> np.uint64(32)) & (half - _ONE))]
+    one, other = sketch[hashed & (half - _ONE)], sketch[half + ((hashed >> _32) & (half - _ONE))]
     return min(one, other)
 
 
@@ -423,19 +409,26 @@ def choose_access(edges: Edges, sketch: Any, counts: Any, chosen: Int64s) -> Non
         chosen[structure] = best
 
 
+@kernel(inline=True)
+def _compare_marks(slots: Any, place: Any, mark: Any) -> Any:
+    if not slots[place]:
+        return FREE
+    return SAME if slots[place] >> 32 == mark else OTHER
+
+
+_find_slot = table_search(_compare_marks)
+
+
 @kernel((INT32S, INT32S, INT32S, NEW_INT64S, NEW_INT32S))
 def number_keys(subject: Int32s, predicate: Int32s, object: Int32s, slots: Int64s, out: Int32s) -> Any:
     """Numbers distinct keys by first appearance and enters them into `slots`; returns how many there are.
 
-    Keys of which all bits agree that a look-up compares are one: whoever asks for either finds what both lead to."""
-    mask = np.uint64(len(slots) - 1)
+    Keys of which all bits agree that a look-up compares are one: either of them then finds what both lead to."""
     count = 0
     for row in range(len(out)):
         hashed = edge_hash(subject[row], predicate[row], object[row])
-        mark = np.int64(hashed >> np.uint64(33))
-        slot = hashed & mask
-        while slots[slot] and slots[slot] >> 32 != mark:
-            slot = (slot + _ONE) & mask
+        mark = np.int64(hashed >> _33)
+        slot = _find_slot(slots, len(slots), hashed, mark)
         if not slots[slot]:
             count += 1
             slots[slot] = (mark << 32) | count
@@ -443,15 +436,13 @@ def number_keys(subject: Int32s, predicate: Int32s, object: Int32s, slots: Int64
     return count
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One publication as a small graph in a scratch array: is this edge there, and which edges have these parts?
-#
-# Every list of edges is a chain through a hash table; only the lists that an index asks for are made. It is all one
-# array, made once for a batch and used for one publication after another: a kernel that hands dozens of arrays from
-# function to function spends its time on that.
+# --- one publication as a small graph ---------------------------------------------------------------------------------
+# One publication as a small graph in a scratch array: is this edge there, and which edges have these parts? Every list
+# of edges is a chain through a hash table; only the lists that an index asks for are made. It is all one array, made
+# once for a batch and used for one publication after another: a kernel that hands dozens of arrays from function to
+# function spends its time on that.
 #
 # The array holds six numbers, the edges as (subject, predicate, object), the heads of six tables, and their links.
-# ----------------------------------------------------------------------------------------------------------------------
 
 WHOLE, BY_SP, BY_PO, BY_S, BY_O, BY_P = 0, 1, 2, 3, 4, 5
 _TABLES = 6
@@ -561,15 +552,10 @@ def _enter(graph: Int32s, edge: int, wanted: int) -> None:
         _link(graph, BY_P, edge, _head(graph, BY_P, _ANY, predicate, _ANY))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Classes of a term, from the taxonomy's closure and the publication's own types.
-#
-# The law: x is a C if some row or `rdf:type` edge leads from x to C, or to a T from which rows or `rdfs:subClassOf`
-# edges lead to C. The taxonomy's part is a look-up in the closure; only a publication with sub-classes of its own is
-# walked.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_CLASSES_SEED = np.uint64(0x2545F4914F6CDD1D)
+# --- classes of a term ------------------------------------------------------------------------------------------------
+# Classes of a term, from the taxonomy's closure and the publication's own types. The law: x is a C if some row or
+# `rdf:type` edge leads from x to C, or to a T from which rows or `rdfs:subClassOf` edges lead to C. The taxonomy's part
+# is a look-up in the closure; only a publication with sub-classes of its own is walked.
 
 
 class Walk(NamedTuple):
@@ -585,26 +571,15 @@ WALK = named(Walk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
 
 @kernel((NEW_INT64S, NEW_INT64S))
 def fill_pairs(pairs: Int64s, slots: Int64s) -> None:
-    """Enters pairs, 1 + (below << 32 | above), into an empty table."""
-    mask = np.uint64(len(slots) - 1)
+    """Enters pairs, as `pair_key` writes them, into an empty table."""
     for pair in pairs:
-        slot = mixed(_CLASSES_SEED, np.uint64(pair)) & mask
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = pair
+        slots[find_key(slots, pair)] = pair
 
 
 @kernel(inline=True)
 def _above(closure: Closure, low: Any, high: Any) -> Any:
     """Whether the taxonomy has `high` above `low`."""
-    pair = np.int64(1) + ((np.int64(low) << 32) | np.int64(high))
-    mask = np.uint64(len(closure.pairs) - 1)
-    slot = mixed(_CLASSES_SEED, np.uint64(pair)) & mask
-    while closure.pairs[slot]:
-        if closure.pairs[slot] == pair:
-            return True
-        slot = (slot + np.uint64(1)) & mask
-    return False
+    return closure.pairs[find_key(closure.pairs, pair_key(low, high))] != 0
 
 
 @kernel()
@@ -723,16 +698,14 @@ def is_below(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) 
     return _above(closure, term, kind)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The search for the solutions of one structure in one publication, as a machine that stops when somebody must decide.
-#
-# A structure's edges are taken in their order, each along the shortest list of the publication's edges that its known
-# parts name. The law: when an edge cannot be taken, only a step that bound one of its variables can change that, so
-# the search goes back there at once (conflict-directed backjumping); what lies between is not tried again.
+# --- the search for solutions -----------------------------------------------------------------------------------------
+# The search for the solutions of one structure in one publication, as a machine that stops when somebody must decide. A
+# structure's edges are taken in their order, each along the shortest list of the publication's edges that its known
+# parts name. The law: when an edge cannot be taken, only a step that bound one of its variables can change that, so the
+# search goes back there at once (conflict-directed backjumping); what lies between is not tried again.
 #
 # Everything the machine knows lies in one array, its *path*: a few numbers, then for each step the edge taken and the
 # steps to blame for failures beyond it, then for each variable its value and the step that bound it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 EXHAUSTED, AT_GATE, COMPLETE, BOUND, TIRED = range(5)  # why the machine stopped; TIRED: it has done what it may
 
@@ -766,7 +739,7 @@ def level(path: Int64s, variable: int) -> Any:
 
 
 @kernel()
-def _searching_bind(path: Int64s, node: Any, term: Any, step: int) -> None:
+def _bind_value(path: Int64s, node: Any, term: Any, step: int) -> None:
     place = _CURSORS + 2 * path[_MOST_STEPS] + ~node
     path[place], path[place + path[_MOST_VARIABLES]] = term, step
 
@@ -817,15 +790,15 @@ def _take(steps: Int32s, row: int, step: int, graph: Int32s, edge: int, path: In
         if part(graph, edge, 0) != _term(path, subject):
             return False
     else:
-        _searching_bind(path, subject, part(graph, edge, 0), step)
+        _bind_value(path, subject, part(graph, edge, 0), step)
     if mode & 2 or predicate == subject:
         if part(graph, edge, 1) != _term(path, predicate):
             return False
     else:
-        _searching_bind(path, predicate, part(graph, edge, 1), step)
+        _bind_value(path, predicate, part(graph, edge, 1), step)
     if mode & 4 or object in (subject, predicate):
         return part(graph, edge, 2) == _term(path, object)
-    _searching_bind(path, object, part(graph, edge, 2), step)
+    _bind_value(path, object, part(graph, edge, 2), step)
     return True
 
 
@@ -958,12 +931,10 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
     return event
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether a value satisfies what a member asks of a variable: no, surely, or perhaps.
-#
-# Perhaps: the value ties with the end of an interval and one of the two is rounded, or the value is an xsd:float,
-# which is promoted differently against each kind of number. Then the query's own conditions decide, outside.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- conditions -------------------------------------------------------------------------------------------------------
+# Whether a value satisfies what a member asks of a variable: no, surely, or perhaps. Perhaps: the value ties with the
+# end of an interval and one of the two is rounded, or the value is an xsd:float, which is promoted differently against
+# each kind of number. Then the query's own conditions decide, outside.
 
 NO, SURE, PERHAPS = 0, 1, 2
 FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  # index.domains.Domain
@@ -1056,13 +1027,11 @@ def accepts(index: Index, member: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraint tables ([R] figure 4, two-sided): which members' intervals hold a coordinate?
-#
-# The entries of a table lie by their low ends. The middle entry of a part knows how far any interval of that part
-# reaches, and so do the middles of both halves: a search leaves out every part that begins too late or ends too
-# early, and takes about log n steps and a few more for each interval found, however many there are.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraint tables ------------------------------------------------------------------------------------------------
+# Constraint tables ([R] figure 4, two-sided): which members' intervals hold a coordinate? The entries of a table lie by
+# their low ends. The middle entry of a part knows how far any interval of that part reaches, and so do the middles of
+# both halves: a search leaves out every part that begins too late or ends too early, and takes about log n steps and a
+# few more for each interval found, however many there are.
 
 DEPTH = 128  # twice the depth of a table of 2^63 entries
 
@@ -1125,28 +1094,21 @@ def find(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
     return np.int64(-1), top
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- candidates -------------------------------------------------------------------------------------------------------
 # Candidates: the structures whose access edge a publication holds. Nothing else about a structure is looked at here.
-#
 # The law: a structure is found once for a publication if and only if some edge of the publication agrees with its
 # access edge in every part that is a constant, or if it has no edge at all; hashes that happen to agree add some,
 # seldom.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_LOOKUP_ONE, _FULL = np.uint64(1), np.uint32((1 << 32) - 1)
+_FULL = np.uint32((1 << 32) - 1)
 
 
 @kernel()
 def _find(slots: Int64s, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of a key, or -1. Some 48 bits of the hash decide: a mistake, once in 2^48, costs a candidate."""
-    mask = np.uint64(len(slots) - 1)
     hashed = edge_hash(subject, predicate, object)
-    mark, slot = np.int64(hashed >> np.uint64(33)), hashed & mask
-    while slots[slot]:
-        if slots[slot] >> 32 == mark:
-            return (slots[slot] & 0xFFFFFFFF) - 1
-        slot = (slot + _LOOKUP_ONE) & mask
-    return -1
+    slot = _find_slot(slots, len(slots), hashed, np.int64(hashed >> _33))
+    return (slots[slot] & 0xFFFFFFFF) - 1
 
 
 @kernel()
@@ -1222,16 +1184,14 @@ def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
                     edges.predicate[edge] if mask & 2 else np.int32(-1),
                     edges.object[edge] if mask & 4 else np.int32(-1),
                 )
-                _count(sketch, hashed & (half - _LOOKUP_ONE))
-                _count(sketch, half + ((hashed >> np.uint64(32)) & (half - _LOOKUP_ONE)))
+                _count(sketch, hashed & (half - _ONE))
+                _count(sketch, half + ((hashed >> _32) & (half - _ONE)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Trying members: which of those who share a structure accept what a search has bound.
-#
-# Those that stand in constraint tables are found there by the value; the others are asked one by one. The law: a
-# member is a hit for a solution if and only if it is alive, not settled, and accepts everything it asks about.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- trying members ---------------------------------------------------------------------------------------------------
+# Trying members: which of those who share a structure accept what a search has bound. Those that stand in constraint
+# tables are found there by the value; the others are asked one by one. The law: a member is a hit for a solution if and
+# only if it is alive, not settled, and accepts everything it asks about.
 
 
 class Trial(NamedTuple):
@@ -1359,12 +1319,10 @@ def suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Reporting hits: sure matches by number, doubtful ones with the solution that is to be judged.
-#
-# Where there are many solutions, or the edges do not say everything, the whole query decides: then none is written. A
-# report that does not fit is taken back by its caller, who makes more room.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- reporting hits ---------------------------------------------------------------------------------------------------
+# Reporting hits: sure matches by number, doubtful ones with the solution that is to be judged. Where there are many
+# solutions, or the edges do not say everything, the whole query decides: then none is written. A report that does not
+# fit is taken back by its caller, who makes more room.
 
 _COMPLEX = 2  # index.interests
 _JUDGED = 64  # solutions of a structure in one publication that are written out; beyond, the whole query decides
@@ -1426,20 +1384,18 @@ def report(index: Index, structure: int, publication: int, path: Int64s, trial: 
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Verification: does a publication hold a structure, and which of its members accept a solution?
-#
-# The laws: members ask about the variables that are bound at the gate, so after a solution the search goes on from
-# the gate; a match is sure if no condition is in doubt, otherwise the solution is written out to be judged by the
-# query's own conditions, or, if there are many, the whole query decides.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- verification -----------------------------------------------------------------------------------------------------
+# Verification: does a publication hold a structure, and which of its members accept a solution? The laws: members ask
+# about the variables that are bound at the gate, so after a solution the search goes on from the gate; a match is sure
+# if no condition is in doubt, otherwise the solution is written out to be judged by the query's own conditions, or, if
+# there are many, the whole query decides.
 
 _AHEAD = 3  # candidates
 _HASTE = 1_000  # edges looked at for a solution that nobody has been asked about
 _PATIENCE = 100_000  # edges looked at for a structure with one member before the plain solver decides
 
 
-class Batch(NamedTuple):
+class BatchArrays(NamedTuple):
     """What a batch of publications brings."""
 
     edges: Edges
@@ -1457,7 +1413,7 @@ class Candidates(NamedTuple):
     cost: Int32s
 
 
-BATCH = named(Batch, EDGES, VALUES, WORDS, CLOSURE)
+BATCH = named(BatchArrays, EDGES, VALUES, WORDS, CLOSURE)
 CANDIDATES = named(Candidates, INT32S, INT32S, NEW_INT32S)
 
 
@@ -1600,7 +1556,9 @@ def _trial(members: int, stamp: int) -> Any:
 
 
 @kernel((INDEX, BATCH, CANDIDATES, NEW_INT64S, FOUND, NEW_INT64S))
-def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s, found: Found, state: Int64s) -> None:
+def verify(
+    index: Index, batch: BatchArrays, candidates: Candidates, settings: Int64s, found: Found, state: Int64s
+) -> None:
     """Verifies candidates from state[0] on, as far as there is room in `found`.
 
     settings: the version's stamp, which lists of edges are wanted, how many terms there are, whether any member asks

@@ -186,7 +186,7 @@ def _verify(
     needs, room = segment.needs, first_room(VERIFIED_EACH * len(found[0]) + VERIFIED)
     candidates = kernels.Candidates(fixed(found[0]), fixed(found[1]), found[2])
     words = batch.words() if needs.words else _NO_WORDS
-    given = kernels.Batch(batch.edges, batch.values, words, batch.closure)
+    given = kernels.BatchArrays(batch.edges, batch.values, words, batch.closure)
     settings = np.array([stamp, needs.lists, batch.terms, needs.classes, needs.steps, needs.variables], np.int64)
     parts: list[tuple[Int32s, Int64s]] = [(np.zeros(0, np.int32), np.zeros(0, np.int64))]
     doubtful: list[Doubtful] = []
