@@ -12,7 +12,7 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
 from heliograph.filter.encode import encode
-from heliograph.filter.strategy import Failures, Version
+from heliograph.filter.strategy import Failures, MatcherVersion
 from heliograph.io.items import as_table
 from heliograph.io.publications import Publications
 from heliograph.model import Notifications
@@ -286,7 +286,7 @@ def test_a_version_in_use_is_not_disturbed() -> None:
     engine.subscribe([("c", ANY)])
     publications = encode([("d", [("x", "p", "1")])], engine.vocabulary, PREFIXES).publications
 
-    def matched(version: Version) -> list[str]:
+    def matched(version: MatcherVersion) -> list[str]:
         matches = version.match(publications, Failures())
         return [each.id for each in matches.subscribed(matches.place)]
 

@@ -16,7 +16,7 @@ from heliograph.errors import PublicationError, SubscriptionError, UsageError
 from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
-from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, Edges
+from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
 from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
 from heliograph.terms import Position
@@ -347,7 +347,7 @@ def test_what_counts_events_of_a_batch_has_64_bits() -> None:
     assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
 
 
-def _fixed(edges: Edges) -> Edges:
+def _fixed(edges: EdgeColumns) -> EdgeColumns:
     from heliograph.compiled.growing import fixed
 
     return fixed(edges)

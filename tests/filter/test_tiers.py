@@ -16,7 +16,7 @@ from heliograph.filter.interests import Interest
 from heliograph.filter.search import search
 from heliograph.filter.segment import Segment
 from heliograph.filter.strategy import IndexedMatcher
-from heliograph.filter.tiers import Tiers, Version
+from heliograph.filter.tiers import Tiers, TiersVersion
 from tests.filter.index_worlds import (
     Answers,
     Graph,
@@ -41,7 +41,7 @@ def number(interest: int, time: int) -> int:
     return time * len(POOL) + interest
 
 
-def found_in(version: Version) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+def found_in(version: TiersVersion) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Sure and doubtful pairs; nothing is in two segments."""
     parts = [answers_of(search(segment, BATCH, version.stamp)) for segment in version.segments]
     sure = [pair for part in parts for pair in part.sure]
@@ -51,7 +51,7 @@ def found_in(version: Version) -> tuple[set[tuple[int, int]], set[tuple[int, int
     return set(sure), set(doubtful)
 
 
-def check_version(version: Version, alive: set[int]) -> None:
+def check_version(version: TiersVersion, alive: set[int]) -> None:
     sure, doubtful = found_in(version)
     assert version.size == len(alive)
     assert sure == {
@@ -153,7 +153,7 @@ def test_an_older_version_still_sees_the_last_member_of_a_structure() -> None:
     newer = tiers.version
     tiers.remove([1, 2])
 
-    def seen(version: Version) -> set[tuple[int, int]]:
+    def seen(version: TiersVersion) -> set[tuple[int, int]]:
         return {pair for each in version.segments for pair in answers_of(search(each, batch, version.stamp)).sure}
 
     assert (seen(older), seen(newer), seen(tiers.version)) == ({(0, 0), (0, 1)}, {(0, 1)}, set())

@@ -291,7 +291,7 @@ class Conditions(NamedTuple):
     never: bool = False
 
 
-class _Asked:
+class _AskedExpression:
     """An expression that is asked where it is true, or where it is false, without the `!` before it."""
 
     __slots__ = ("expression", "needs_all", "operands", "wanted")
@@ -303,8 +303,8 @@ class _Asked:
         self.operands = expression.operands if isinstance(expression, (And, Or)) else None
         self.needs_all = isinstance(expression, And) == wanted  # `a || b` is false where both are
 
-    def below(self) -> list[_Asked]:
-        return [_Asked(operand, self.wanted) for operand in self.operands or ()]
+    def below(self) -> list[_AskedExpression]:
+        return [_AskedExpression(operand, self.wanted) for operand in self.operands or ()]
 
 
 def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable[Box] = ()) -> Conditions:
@@ -312,7 +312,7 @@ def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable
 
     Variables that a filter names are taken to be bound. `intern` gives the ids of constants.
     """
-    boxes, stack = [*given], [_Asked(each, True) for each in reversed(filters)]
+    boxes, stack = [*given], [_AskedExpression(each, True) for each in reversed(filters)]
     while stack:
         asked = stack.pop()
         if asked.operands is not None and asked.needs_all:
@@ -332,9 +332,9 @@ def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable
     return Conditions(tuple(conjuncts), all(box.exact for box in boxes), any(box.never for box in boxes))
 
 
-def _box(asked: _Asked, intern: Intern) -> Box:
+def _box(asked: _AskedExpression, intern: Intern) -> Box:
     """The box of a part: its connectives are run on a stack, operands first."""
-    inorder: list[_Asked] = []
+    inorder: list[_AskedExpression] = []
     stack = [asked]
     while stack:
         inorder.append(stack.pop())

@@ -67,33 +67,33 @@ from heliograph.filter.layout import (
     TABLES,
     VARIABLE,
     VARIABLES,
+    AccessKeys,
     Closure,
-    Edges,
+    EdgeColumns,
     Floats,
-    Found,
     Hashes,
-    Index,
     Int8s,
     Int16s,
     Int32s,
     Int64s,
-    Keys,
     Left,
-    Values,
-    Words,
+    SearchOutput,
+    SegmentArrays,
+    TermPlaces,
+    TextKeys,
 )
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
-EDGES = named(layout.Edges, INT64S, INT32S, INT32S, INT32S)
-NEW_EDGES = named(layout.Edges, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
-KEYS = named(layout.Keys, INT64S, INT32S, INT32S, INT32S, INT64S, INT32S, INT8S, INT32S)
+EDGES = named(layout.EdgeColumns, INT64S, INT32S, INT32S, INT32S)
+NEW_EDGES = named(layout.EdgeColumns, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
+KEYS = named(layout.AccessKeys, INT64S, INT32S, INT32S, INT32S, INT64S, INT32S, INT8S, INT32S)
 LEFT = named(layout.Left, NEW_INT64S, int64)
-INDEX = named(layout.Index, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
-VALUES = named(layout.Values, int64, FLOAT_ROWS, FLOAT_ROWS)
-WORDS = named(layout.Words, INT32S, INT64S, FLOATS)
+INDEX = named(layout.SegmentArrays, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
+VALUES = named(layout.TermPlaces, int64, FLOAT_ROWS, FLOAT_ROWS)
+WORDS = named(layout.TextKeys, INT32S, INT64S, FLOATS)
 CLOSURE = named(layout.Closure, INT64S, INT32S, INT64S, INT32S, INT64S, int64, int64, int64)
-FOUND = named(layout.Found, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
+FOUND = named(layout.SearchOutput, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
 
 
 # --- from interests to structures -------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ _ONE, _TWO, _THREE, _32, _33 = (np.uint64(number) for number in (1, 2, 3, 32, 33
 
 
 @kernel((EDGES, NEW_INT64S))
-def count_variables(edges: Edges, out: Int64s) -> None:
+def count_variables(edges: EdgeColumns, out: Int64s) -> None:
     """How many variables each graph has."""
     for graph in range(len(edges.offsets) - 1):
         most = -1
@@ -129,7 +129,7 @@ def _tint(colours: Any, node: Any, role: Any, one: Any, other: Any) -> None:
 
 
 @kernel(allocates=True)
-def _look_around(edges: Edges, first: int, last: int, colours: Any) -> None:
+def _look_around(edges: EdgeColumns, first: int, last: int, colours: Any) -> None:
     """Colours each variable by its edges, and those by their colours; the sum does not depend on their order."""
     before = np.zeros(len(colours), np.uint64)
     for _ in range(_ROUNDS):
@@ -164,7 +164,7 @@ def _renamed(node: Any, names: Any) -> Any:
 
 
 @kernel()
-def _after(edges: Edges, one: int, other: int) -> Any:
+def _after(edges: EdgeColumns, one: int, other: int) -> Any:
     if edges.subject[one] != edges.subject[other]:
         return edges.subject[one] > edges.subject[other]
     if edges.predicate[one] != edges.predicate[other]:
@@ -173,13 +173,13 @@ def _after(edges: Edges, one: int, other: int) -> Any:
 
 
 @kernel()
-def _swap(edges: Edges, one: int, other: int) -> None:
+def _swap(edges: EdgeColumns, one: int, other: int) -> None:
     for column in (edges.subject, edges.predicate, edges.object):
         column[one], column[other] = column[other], column[one]
 
 
 @kernel()
-def _sort(edges: Edges, first: int, last: int) -> None:
+def _sort(edges: EdgeColumns, first: int, last: int) -> None:
     """Shell's sort: in place, and fast for the few edges of a pattern."""
     gap = 1
     while gap < (last - first) // 3:
@@ -194,7 +194,7 @@ def _sort(edges: Edges, first: int, last: int) -> None:
 
 
 @kernel()
-def _distinct(edges: Edges, first: int, last: int) -> Any:
+def _distinct(edges: EdgeColumns, first: int, last: int) -> Any:
     """Drops repeated edges of a sorted graph; returns where it now ends."""
     end = first
     for edge in range(first, last):
@@ -209,7 +209,9 @@ def _distinct(edges: Edges, first: int, last: int) -> Any:
 
 
 @kernel((EDGES, INT8S, INT64S, NEW_EDGES, NEW_INT16S, NEW_HASHES))
-def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, names: Int16s, hashes: Hashes) -> None:
+def canonicalise(
+    edges: EdgeColumns, flags: Int8s, variables: Int64s, out: EdgeColumns, names: Int16s, hashes: Hashes
+) -> None:
     """Writes each graph in its form: out.offsets[i] is where it ends, it begins where it began in `edges`; `names` are
     the new numbers of its variables from variables[i] on; `hashes` are of the form and the flags."""
     for graph in range(len(edges.offsets) - 1):
@@ -237,7 +239,7 @@ def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, name
 
 
 @kernel()
-def _same(edges: Edges, ends: Int64s, one: int, other: int) -> Any:
+def _same(edges: EdgeColumns, ends: Int64s, one: int, other: int) -> Any:
     first, second = edges.offsets[one], edges.offsets[other]
     size = ends[one] - first
     if ends[other] - second != size:
@@ -253,7 +255,7 @@ def _same(edges: Edges, ends: Int64s, one: int, other: int) -> Any:
 
 
 @kernel((EDGES, INT64S, INT8S, INT64S, NEW_INT32S))
-def number_structures(edges: Edges, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
+def number_structures(edges: EdgeColumns, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
     """Numbers the forms along `order`, in which equal ones lie together; returns how many there are."""
     count = 0
     for place in range(len(order)):
@@ -277,7 +279,7 @@ def _known(node: Any, bound: Any) -> Any:
 
 
 @kernel()
-def _mode(edges: Edges, edge: int, bound: Any) -> Any:
+def _mode(edges: EdgeColumns, edge: int, bound: Any) -> Any:
     return (
         (1 if _known(edges.subject[edge], bound) else 0)
         | (2 if _known(edges.predicate[edge], bound) else 0)
@@ -292,7 +294,7 @@ def _bind(node: Any, bound: Any) -> None:
 
 
 @kernel((NEW_EDGES, INT16S, NEW_INT8S))
-def order_steps(edges: Edges, variables: Int16s, modes: Int8s) -> None:
+def order_steps(edges: EdgeColumns, variables: Int16s, modes: Int8s) -> None:
     """Puts the edges of each structure in the order of verification: always the cheapest of those that are left."""
     for structure in range(len(variables)):
         first, last = edges.offsets[structure], edges.offsets[structure + 1]
@@ -319,7 +321,7 @@ def _arrive(node: Any, step: int, reached: Any) -> None:
 
 
 @kernel()
-def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
+def _reach(edges: EdgeColumns, structure: int, variables: int, reached: Any) -> None:
     """After how many steps each variable is bound."""
     for variable in range(variables):
         reached[variable] = -1
@@ -332,7 +334,7 @@ def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
 
 @kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
 def find_gates(
-    edges: Edges,
+    edges: EdgeColumns,
     variables: Int16s,
     members: Int64s,
     flags: Int8s,
@@ -366,7 +368,7 @@ def find_gates(
 
 
 @kernel((EDGES, NEW_COUNTS))
-def count_edges(edges: Edges, counts: Any) -> None:
+def count_edges(edges: EdgeColumns, counts: Any) -> None:
     """How often each edge, variables being unknown parts, occurs; by hash, so a count may be too large."""
     mask = np.uint64(len(counts) - 1)
     for edge in range(len(edges.subject)):
@@ -388,7 +390,7 @@ def _constants(mask: Any) -> Any:
 
 
 @kernel((EDGES, NEW_COUNTS, NEW_COUNTS, NEW_INT64S))
-def choose_access(edges: Edges, sketch: Any, counts: Any, chosen: Int64s) -> None:
+def choose_access(edges: EdgeColumns, sketch: Any, counts: Any, chosen: Int64s) -> None:
     """The edge each structure is looked up by: the one seen least in publications, then the one with most constants,
     then the one that fewest structures share; -1 where there is none."""
     mask = np.uint64(len(counts) - 1)
@@ -522,7 +524,7 @@ def _clear(graph: Int32s, edges: int, wanted: int) -> None:
 
 
 @kernel()
-def fill(graph: Int32s, edges: Edges, publication: int, wanted: int) -> None:
+def fill(graph: Int32s, edges: EdgeColumns, publication: int, wanted: int) -> None:
     """Makes the graph that of one publication, each edge once; `wanted` has a bit for each table that is needed."""
     start, stop = edges.offsets[publication], edges.offsets[publication + 1]
     _clear(graph, stop - start, wanted)
@@ -558,7 +560,7 @@ def _enter(graph: Int32s, edge: int, wanted: int) -> None:
 # is a look-up in the closure; only a publication with sub-classes of its own is walked.
 
 
-class Walk(NamedTuple):
+class ClassWalk(NamedTuple):
     """Scratch for walking up: the terms reached, and for each term the walk that reached it last."""
 
     reached: Int32s
@@ -566,7 +568,7 @@ class Walk(NamedTuple):
     state: Int64s  # terms reached, number of the walk, whether the publication has sub-classes of its own
 
 
-WALK = named(Walk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
+WALK = named(ClassWalk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
 
 
 @kernel((NEW_INT64S, NEW_INT64S))
@@ -583,7 +585,7 @@ def _above(closure: Closure, low: Any, high: Any) -> Any:
 
 
 @kernel()
-def _visit(walk: Walk, term: Any) -> None:
+def _visit(walk: ClassWalk, term: Any) -> None:
     if walk.stamps[term] != walk.state[1]:
         walk.stamps[term] = walk.state[1]
         walk.reached[walk.state[0]] = term
@@ -591,7 +593,7 @@ def _visit(walk: Walk, term: Any) -> None:
 
 
 @kernel()
-def _visit_edges(walk: Walk, graph: Int32s, term: Any, predicate: Any) -> None:
+def _visit_edges(walk: ClassWalk, graph: Int32s, term: Any, predicate: Any) -> None:
     edge = first(graph, BY_SP, term, predicate, np.int32(-1))
     while edge >= 0:
         if part(graph, edge, 0) == term and part(graph, edge, 1) == predicate:
@@ -600,14 +602,14 @@ def _visit_edges(walk: Walk, graph: Int32s, term: Any, predicate: Any) -> None:
 
 
 @kernel()
-def _visit_parents(walk: Walk, closure: Closure, term: Any) -> None:
+def _visit_parents(walk: ClassWalk, closure: Closure, term: Any) -> None:
     if term < len(closure.parent_offsets) - 1:
         for place in range(closure.parent_offsets[term], closure.parent_offsets[term + 1]):
             _visit(walk, closure.parents[place])
 
 
 @kernel()
-def _climb(walk: Walk, closure: Closure, graph: Int32s, begin: int) -> None:
+def _climb(walk: ClassWalk, closure: Closure, graph: Int32s, begin: int) -> None:
     """Everything above the terms reached from number `begin` on, along rows and the publication's own edges."""
     place = begin
     while place < walk.state[0]:
@@ -618,7 +620,7 @@ def _climb(walk: Walk, closure: Closure, graph: Int32s, begin: int) -> None:
 
 
 @kernel()
-def gather_types(closure: Closure, graph: Int32s, walk: Walk, term: int, direct: int) -> None:
+def gather_types(closure: Closure, graph: Int32s, walk: ClassWalk, term: int, direct: int) -> None:
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -629,7 +631,7 @@ def gather_types(closure: Closure, graph: Int32s, walk: Walk, term: int, direct:
 
 
 @kernel()
-def gather_superclasses(closure: Closure, graph: Int32s, walk: Walk, term: int) -> None:
+def gather_superclasses(closure: Closure, graph: Int32s, walk: ClassWalk, term: int) -> None:
     """Writes into walk.reached everything above a term."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -642,14 +644,14 @@ def gather_superclasses(closure: Closure, graph: Int32s, walk: Walk, term: int) 
 
 
 @kernel()
-def _visit_ancestors(walk: Walk, closure: Closure, term: Any) -> None:
+def _visit_ancestors(walk: ClassWalk, closure: Closure, term: Any) -> None:
     if term < len(closure.offsets) - 1:
         for place in range(closure.offsets[term], closure.offsets[term + 1]):
             _visit(walk, closure.ancestors[place])
 
 
 @kernel()
-def _climb_all(walk: Walk, closure: Closure, graph: Int32s, term: int) -> None:
+def _climb_all(walk: ClassWalk, closure: Closure, graph: Int32s, term: int) -> None:
     if walk.state[2]:
         _climb(walk, closure, graph, 0)
         return
@@ -658,12 +660,12 @@ def _climb_all(walk: Walk, closure: Closure, graph: Int32s, term: int) -> None:
 
 
 @kernel()
-def _reached(walk: Walk, term: Any) -> Any:
+def _reached(walk: ClassWalk, term: Any) -> Any:
     return walk.stamps[term] == walk.state[1]
 
 
 @kernel(inline=True)
-def is_a(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
+def is_a(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any) -> Any:
     """Whether a term is an instance of a class or of one below it."""
     if walk.state[2]:
         gather_types(closure, graph, walk, term, 0)
@@ -690,7 +692,7 @@ def is_direct(closure: Closure, graph: Int32s, term: Any, kind: Any) -> Any:
 
 
 @kernel()
-def is_below(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
+def is_below(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any) -> Any:
     """Whether a term is a sub-class of a class, at any distance."""
     if walk.state[2]:
         gather_superclasses(closure, graph, walk, term)
@@ -941,18 +943,18 @@ FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  
 LOW_OPEN, HIGH_OPEN, ROUNDED = 1, 2, 4  # index.interests
 
 
-class World(NamedTuple):
+class SearchWorld(NamedTuple):
     """What conditions are asked of: one publication, the values of its terms and the taxonomy."""
 
     graph: Int32s
-    values: Values
-    words: Words
+    values: TermPlaces
+    words: TextKeys
     closure: Closure
-    walk: Walk
+    walk: ClassWalk
 
 
 @kernel(inline=True)
-def domain_of(values: Values, term: Any) -> Any:
+def domain_of(values: TermPlaces, term: Any) -> Any:
     """The domain of a term, and ROUNDED_CODE if its coordinate is rounded."""
     if term < values.start:
         return np.int64(values.base[term, DOMAIN_CODE])
@@ -960,14 +962,14 @@ def domain_of(values: Values, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def coordinate_of(values: Values, term: Any) -> Any:
+def coordinate_of(values: TermPlaces, term: Any) -> Any:
     if term < values.start:
         return values.base[term, COORDINATE]
     return values.own[term - values.start, COORDINATE]
 
 
 @kernel(inline=True)
-def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
+def _within(atoms: Floats, atom: int, values: TermPlaces, term: Any) -> Any:
     code = domain_of(values, term)
     if code % ROUNDED_CODE == FLOAT:
         return PERHAPS
@@ -986,7 +988,7 @@ def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
+def _asked(atoms: Floats, atom: int, world: SearchWorld, term: Any) -> Any:
     """An atom about classes or text; what text holds is left to the query's own conditions."""
     domain, kind = np.int64(atoms[atom, DOMAIN]), np.int64(atoms[atom, LOW])
     if domain == IS_A:
@@ -1001,7 +1003,7 @@ def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
+def satisfies(index: SegmentArrays, conjunct: int, world: SearchWorld, term: Any) -> Any:
     """Whether a value lies in one of a conjunct's atoms."""
     answer = NO
     for atom in range(index.conjuncts[conjunct, FIRST_ATOM], index.conjuncts[conjunct + 1, FIRST_ATOM]):
@@ -1016,7 +1018,7 @@ def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
 
 
 @kernel()
-def accepts(index: Index, member: int, world: World, path: Int64s) -> Any:
+def accepts(index: SegmentArrays, member: int, world: SearchWorld, path: Int64s) -> Any:
     """Whether a solution satisfies everything that a member asks."""
     answer = SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
@@ -1122,7 +1124,7 @@ def _offer(structure: int, emptied: Int64s, stamp: int, found: Int32s, count: in
 
 
 @kernel()
-def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, found: Int32s) -> Any:
+def _post(keys: AccessKeys, edges: EdgeColumns, publication: int, met: Any, left: Left, found: Int32s) -> Any:
     """Writes the structures that one publication's edges lead to; returns how many, room or not."""
     count, emptied, stamp, slots = 0, left.emptied, left.stamp, keys.slots
     for structure in keys.always:
@@ -1144,7 +1146,13 @@ def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, foun
 
 @kernel((KEYS, EDGES, LEFT, int64, NEW_INT32S, NEW_INT32S, NEW_INT64S))
 def look_up(
-    keys: Keys, edges: Edges, left: Left, begin: int, publications: Int32s, structures: Int32s, state: Int64s
+    keys: AccessKeys,
+    edges: EdgeColumns,
+    left: Left,
+    begin: int,
+    publications: Int32s,
+    structures: Int32s,
+    state: Int64s,
 ) -> None:
     """Candidates of the publications from `begin` on, as far as there is room.
 
@@ -1173,7 +1181,7 @@ def _count(sketch: Any, cell: Any) -> None:
 
 
 @kernel((EDGES, int64, int64, NEW_COUNTS))
-def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
+def sketch_edges(edges: EdgeColumns, begin: int, every: int, sketch: Any) -> None:
     """Counts the edges of every so-many-th publication, with every combination of known parts."""
     half = np.uint64(len(sketch) // 2)
     for publication in range(begin, len(edges.offsets) - 1, every):
@@ -1194,7 +1202,7 @@ def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
 # only if it is alive, not settled, and accepts everything it asks about.
 
 
-class Trial(NamedTuple):
+class MemberTrial(NamedTuple):
     """What is kept while members are tried."""
 
     hits: Int32s  # members that accept the solution at the gate
@@ -1209,7 +1217,7 @@ HITS, SOLUTION, TAG, STAMP, SOLVED, SETTLED = range(6)
 
 
 @kernel()
-def attempt(index: Index, member: int, world: World, path: Int64s, trial: Trial) -> None:
+def attempt(index: SegmentArrays, member: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     """Makes a member a hit if it is alive, not settled, not tried under this solution, and accepts it."""
     state = trial.state
     settled = trial.reported[member] == state[TAG] or trial.met[member] == state[SOLUTION]
@@ -1224,7 +1232,7 @@ def attempt(index: Index, member: int, world: World, path: Int64s, trial: Trial)
 
 
 @kernel()
-def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial: Trial) -> None:
+def _stab(index: SegmentArrays, table: int, at: float, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     """Tries the members of which an interval holds a coordinate; one that asks nothing else is a hit if it does."""
     entries, died, stack = index.entries, index.died, trial.stack
     reported, met, hits, doubts, state = trial.reported, trial.met, trial.hits, trial.doubts, trial.state
@@ -1244,7 +1252,9 @@ def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial
 
 
 @kernel(allocates=True)
-def _stab_classes(index: Index, table: int, term: Any, world: World, path: Int64s, trial: Trial) -> None:
+def _stab_classes(
+    index: SegmentArrays, table: int, term: Any, world: SearchWorld, path: Int64s, trial: MemberTrial
+) -> None:
     domain, walk = index.tables[table, TABLE_DOMAIN], world.walk
     if domain == SUBCLASS_OF:
         gather_superclasses(world.closure, world.graph, walk, term)
@@ -1258,7 +1268,7 @@ def _stab_classes(index: Index, table: int, term: Any, world: World, path: Int64
 
 
 @kernel()
-def _row_of(words: Words, term: Any) -> Any:
+def _row_of(words: TextKeys, term: Any) -> Any:
     """Where the keys of a term are, or where they would be."""
     row, end = 0, len(words.ids)
     while row < end:
@@ -1268,7 +1278,9 @@ def _row_of(words: Words, term: Any) -> Any:
 
 
 @kernel()
-def _stab_words(index: Index, table: int, term: Any, world: World, path: Int64s, trial: Trial) -> None:
+def _stab_words(
+    index: SegmentArrays, table: int, term: Any, world: SearchWorld, path: Int64s, trial: MemberTrial
+) -> None:
     words = world.words
     row = _row_of(words, term)
     if row < len(words.ids) and words.ids[row] == term:
@@ -1277,7 +1289,7 @@ def _stab_words(index: Index, table: int, term: Any, world: World, path: Int64s,
 
 
 @kernel()
-def _ask_table(index: Index, table: int, world: World, path: Int64s, trial: Trial) -> None:
+def _ask_table(index: SegmentArrays, table: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     term = value(path, index.tables[table, TABLE_VARIABLE])
     wanted, domain = index.tables[table, TABLE_DOMAIN], domain_of(world.values, term)
     if wanted == WORD:
@@ -1292,7 +1304,7 @@ def _ask_table(index: Index, table: int, world: World, path: Int64s, trial: Tria
 
 
 @kernel()
-def gather(index: Index, structure: int, world: World, path: Int64s, trial: Trial) -> Any:
+def gather(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> Any:
     """The members that accept what is bound; returns how many."""
     trial.state[HITS] = 0
     trial.state[SOLUTION] += 1
@@ -1306,7 +1318,7 @@ def gather(index: Index, structure: int, world: World, path: Int64s, trial: Tria
 
 
 @kernel()
-def suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
+def suits(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s) -> Any:
     """For a structure with one member: whether it can accept what the last step bound."""
     member, answer = index.structures[structure, FIRST_MEMBER], SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
@@ -1329,7 +1341,7 @@ _JUDGED = 64  # solutions of a structure in one publication that are written out
 
 
 @kernel()
-def sure(found: Found, counts: Int64s, publication: int, number: int) -> Any:
+def sure(found: SearchOutput, counts: Int64s, publication: int, number: int) -> Any:
     if counts[0] >= len(found.number):
         return False
     found.publication[counts[0]], found.number[counts[0]] = publication, number
@@ -1338,7 +1350,7 @@ def sure(found: Found, counts: Int64s, publication: int, number: int) -> Any:
 
 
 @kernel()
-def doubt(found: Found, counts: Int64s, publication: int, member: int, solution: int) -> Any:
+def doubt(found: SearchOutput, counts: Int64s, publication: int, member: int, solution: int) -> Any:
     place = 3 * counts[1]
     if place + 3 > len(found.doubtful):
         return False
@@ -1348,7 +1360,7 @@ def doubt(found: Found, counts: Int64s, publication: int, member: int, solution:
 
 
 @kernel()
-def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) -> Any:
+def _write_solution(found: SearchOutput, counts: Int64s, path: Int64s, variables: int) -> Any:
     """Writes a solution out; returns where it begins, or -1 if there is no room."""
     begin = counts[2]
     if begin + variables > len(found.solutions):
@@ -1360,7 +1372,7 @@ def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) 
 
 
 @kernel()
-def report(index: Index, structure: int, publication: int, path: Int64s, trial: Trial, out: Any) -> Any:
+def report(index: SegmentArrays, structure: int, publication: int, path: Int64s, trial: MemberTrial, out: Any) -> Any:
     """Reports the hits of one solution; whether there was room for them."""
     found, counts = out
     written = -1
@@ -1398,13 +1410,13 @@ _PATIENCE = 100_000  # edges looked at for a structure with one member before th
 class BatchArrays(NamedTuple):
     """What a batch of publications brings."""
 
-    edges: Edges
-    values: Values
-    words: Words
+    edges: EdgeColumns
+    values: TermPlaces
+    words: TextKeys
     closure: Closure
 
 
-class Candidates(NamedTuple):
+class CandidateArrays(NamedTuple):
     """Structures to verify, those of one publication together; `cost` counts the edges looked at for each, as far as it
     can (MOST_ROWS)."""
 
@@ -1414,11 +1426,11 @@ class Candidates(NamedTuple):
 
 
 BATCH = named(BatchArrays, EDGES, VALUES, WORDS, CLOSURE)
-CANDIDATES = named(Candidates, INT32S, INT32S, NEW_INT32S)
+CANDIDATES = named(CandidateArrays, INT32S, INT32S, NEW_INT32S)
 
 
 @kernel()
-def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
+def _holds(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s) -> Any:
     """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
     forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path, True)
@@ -1442,7 +1454,14 @@ def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
 
 @kernel()
 def _decide(
-    event: int, index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any
+    event: int,
+    index: SegmentArrays,
+    structure: int,
+    publication: int,
+    world: SearchWorld,
+    path: Int64s,
+    trial: MemberTrial,
+    out: Any,
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
     if event == BOUND:
@@ -1467,7 +1486,7 @@ def _decide(
 
 
 @kernel()
-def _pass_on(index: Index, structure: int, publication: int, trial: Trial, out: Any) -> Any:
+def _pass_on(index: SegmentArrays, structure: int, publication: int, trial: MemberTrial, out: Any) -> Any:
     """Leaves it to the queries of those that are not settled; whether there was room to say so."""
     found, counts = out
     begin = index.structures[structure, FIRST_MEMBER]
@@ -1479,14 +1498,22 @@ def _pass_on(index: Index, structure: int, publication: int, trial: Trial, out: 
 
 
 @kernel()
-def _budget(index: Index, structure: int, edges: int) -> Any:
+def _budget(index: SegmentArrays, structure: int, edges: int) -> Any:
     """How many edges a search may look at: more than any but a pathological one needs. Beyond it the plain solver,
     which orders its steps anew for every publication, decides for each member."""
     return (_PATIENCE + 64 * edges) * min(int(index.structures[structure, MEMBERS]), 1000)
 
 
 @kernel()
-def _search(index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any) -> Any:
+def _search(
+    index: SegmentArrays,
+    structure: int,
+    publication: int,
+    world: SearchWorld,
+    path: Int64s,
+    trial: MemberTrial,
+    out: Any,
+) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
     trial.state[SOLVED], trial.state[SETTLED] = 0, 0
     forget(path, index.structures[structure, VARIABLES])
@@ -1514,7 +1541,7 @@ def _is_walked(graph: Int32s, closure: Closure) -> Any:
 
 
 @kernel(inline=True)
-def _ask_ahead(index: Index, wanted: Int32s, candidate: int) -> None:
+def _ask_ahead(index: SegmentArrays, wanted: Int32s, candidate: int) -> None:
     """Asks for the structure of a candidate further on, for the steps of a nearer one, for conditions of the next."""
     structures, last = index.structures, len(wanted) - 1
     prefetch(structures, np.int64(wanted[min(candidate + 3 * _AHEAD, last)]) * structures.shape[1])
@@ -1530,7 +1557,7 @@ def _ask_ahead(index: Index, wanted: Int32s, candidate: int) -> None:
 
 
 @kernel()
-def _most_edges(edges: Edges) -> Any:
+def _most_edges(edges: EdgeColumns) -> Any:
     most = 1
     for publication in range(len(edges.offsets) - 1):
         most = max(most, edges.offsets[publication + 1] - edges.offsets[publication])
@@ -1545,7 +1572,7 @@ def _copy(source: Int64s, target: Int64s) -> None:
 
 @kernel(allocates=True)
 def _trial(members: int, stamp: int) -> Any:
-    return Trial(
+    return MemberTrial(
         np.empty(members, np.int32),
         np.empty(members, np.int32),
         np.zeros(members, np.int64),
@@ -1557,7 +1584,12 @@ def _trial(members: int, stamp: int) -> Any:
 
 @kernel((INDEX, BATCH, CANDIDATES, NEW_INT64S, FOUND, NEW_INT64S))
 def verify(
-    index: Index, batch: BatchArrays, candidates: Candidates, settings: Int64s, found: Found, state: Int64s
+    index: SegmentArrays,
+    batch: BatchArrays,
+    candidates: CandidateArrays,
+    settings: Int64s,
+    found: SearchOutput,
+    state: Int64s,
 ) -> None:
     """Verifies candidates from state[0] on, as far as there is room in `found`.
 
@@ -1569,8 +1601,8 @@ def verify(
     trial, path = _trial(len(numbers), stamp), make_path(settings[4], settings[5])
     graph, current = make_graph(_most_edges(batch.edges)), np.int32(-1)
     walked = settings[2] if settings[3] else 1
-    walk = Walk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
-    world = World(graph, batch.values, batch.words, batch.closure, walk)
+    walk = ClassWalk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
+    world = SearchWorld(graph, batch.values, batch.words, batch.closure, walk)
     counts, before = np.zeros(3, np.int64), np.zeros(3, np.int64)
     for candidate in range(state[0], len(candidates.publication)):
         if candidates.publication[candidate] != current:

@@ -64,7 +64,7 @@ def packed(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-class Saved(NamedTuple):
+class SavedFilter(NamedTuple):
     """What a save holds, opened; without an index there are no arrays, and the vocabulary is empty."""
 
     path: str
@@ -97,7 +97,7 @@ class Saved(NamedTuple):
             raise _damaged(self.path, f"its index: {error}") from error
 
 
-def read(path: str | Path) -> Saved:
+def read(path: str | Path) -> SavedFilter:
     opened = read_folder(path, KIND, _READ)
     tables = {}
     for name in _TABLES:
@@ -110,7 +110,7 @@ def read(path: str | Path) -> Saved:
     terms = {name.removeprefix(_TERMS): array for name, array in opened.arrays.items() if name.startswith(_TERMS)}
     arrays = {name: array for name, array in opened.arrays.items() if not name.startswith(_TERMS)}
     vocabulary = Vocabulary.unpack(Packed(terms, meta), str(path)) if opened.arrays or meta else Vocabulary()
-    saved = Saved(str(path), tables, Taxonomy.read(tables["taxonomy"]), prefixes, algorithm, vocabulary, arrays)
+    saved = SavedFilter(str(path), tables, Taxonomy.read(tables["taxonomy"]), prefixes, algorithm, vocabulary, arrays)
     if opened.version != PLANNED:
         return saved
     manifest, roots = opened.meta.get("plan"), opened.tables.get(ROOTS)

@@ -28,14 +28,14 @@ from heliograph.filter.layout import (
     NUMBER_BITS,
     ROUNDED_CODE,
     Closure,
-    Edges,
+    EdgeColumns,
     Floats,
-    Found,
     Int32s,
     Int64s,
     Left,
-    Values,
-    Words,
+    SearchOutput,
+    TermPlaces,
+    TextKeys,
 )
 from heliograph.filter.segment import Segment
 from heliograph.io.publications import Publications, Triples
@@ -64,19 +64,21 @@ class SearchBatch:
     """Publications made ready for any number of segments."""
 
     publications: Publications
-    edges: Edges
-    values: Values
+    edges: EdgeColumns
+    values: TermPlaces
     closure: Closure
     terms: int  # ids run below this
-    _words: list[Words] = field(default_factory=list, repr=False)  # once they were asked for
+    _words: list[TextKeys] = field(default_factory=list, repr=False)  # once they were asked for
 
-    def words(self) -> Words:
+    def words(self) -> TextKeys:
         """The text keys of every term of the batch."""
         if not self._words:
             ids = np.unique(np.concatenate(self.publications.triples)).astype(np.int32)
             keys = [text_keys(self.publications.vocabulary.term(id).value) for id in ids.tolist()]
             offsets = np.cumsum([0, *map(len, keys)], dtype=np.int64)
-            self._words.append(fixed(Words(ids, offsets, np.array([key for each in keys for key in each], np.float64))))
+            self._words.append(
+                fixed(TextKeys(ids, offsets, np.array([key for each in keys for key in each], np.float64)))
+            )
         return self._words[0]
 
     def some(self, first: int, last: int) -> SearchBatch:
@@ -90,10 +92,12 @@ class SearchBatch:
         at, offsets = ragged(self.publications.offsets, rows)
         return self._of(tuple(self.publications.ids[row] for row in rows.tolist()), offsets, at, self._words)
 
-    def _of(self, ids: tuple[str, ...], offsets: Int64s, rows: slice | Int64s, words: list[Words]) -> SearchBatch:
+    def _of(self, ids: tuple[str, ...], offsets: Int64s, rows: slice | Int64s, words: list[TextKeys]) -> SearchBatch:
         triples = Triples(*(column[rows] for column in self.publications.triples))
         publications = Publications(self.publications.vocabulary, ids, offsets, triples)
-        return SearchBatch(publications, fixed(Edges(offsets, *triples)), self.values, self.closure, self.terms, words)
+        return SearchBatch(
+            publications, fixed(EdgeColumns(offsets, *triples)), self.values, self.closure, self.terms, words
+        )
 
 
 class SearchContext:
@@ -107,11 +111,11 @@ class SearchContext:
 
     def batch(self, publications: Publications) -> SearchBatch:
         """Publications over this vocabulary, ready to be searched."""
-        own, edges = publications.vocabulary, fixed(Edges(publications.offsets, *publications.triples))
+        own, edges = publications.vocabulary, fixed(EdgeColumns(publications.offsets, *publications.triples))
         start, known = len(own) if own is self.vocabulary else own.start, self._places
         if len(known) < start:  # terms that came since are looked at now
             known = self._places = np.concatenate([known, _places(self.vocabulary, len(known), start)])
-        values = Values(start, fixed(known[:start]), fixed(_places(own, start, len(own))))
+        values = TermPlaces(start, fixed(known[:start]), fixed(_places(own, start, len(own))))
         return SearchBatch(publications, edges, values, self.closure, len(own))
 
 
@@ -160,7 +164,7 @@ def search(segment: Segment, batch: SearchBatch, stamp: int) -> Hits:
     return Hits(segment, stamp, publication, number, doubtful, candidates, searched, found_ns - started, verify_ns)
 
 
-def _look_up(segment: Segment, edges: Edges, stamp: int) -> tuple[Int32s, Int32s]:
+def _look_up(segment: Segment, edges: EdgeColumns, stamp: int) -> tuple[Int32s, Int32s]:
     """The publications and structures of candidates."""
     from heliograph.filter.kernels import look_up
 
@@ -184,7 +188,7 @@ def _verify(
     from heliograph.filter import kernels
 
     needs, room = segment.needs, first_room(VERIFIED_EACH * len(found[0]) + VERIFIED)
-    candidates = kernels.Candidates(fixed(found[0]), fixed(found[1]), found[2])
+    candidates = kernels.CandidateArrays(fixed(found[0]), fixed(found[1]), found[2])
     words = batch.words() if needs.words else _NO_WORDS
     given = kernels.BatchArrays(batch.edges, batch.values, words, batch.closure)
     settings = np.array([stamp, needs.lists, batch.terms, needs.classes, needs.steps, needs.variables], np.int64)
@@ -205,8 +209,8 @@ def _verify(
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), doubtful
 
 
-def _room(room: int, variables: int) -> Found:
-    return Found(
+def _room(room: int, variables: int) -> SearchOutput:
+    return SearchOutput(
         np.empty(room, np.int32),
         np.empty(room, np.int64),
         np.empty(3 * room, np.int32),
@@ -214,7 +218,7 @@ def _room(room: int, variables: int) -> Found:
     )
 
 
-_NO_WORDS = fixed(Words(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.float64)))
+_NO_WORDS = fixed(TextKeys(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.float64)))
 
 
 # --- the exact check ----------------------------------------------------------------------------------------------

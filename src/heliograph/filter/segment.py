@@ -35,17 +35,17 @@ from heliograph.filter.layout import (
     STEPS,
     VARIABLE,
     VARIABLES,
+    AccessKeys,
     Atoms,
     Conjuncts,
-    Edges,
+    EdgeColumns,
     Flags,
     Floats,
-    Index,
     Int8s,
     Int16s,
     Int32s,
     Int64s,
-    Keys,
+    SegmentArrays,
 )
 from heliograph.io.publications import Triples
 from heliograph.sparql.regions import Domain
@@ -70,7 +70,7 @@ class Needs(NamedTuple):
     variables: int
 
 
-class Names(NamedTuple):
+class VariableNames(NamedTuple):
     """The variables of each member, as numbers of its structure's variables."""
 
     offsets: Int64s
@@ -81,9 +81,9 @@ class Names(NamedTuple):
 class Segment:
     """Some subscriptions, indexed."""
 
-    keys: Keys
-    index: Index
-    names: Names
+    keys: AccessKeys
+    index: SegmentArrays
+    names: VariableNames
     alive: Int32s  # of each structure, how many members
     emptied: Int64s  # of each structure, the version at which none was left
     left: Int64s  # one number: how many members
@@ -96,7 +96,9 @@ class Segment:
         return len(self.index.numbers)
 
     @classmethod
-    def build(cls, interests: Interests, owners: Sequence[Any], sketch: Sketch, names: Names | None = None) -> Self:
+    def build(
+        cls, interests: Interests, owners: Sequence[Any], sketch: Sketch, names: VariableNames | None = None
+    ) -> Self:
         """The segment of these interests and their owners, both in order of subscribing; `names` are of interests that
         come from an older segment, written in that one's numbers for variables."""
         grouped = group(interests)
@@ -107,17 +109,17 @@ class Segment:
         order = grouped.order[arranged]
         steps, modes = order_steps(grouped.edges, grouped.variables)
         alone = (np.diff(interests.conjunct_offsets) == 1) & (interests.flags == 0)
-        choice = Choice(chosen[arranged], structure[arranged], alone[order])
+        choice = ChosenConjuncts(chosen[arranged], structure[arranged], alone[order])
         own = grouped.names
         if names is not None:
             owner = np.repeat(np.arange(len(names.offsets) - 1), np.diff(names.offsets))
-            own = Names(names.offsets, own.numbers[own.offsets[owner] + names.numbers])
+            own = VariableNames(names.offsets, own.numbers[own.offsets[owner] + names.numbers])
         rows, offsets = ragged(own.offsets, order)
         index = _index(interests, grouped, steps, modes, order, choice)
-        return cls._of(access_keys(steps, sketch), index, Names(offsets, own.numbers[rows]), owners)
+        return cls._of(access_keys(steps, sketch), index, VariableNames(offsets, own.numbers[rows]), owners)
 
     @classmethod
-    def _of(cls, keys: Keys, index: Index, names: Names, owners: Sequence[Any]) -> Self:
+    def _of(cls, keys: AccessKeys, index: SegmentArrays, names: VariableNames, owners: Sequence[Any]) -> Self:
         by_number = np.argsort(index.numbers, kind="stable")
         return cls(
             fixed(keys),
@@ -172,7 +174,7 @@ class Segment:
 
     # --- merging ------------------------------------------------------------------------------------------------
 
-    def interests(self, stamp: int) -> tuple[Interests, Names]:
+    def interests(self, stamp: int) -> tuple[Interests, VariableNames]:
         """What is alive in a version, as interests again, in the structures' own numbers for variables."""
         index, kept = self.index, self.by_number[self.index.died[self.by_number] > stamp]
         structure = np.searchsorted(index.structures[:, FIRST_MEMBER], kept, side="right") - 1
@@ -187,7 +189,7 @@ class Segment:
             _conjuncts(index, conjuncts),
             conjunct_offsets,
         )
-        return interests, Names(name_offsets, self.names.numbers[names])
+        return interests, VariableNames(name_offsets, self.names.numbers[names])
 
     # --- saving -------------------------------------------------------------------------------------------------
 
@@ -206,15 +208,24 @@ class Segment:
     def unpack(cls, arrays: Mapping[str, np.ndarray[Any, Any]], owners: Sequence[Any]) -> Self:
         """The inverse of `pack`; the arrays are used as they are, mapped or not."""
         died = np.full(len(arrays["index.numbers"]), ALIVE, np.int64)
-        index: list[Any] = [died if name == "died" else fixed(arrays[f"index.{name}"]) for name in Index._fields]
-        keys = Keys(*(arrays[f"keys.{name}"] for name in Keys._fields))
-        return cls._of(keys, Index(*index), Names(*(arrays[f"names.{name}"] for name in Names._fields)), owners)
+        index: list[Any] = [
+            died if name == "died" else fixed(arrays[f"index.{name}"]) for name in SegmentArrays._fields
+        ]
+        keys = AccessKeys(*(arrays[f"keys.{name}"] for name in AccessKeys._fields))
+        return cls._of(
+            keys,
+            SegmentArrays(*index),
+            VariableNames(*(arrays[f"names.{name}"] for name in VariableNames._fields)),
+            owners,
+        )
 
 
 # --- building ---------------------------------------------------------------------------------------------------------
 
 
-def _index(interests: Interests, grouped: Grouped, steps: Edges, modes: Int8s, order: Int64s, choice: Choice) -> Index:
+def _index(
+    interests: Interests, grouped: Structures, steps: EdgeColumns, modes: Int8s, order: Int64s, choice: ChosenConjuncts
+) -> SegmentArrays:
     conjuncts, offsets = grouped.conjuncts, interests.conjunct_offsets
     count = len(grouped.variables)
     tables = constraint_tables(conjuncts, choice, count)
@@ -246,7 +257,7 @@ def _index(interests: Interests, grouped: Grouped, steps: Edges, modes: Int8s, o
         single,
         dtype=np.int32,
     )
-    return Index(
+    return SegmentArrays(
         fixed(structures),
         fixed(rows_of(*steps[1:], modes + ASKED * asked, dtype=np.int32)),
         fixed(rows_of(members, np.append(flags, 0), dtype=np.int32)),
@@ -259,7 +270,9 @@ def _index(interests: Interests, grouped: Grouped, steps: Edges, modes: Int8s, o
     )
 
 
-def _gates(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variable: Int16s) -> tuple[Int32s, Int8s]:
+def _gates(
+    steps: EdgeColumns, grouped: Structures, flags: Int8s, members: Int64s, variable: Int16s
+) -> tuple[Int32s, Int8s]:
     """Of each structure the gate; and the steps that bind a variable about which a member asks."""
     from heliograph.filter.kernels import find_gates
 
@@ -269,7 +282,7 @@ def _gates(steps: Edges, grouped: Grouped, flags: Int8s, members: Int64s, variab
     return gates, asked
 
 
-def _needs(index: Index) -> Needs:
+def _needs(index: SegmentArrays) -> Needs:
     domains = set(np.unique(index.atoms[:, 0]).astype(int).tolist())
     classes = bool(domains & {Domain.IS_A, Domain.DIRECT, Domain.SUBCLASS_OF, Domain.SUPERCLASS_OF})
     modes = np.unique(index.steps[:, MODE] % ASKED).tolist()
@@ -288,7 +301,7 @@ def _places(numbers: Int64s) -> Int32s:
     return places
 
 
-def _conjuncts(index: Index, rows: Int64s) -> Conjuncts:
+def _conjuncts(index: SegmentArrays, rows: Int64s) -> Conjuncts:
     atoms, offsets = ragged(index.conjuncts[:, FIRST_ATOM].astype(np.int64), rows)
     kinds = (np.uint8, np.float64, np.float64, np.uint8)
     columns = (index.atoms[atoms, number].astype(kind) for number, kind in enumerate(kinds))
@@ -298,50 +311,50 @@ def _conjuncts(index: Index, rows: Int64s) -> Conjuncts:
 # --- structures -------------------------------------------------------------------------------------------------------
 
 
-class Grouped(NamedTuple):
+class Structures(NamedTuple):
     """Interests by structure: member i is interest order[i], its conjuncts speak of the structure's variables."""
 
-    edges: Edges  # of structures, sorted
+    edges: EdgeColumns  # of structures, sorted
     variables: Int16s  # of structures, how many
     offsets: Int64s  # of members
     order: Int64s
     conjuncts: Conjuncts  # of the interests as given
-    names: Names  # of each interest's variables, their numbers in the structure
+    names: VariableNames  # of each interest's variables, their numbers in the structure
 
 
-def group(interests: Interests) -> Grouped:
+def group(interests: Interests) -> Structures:
     """Brings interests of the same form together."""
     from heliograph.filter.kernels import canonicalise, count_variables, number_structures
 
-    edges = fixed(Edges(interests.edge_offsets, *interests.edges))
+    edges = fixed(EdgeColumns(interests.edge_offsets, *interests.edges))
     count = len(interests.numbers)
     sizes = np.zeros(count, np.int64)
     count_variables(edges, sizes)
     name_offsets, names, hashes = offsets_of(sizes), np.zeros(int(sizes.sum()), np.int16), np.zeros(count, np.uint64)
-    form = Edges(np.zeros(count, np.int64), *(np.empty_like(column) for column in interests.edges))
+    form = EdgeColumns(np.zeros(count, np.int64), *(np.empty_like(column) for column in interests.edges))
     complex_ones = fixed((interests.flags & COMPLEX).astype(np.uint8))
     canonicalise(edges, complex_ones, fixed(name_offsets), form, names, hashes)
     order, numbers = np.argsort(hashes, kind="stable"), np.zeros(count, np.int32)
     ends = fixed(form.offsets)
     total = number_structures(
-        fixed(Edges(interests.edge_offsets, *form[1:])), ends, complex_ones, fixed(order), numbers
+        fixed(EdgeColumns(interests.edge_offsets, *form[1:])), ends, complex_ones, fixed(order), numbers
     )
     first = np.searchsorted(numbers[order], np.arange(total)) if count else np.zeros(0, np.int64)
     chosen = order[first]
-    return Grouped(
+    return Structures(
         _gathered(form, interests.edge_offsets[:-1][chosen], ends[chosen]),
         sizes[chosen].astype(np.int16),
         np.append(first, count).astype(np.int64),
         order,
         _renamed(interests, names, name_offsets),
-        Names(name_offsets, names),
+        VariableNames(name_offsets, names),
     )
 
 
-def _gathered(edges: Edges, begins: Int64s, ends: Int64s) -> Edges:
+def _gathered(edges: EdgeColumns, begins: Int64s, ends: Int64s) -> EdgeColumns:
     offsets = offsets_of(ends - begins)
     rows = np.repeat(begins - offsets[:-1], ends - begins) + np.arange(offsets[-1])
-    return Edges(offsets, *(column[rows] for column in edges[1:]))
+    return EdgeColumns(offsets, *(column[rows] for column in edges[1:]))
 
 
 def _renamed(interests: Interests, names: Int16s, name_offsets: Int64s) -> Conjuncts:
@@ -350,17 +363,17 @@ def _renamed(interests: Interests, names: Int16s, name_offsets: Int64s) -> Conju
     return interests.conjuncts._replace(variable=names[name_offsets[owner] + interests.conjuncts.variable])
 
 
-def order_steps(edges: Edges, variables: Int16s) -> tuple[Edges, Int8s]:
+def order_steps(edges: EdgeColumns, variables: Int16s) -> tuple[EdgeColumns, Int8s]:
     """The edges of structures as steps, in the order of verification, and what is known at each."""
     from heliograph.filter import kernels
 
-    steps = Edges(edges.offsets.copy(), *(column.copy() for column in edges[1:]))
+    steps = EdgeColumns(edges.offsets.copy(), *(column.copy() for column in edges[1:]))
     modes = np.zeros(len(steps.subject), np.uint8)
     kernels.order_steps(steps, fixed(variables), modes)
     return steps, modes
 
 
-def access_keys(edges: Edges, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> Keys:
+def access_keys(edges: EdgeColumns, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> AccessKeys:
     """The keys under which structures are looked up, chosen from what publications held."""
     from heliograph.filter import kernels
 
@@ -375,7 +388,7 @@ def access_keys(edges: Edges, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]
     return _keys((subject, predicate, object), indexed, np.flatnonzero(chosen < 0))
 
 
-def _keys(parts: tuple[Int32s, Int32s, Int32s], indexed: Int64s, always: Int64s) -> Keys:
+def _keys(parts: tuple[Int32s, Int32s, Int32s], indexed: Int64s, always: Int64s) -> AccessKeys:
     from heliograph.filter import kernels
 
     slots, key_of = np.zeros(power_of_two(2 * len(indexed)), np.int64), np.zeros(len(indexed), np.int32)
@@ -385,13 +398,13 @@ def _keys(parts: tuple[Int32s, Int32s, Int32s], indexed: Int64s, always: Int64s)
     subject, predicate, object = (part[order[offsets[:-1]]] for part in parts)
     masks = np.unique((parts[0] >= 0) + 2 * (parts[1] >= 0) + 4 * (parts[2] >= 0)).astype(np.uint8)
     postings = indexed[order].astype(np.int32)
-    return Keys(slots, subject, predicate, object, offsets, postings, masks, always.astype(np.int32))
+    return AccessKeys(slots, subject, predicate, object, offsets, postings, masks, always.astype(np.int32))
 
 
 # --- constraint tables ------------------------------------------------------------------------------------------------
 
 
-class Tables(NamedTuple):
+class ConstraintTables(NamedTuple):
     """Rows of the index: tables, entries, and the offsets of each structure's tables."""
 
     tables: Int32s
@@ -421,7 +434,7 @@ def choose(conjuncts: Conjuncts, offsets: Int64s) -> Int64s:
     return chosen
 
 
-class Choice(NamedTuple):
+class ChosenConjuncts(NamedTuple):
     """By member: the conjunct that stands in a table, or -1; the structure; whether it asks nothing else."""
 
     chosen: Int64s
@@ -429,8 +442,8 @@ class Choice(NamedTuple):
     alone: Flags
 
 
-def constraint_tables(conjuncts: Conjuncts, choice: Choice, structures: int) -> Tables:
-    """Tables of the chosen conjuncts."""
+def constraint_tables(conjuncts: Conjuncts, choice: ChosenConjuncts, structures: int) -> ConstraintTables:
+    """ConstraintTables of the chosen conjuncts."""
     from heliograph.filter.kernels import reach_of
 
     chosen, structure = choice.chosen, choice.structure
@@ -449,13 +462,13 @@ def constraint_tables(conjuncts: Conjuncts, choice: Choice, structures: int) -> 
         np.append(variable[first], 0), np.append(domain[first], 0), np.append(first, len(atom)), dtype=np.int32
     )
     offsets = np.searchsorted(of[first], np.arange(structures + 1)).astype(np.int64)
-    return Tables(tables, rows_of(low, high, reach, member, choice.alone[member], dtype=np.float64), offsets)
+    return ConstraintTables(tables, rows_of(low, high, reach, member, choice.alone[member], dtype=np.float64), offsets)
 
 
 # --- whether the arrays of a saved segment fit together ---------------------------------------------------------------
 # Nothing that kernels follow may lead out of an array. The law: over arrays that pass, a search ends and reads and
-# writes inside them, whatever else is wrong. Kernels do not look themselves; a save that was damaged is refused here, at
-# the cost of a few passes over its columns.
+# writes inside them, whatever else is wrong. Kernels do not look themselves; a save that was damaged is refused here,
+# at the cost of a few passes over its columns.
 
 Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]
 
@@ -488,8 +501,10 @@ def check_arrays(arrays: Arrays, members: int, terms: int) -> None:
     """Raises ValueError if these are not the arrays of a segment of so many members over so many terms."""
     for name, (dtype, columns) in _FORMS.items():
         _check_form(arrays, name, dtype, columns)
-    keys = Keys(*(arrays[f"keys.{name}"] for name in Keys._fields))
-    index = Index(*(arrays[f"index.{name}" if name != "died" else "index.numbers"] for name in Index._fields))
+    keys = AccessKeys(*(arrays[f"keys.{name}"] for name in AccessKeys._fields))
+    index = SegmentArrays(
+        *(arrays[f"index.{name}" if name != "died" else "index.numbers"] for name in SegmentArrays._fields)
+    )
     _check_numbers(index, members)
     _check_structures(index)
     _check_steps(index, terms)
@@ -545,7 +560,7 @@ def _sizes(offsets: npt.NDArray[Any]) -> Int64s:
 # --- members and structures -------------------------------------------------------------------------------------
 
 
-def _check_numbers(index: Index, members: int) -> None:
+def _check_numbers(index: SegmentArrays, members: int) -> None:
     """Numbers count the members from 0, each once."""
     numbers = index.numbers
     _require(len(numbers) == members and _within(numbers, 0, members).all(), "the numbers")
@@ -554,7 +569,7 @@ def _check_numbers(index: Index, members: int) -> None:
     _require(_within(index.members[:, layout.FLAGS], 0, 4), "the members")
 
 
-def _check_structures(index: Index) -> None:
+def _check_structures(index: SegmentArrays) -> None:
     rows = index.structures
     for first, size, total in (
         (layout.FIRST_STEP, layout.STEPS, len(index.steps)),
@@ -570,12 +585,12 @@ def _check_structures(index: Index) -> None:
     _require(_within(rows[:, layout.SCANNED], 0, members.astype(np.int64) + 1), "the structures")
 
 
-def _variables(index: Index, sizes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+def _variables(index: SegmentArrays, sizes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Of things that lie end to end in structures, how many variables their structure has."""
     return np.repeat(index.structures[:, layout.VARIABLES], sizes)
 
 
-def _check_steps(index: Index, terms: int) -> None:
+def _check_steps(index: SegmentArrays, terms: int) -> None:
     """Nodes are terms or variables of the structure; a part that is not known yet is a variable."""
     variables, modes = _variables(index, index.structures[:, layout.STEPS]), index.steps[:, layout.MODE]
     _require(_within(modes, 0, 2 * layout.ASKED), "the steps")
@@ -588,7 +603,7 @@ def _check_steps(index: Index, terms: int) -> None:
 # --- conditions -------------------------------------------------------------------------------------------------
 
 
-def _check_conjuncts(index: Index) -> None:
+def _check_conjuncts(index: SegmentArrays) -> None:
     owners = _owners(_sizes(index.members[:, layout.FIRST_CONJUNCT]))
     variables = _variables(index, index.structures[:, layout.MEMBERS])[owners]
     _require(_within(index.conjuncts[:-1, layout.VARIABLE], 0, variables), "the conjuncts")
@@ -596,7 +611,7 @@ def _check_conjuncts(index: Index) -> None:
     _require(_are_offsets(first, len(index.conjuncts) - 1, len(index.atoms)), "the conjuncts")
 
 
-def _check_atoms(index: Index, terms: int) -> None:
+def _check_atoms(index: SegmentArrays, terms: int) -> None:
     """Domains are those there are; the coordinate of a class is a term."""
     domains, flags = index.atoms[:, layout.DOMAIN], index.atoms[:, layout.ATOM_FLAGS]
     _require(np.isin(domains, list(Domain)), "the atoms")
@@ -605,7 +620,7 @@ def _check_atoms(index: Index, terms: int) -> None:
     _require(_within(classes, 0, terms) & (classes == np.floor(classes)), "the atoms")
 
 
-def _check_tables(index: Index) -> None:
+def _check_tables(index: SegmentArrays) -> None:
     """Entries are members of the table's structure; a search makes ready what atoms ask for, so tables ask for that."""
     structures, tables = index.structures, index.tables
     sizes = structures[:, layout.TABLES]
@@ -620,7 +635,7 @@ def _check_tables(index: Index) -> None:
     _require(members == np.floor(members), "the entries")
 
 
-def _check_names(offsets: Int64s, numbers: npt.NDArray[np.int16], index: Index) -> None:
+def _check_names(offsets: Int64s, numbers: npt.NDArray[np.int16], index: SegmentArrays) -> None:
     """Each member names the variables of its structure."""
     variables = _variables(index, index.structures[:, layout.MEMBERS])
     _require(_are_offsets(offsets, len(index.numbers), len(numbers)), "the names")
@@ -631,7 +646,7 @@ def _check_names(offsets: Int64s, numbers: npt.NDArray[np.int16], index: Index) 
 # --- keys -------------------------------------------------------------------------------------------------------
 
 
-def _check_keys(keys: Keys, structures: int, terms: int) -> None:
+def _check_keys(keys: AccessKeys, structures: int, terms: int) -> None:
     """Every structure is found in one way; a search for a key ends at a free slot."""
     count, taken = len(keys.subject), keys.slots[keys.slots != 0]
     _require(len(keys.slots).bit_count() == 1 and len(taken) < len(keys.slots), "the slots")

@@ -50,8 +50,7 @@ from heliograph.filter.strategy import (
     matches_of,
     search_all,
 )
-from heliograph.filter.tiers import Tiers
-from heliograph.filter.tiers import Version as TiersVersion
+from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, Triples, rebase
 from heliograph.model import Notifications
 from heliograph.partition.merging import Root
@@ -92,7 +91,7 @@ class ShardedMatcher:
         vocabulary, taxonomy = plan.context.vocabulary, plan.context.taxonomy
         self.plan = plan
         self.context = SearchContext(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.reach, self.observer = Reach(plan.scheme.shards), Observer(plan)
+        self.reach, self.observer = RootShards(plan.scheme.shards), Observer(plan)
         names = [f"heliograph-shard-{number}" for number in range(plan.scheme.shards)]
         self.threads = tuple(ThreadPoolExecutor(1, thread_name_prefix=name) for name in names)
 
@@ -139,20 +138,20 @@ class _Run(NamedTuple):
     places: Int64s
 
 
-class _Found(NamedTuple):
+class _PlaceHits(NamedTuple):
     """What one place found in a part: what is sure, and everything, with publications numbered as in the batch."""
 
     sure: _Run
     hits: list[Hits]
 
 
-class _Asked(NamedTuple):
+class _AskedPart(NamedTuple):
     """A part whose front was looked up; its shards are at work."""
 
     part: SearchBatch
     first: int
-    front: _Found
-    shards: list[Future[_Found]]
+    front: _PlaceHits
+    shards: list[Future[_PlaceHits]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +176,12 @@ class ShardedVersion:
             self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
         return self._matches(_joined(runs), hits, check)
 
-    def _asked(self, batch: SearchBatch, count: int) -> Iterator[_Asked]:
+    def _asked(self, batch: SearchBatch, count: int) -> Iterator[_AskedPart]:
         """The parts of a batch. Each thread looks up the front of one or two of the next while this one waits."""
         if count <= PART or self.matcher.plan.scheme.partition == "hash":
             yield from [self._ask(batch, first, min(first + PART, count)) for first in range(0, count, PART)]
             return
-        threads, ahead = self.matcher.threads, deque[Future[_Asked]]()
+        threads, ahead = self.matcher.threads, deque[Future[_AskedPart]]()
         for number, first in enumerate(range(0, count, PART)):
             thread = threads[number % len(threads)]
             ahead.append(thread.submit(self._ask, batch, first, min(first + PART, count)))
@@ -207,13 +206,13 @@ class ShardedVersion:
         start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
         return self._whole(given, self._look(batch, rows, tiers, tier, start), failures)
 
-    def _whole(self, given: Publications, found: _Found, failures: Failures) -> Matches:
+    def _whole(self, given: Publications, found: _PlaceHits, failures: Failures) -> Matches:
         check = ExactCheck(given, self.matcher.context, failures)
         return self._matches(_joined([found.sure, self._checked([found], check)]), found.hits, check)
 
     # --- parts --------------------------------------------------------------------------------------------------
 
-    def _ask(self, batch: SearchBatch, first: int, last: int) -> _Asked:
+    def _ask(self, batch: SearchBatch, first: int, last: int) -> _AskedPart:
         """Looks up the front of some publications, and lets the shards begin with theirs."""
         held, part = self.held, batch.some(first, last)
         rows = np.arange(first, last, dtype=np.int32)
@@ -228,15 +227,15 @@ class ShardedVersion:
                 task = (work, rows[wanted], self.matcher.plan.shards[shard], tier, start)
                 begun.append(self.matcher.threads[shard].submit(self._look, *task))
             start += sum(map(len, tier.segments))
-        return _Asked(part, first, front, begun)
+        return _AskedPart(part, first, front, begun)
 
-    def _wanted(self, front: _Found, first: int, last: int) -> Iterator[Int64s]:
+    def _wanted(self, front: _PlaceHits, first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications that must reach it, counted from the first of the part."""
         if self.matcher.plan.scheme.partition == "hash":
             return iter([np.arange(last - first)] * len(self.held.shards))
         return self.matcher.reach.wanted(self.held, front.hits, first, last)
 
-    def _look(self, part: SearchBatch, rows: Int32s, tiers: Tiers, tier: TiersVersion, start: int) -> _Found:
+    def _look(self, part: SearchBatch, rows: Int32s, tiers: Tiers, tier: TiersVersion, start: int) -> _PlaceHits:
         """Searches one place; `rows` are the numbers of its publications, `start` is where its roster begins."""
         hits = search_all(tiers, tier, part) if tier.size else []
         runs = []
@@ -245,9 +244,9 @@ class ShardedVersion:
             each.doubtful = [one._replace(publication=int(rows[one.publication])) for one in each.doubtful]
             runs.append(_run(each.segment, each.publication, each.number, start))
             start += len(each.segment)
-        return _Found(_joined(runs), hits)
+        return _PlaceHits(_joined(runs), hits)
 
-    def _checked(self, found: Sequence[_Found], check: ExactCheck) -> _Run:
+    def _checked(self, found: Sequence[_PlaceHits], check: ExactCheck) -> _Run:
         """The doubtful matches that hold."""
         runs, starts, start = [], {}, 0
         for segment in self._segments():
@@ -308,7 +307,7 @@ def _joined(runs: Sequence[_Run]) -> _Run:
 # many.
 
 
-class _Known(NamedTuple):
+class _KnownRoots(NamedTuple):
     """What is known of the roots of a segment, by place: whether anything, and a bit for each shard."""
 
     segment: Segment
@@ -316,13 +315,13 @@ class _Known(NamedTuple):
     shards: npt.NDArray[np.uint8]
 
 
-class Reach:
+class RootShards:
     """The shards of the roots that were met in the present version of a plan."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards
         self._bytes = (shards + 7) // 8
-        self._known: tuple[int, dict[int, _Known]] = (-1, {})  # a version, and by segment what is known of it
+        self._known: tuple[int, dict[int, _KnownRoots]] = (-1, {})  # a version, and by segment what is known of it
 
     def wanted(self, version: Version, hits: Sequence[Hits], first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications between `first` and `last` that must reach it, counted from the first."""
@@ -339,7 +338,7 @@ class Reach:
                 reached[shard, rows[goes] - first] = True
         return (np.flatnonzero(row) for row in reached)
 
-    def _table(self, stamp: int) -> dict[int, _Known]:
+    def _table(self, stamp: int) -> dict[int, _KnownRoots]:
         """What is known of a version; of others it is forgotten."""
         known = self._known
         if known[0] != stamp:
@@ -347,12 +346,12 @@ class Reach:
         return known[1]
 
     def _of(
-        self, table: dict[int, _Known], version: Version, segment: Segment, places: Int64s
+        self, table: dict[int, _KnownRoots], version: Version, segment: Segment, places: Int64s
     ) -> npt.NDArray[np.uint8]:
         known = table.get(id(segment))
         if known is None:
             size = len(segment)
-            known = _Known(segment, np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8))
+            known = _KnownRoots(segment, np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8))
             table[id(segment)] = known
         new = np.zeros(len(segment), np.bool_)
         new[places] = True

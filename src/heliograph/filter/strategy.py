@@ -1,7 +1,7 @@
 """The strategies of a filter: what each must do, and all of them by name.
 
 The law that every strategy keeps: a version's matches are exactly the subscriptions that match; only the number of
-candidates differs. A strategy takes whole batches (`Matcher`, `Version`), or looks at one subscription and one
+candidates differs. A strategy takes whole batches (`Matcher`, `MatcherVersion`), or looks at one subscription and one
 publication at a time (`PairMatcher`, `Pairwise`), which `PairwiseMatcher` turns into the former. `indexed` always uses
 the index; `auto`, the default, looks at pairs while there is little to do and changes to the index when that pays;
 `naive` and the seeds' algorithms look at pairs. A plan of shards is run with the index.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,7 @@ from heliograph.filter.interests import closure_of, interests_of_batch, interest
 from heliograph.filter.layout import Flags, Int64s
 from heliograph.filter.search import ExactCheck, Hits, SearchBatch, SearchContext, ordered, search, slow_structures
 from heliograph.filter.segment import Segment
-from heliograph.filter.tiers import Tiers
-from heliograph.filter.tiers import Version as TiersVersion
+from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, rebase
 from heliograph.model import Rejected, Slow
 from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
@@ -37,9 +36,6 @@ from heliograph.sparql.solve import Plan as QueryPlan
 from heliograph.subscriptions import Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from heliograph.sparql.solve import World
 
 _LOG = logging.getLogger("heliograph")
 _FEW = 8  # of so many subscriptions fewer than one matches: then only those that do are looked at
@@ -125,7 +121,7 @@ class Failures:
 # --- what a strategy does -----------------------------------------------------------------------------------------
 
 
-class Version(Protocol):
+class MatcherVersion(Protocol):
     """The subscriptions as they were at one moment; later changes do not touch it."""
 
     def __len__(self) -> int: ...
@@ -152,7 +148,7 @@ class Matcher(Protocol):
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
 
-    def version(self) -> Version: ...
+    def version(self) -> MatcherVersion: ...
 
     def whole(self) -> Segment | None:
         """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
@@ -270,13 +266,6 @@ _ALIVE = 1 << 62  # a stamp that no version reaches
 _WORTH_FOLDING = 64  # dead entries below which the list is left as it is
 
 
-class Published(Protocol):
-    """A publication, as far as it is looked at here."""
-
-    @property
-    def world(self) -> World: ...
-
-
 class _Entry:
     """A subscription with its plan, and the stamp at which it was removed."""
 
@@ -301,13 +290,13 @@ class NaiveVersion:
     def __len__(self) -> int:
         return self.alive
 
-    def candidates(self, publication: Published) -> Iterator[Subscription]:
+    def candidates(self, publication: Publication) -> Iterator[Subscription]:
         for position in range(self.length):
             entry = self.entries[position]
             if entry.died > self.stamp:
                 yield entry.subscription
 
-    def verify(self, subscription: Subscription, publication: Published) -> bool:
+    def verify(self, subscription: Subscription, publication: Publication) -> bool:
         entry = self.by_number.get(subscription.number)
         plan = entry.plan if entry is not None else QueryPlan.of(subscription.query)  # removed since this version
         return plan.matches(publication.world)

@@ -16,8 +16,8 @@ import numpy as np
 
 from heliograph.compiled.growing import fixed, ragged
 from heliograph.filter.interests import Interests, chained, in_order, offsets_of
-from heliograph.filter.layout import Edges, Int32s
-from heliograph.filter.segment import ALIVE, Names, Segment, Sketch
+from heliograph.filter.layout import EdgeColumns, Int32s
+from heliograph.filter.segment import ALIVE, Segment, Sketch, VariableNames
 
 TAIL = 32  # subscriptions that are always rebuilt with the next one
 RATIO = 4  # a segment is merged once the smaller ones together are a fourth of it
@@ -30,7 +30,7 @@ _WASTE = 4  # structures verified in vain for each that held, beyond which bette
 _ENOUGH = 16  # publications counted before they are trusted
 
 
-class Version(NamedTuple):
+class TiersVersion(NamedTuple):
     """The segments at one moment."""
 
     segments: tuple[Segment, ...] = ()
@@ -38,14 +38,14 @@ class Version(NamedTuple):
     size: int = 0
 
 
-_Part = tuple[Interests, Names | None, list[Any]]  # interests, their names if from a segment, their owners
+_Part = tuple[Interests, VariableNames | None, list[Any]]  # interests, their names if from a segment, their owners
 
 
 class Tiers:
     """The index of one engine. One writer at a time; readers take a version and need no lock."""
 
     def __init__(self) -> None:
-        self._version = Version()
+        self._version = TiersVersion()
         self._waiting: dict[int, _Part] = {}  # a few new ones by number, to be built when somebody looks
         self._sketch: Sketch = np.zeros(_CELLS, np.uint32)
         self._counted = 0  # publications in the sketch
@@ -55,7 +55,7 @@ class Tiers:
         self._thread: threading.Thread | None = None
 
     @property
-    def version(self) -> Version:
+    def version(self) -> TiersVersion:
         """The index as it is now; what is waiting is built in first.
 
         Nobody waits in a version that is still the same after a look at who does: building them makes another.
@@ -105,7 +105,7 @@ class Tiers:
             gone, version = set(numbers), self._version
             removed = sum(self._tombstone(number, version.stamp + 1) for number in gone if number not in self._waiting)
             if removed:
-                self._version = Version(version.segments, version.stamp + 1, version.size - removed)
+                self._version = TiersVersion(version.segments, version.stamp + 1, version.size - removed)
             # Last, because a reader that finds nobody waiting takes the version as it is.
             self._waiting = {number: part for number, part in self._waiting.items() if number not in gone}
             if removed:
@@ -152,7 +152,7 @@ class Tiers:
         kept.sort(key=len, reverse=True)
         for source in sources:
             self._trusted.pop(id(source), None)
-        self._version = Version(tuple(kept), version.stamp + 1, version.size + added)
+        self._version = TiersVersion(tuple(kept), version.stamp + 1, version.size + added)
 
     # --- merging ------------------------------------------------------------------------------------------------
 
@@ -208,11 +208,11 @@ class Tiers:
         """Takes over a segment as everything there is."""
         with self._lock:
             self._trusted = {id(segment): 0}
-            self._version = Version((segment,), self._version.stamp + 1, len(segment))
+            self._version = TiersVersion((segment,), self._version.stamp + 1, len(segment))
 
     # --- what publications teach --------------------------------------------------------------------------------
 
-    def observe(self, edges: Edges) -> None:
+    def observe(self, edges: EdgeColumns) -> None:
         """Counts what some publications hold, so that rare edges can be chosen as ways in."""
         from heliograph.filter.kernels import sketch_edges
 
@@ -268,15 +268,15 @@ def _joined(parts: Sequence[_Part]) -> _Part:
     if not all(part[1] is None for part in parts):
         every = [_own_names(given) if names is None else names for given, names, _ in parts]
         rows, offsets = ragged(chained([each.offsets for each in every]), order)
-        names = Names(offsets, np.concatenate([each.numbers for each in every])[rows])
+        names = VariableNames(offsets, np.concatenate([each.numbers for each in every])[rows])
     return interests, names, [owners[place] for place in order.tolist()]
 
 
-def _own_names(interests: Interests) -> Names:
-    """Names for interests that are in their own numbers still."""
+def _own_names(interests: Interests) -> VariableNames:
+    """VariableNames for interests that are in their own numbers still."""
     from heliograph.filter.kernels import count_variables
 
     sizes = np.zeros(len(interests.numbers), np.int64)
-    count_variables(fixed(Edges(interests.edge_offsets, *interests.edges)), sizes)
+    count_variables(fixed(EdgeColumns(interests.edge_offsets, *interests.edges)), sizes)
     offsets = offsets_of(sizes)
-    return Names(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))
+    return VariableNames(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))

@@ -578,8 +578,8 @@ class Version(NamedTuple):
 
     stamp: int
     size: int  # subscriptions
-    front: tiers.Version
-    shards: tuple[tiers.Version, ...]
+    front: tiers.TiersVersion
+    shards: tuple[tiers.TiersVersion, ...]
     routes: Mapping[int, Route]  # by number at the front
 
 

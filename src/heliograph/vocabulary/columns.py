@@ -428,7 +428,7 @@ class Word(NamedTuple):
     hashed: Any
 
 
-class Entries(NamedTuple):
+class SpelledTerms(NamedTuple):
     """Spelled terms that are to be entered, as a kernel takes them."""
 
     spelled: Strings
@@ -447,8 +447,8 @@ def kind_of(term: Term) -> int:
     return TEXT if term.datatype in TEXTS else int(term.kind)
 
 
-def entries(terms: Sequence[Term]) -> Entries:
-    return Entries(strings([spell(term) for term in terms]), np.array([kind_of(term) for term in terms], np.uint8))
+def entries(terms: Sequence[Term]) -> SpelledTerms:
+    return SpelledTerms(strings([spell(term) for term in terms]), np.array([kind_of(term) for term in terms], np.uint8))
 
 
 def strings(texts: Sequence[str | None]) -> Strings:
@@ -504,7 +504,7 @@ class InternerTable:
 
     # --- writing ------------------------------------------------------------------------------------------------
 
-    def add(self, terms: Entries) -> None:
+    def add(self, terms: SpelledTerms) -> None:
         """Appends terms that are new here and that others hold too."""
         size = len(terms.kinds)
         codes = np.arange(size, dtype=np.int32)

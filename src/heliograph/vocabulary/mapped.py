@@ -28,9 +28,9 @@ from heliograph.vocabulary.columns import (
     PRIME,
     TEXT,
     TEXTS,
-    Entries,
     Flags,
     Ids,
+    SpelledTerms,
     Typed,
     arrow_strings,
     hash_text,
@@ -206,7 +206,7 @@ class SavedTerms:
         qualifiers.update(self._numbers)
         return self._texts
 
-    def spelled(self) -> Entries:
+    def spelled(self) -> SpelledTerms:
         """All terms as an interner table takes them."""
         kinds, values = self._texts.heads % 4, arrow_strings(len(self), self._texts.offsets, self._texts.data)
         try:
@@ -218,7 +218,7 @@ class SavedTerms:
         rows = np.flatnonzero(np.asarray(spelled.is_null()))
         others = pa.array([spell(self.term(row)) for row in rows.tolist()], pa.large_string())
         whole = strings_of(pc.replace_with_mask(spelled, spelled.is_null(), others))
-        return Entries(whole, np.where(self.textual(0, len(self)), TEXT, kinds).astype(np.uint8))
+        return SpelledTerms(whole, np.where(self.textual(0, len(self)), TEXT, kinds).astype(np.uint8))
 
 
 # --- packing ------------------------------------------------------------------------------------------------------
