@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
-from heliograph.filter.layout import MOST_NUMBERS
 from heliograph.io.items import as_table, is_single
 from heliograph.io.reads import collector_paused
 from heliograph.io.schemas import TABLES
@@ -25,6 +24,9 @@ from heliograph.sparql.query import Query
 from heliograph.sparql.tables import PatternSet, Reader, Selection, read_patterns, tables_of
 from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import PREFIXES
+
+NUMBER_BITS = 36  # of a key of a publication and a subscription; half of these numbers are those of mergers
+MOST_NUMBERS = 1 << (NUMBER_BITS - 1)  # subscriptions that an engine takes in its life; a loaded one counts from 0
 
 Compile = Callable[[str], Query]
 

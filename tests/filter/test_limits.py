@@ -16,9 +16,10 @@ from heliograph.errors import PublicationError, SubscriptionError, UsageError
 from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
-from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
+from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
 from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
+from heliograph.subscriptions import MOST_NUMBERS
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary import columns as bulk

@@ -25,7 +25,6 @@ from heliograph.filter.layout import (
     FIRST_MEMBER,
     MEMBERS,
     MOST_ROWS,
-    NUMBER_BITS,
     ROUNDED_CODE,
     Closure,
     EdgeColumns,
@@ -43,7 +42,7 @@ from heliograph.model import Slow
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.regions import places_of, text_keys
 from heliograph.sparql.solve import Plan, World
-from heliograph.subscriptions import Subscription
+from heliograph.subscriptions import NUMBER_BITS, Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 

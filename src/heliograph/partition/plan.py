@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 from heliograph.errors import UsageError
 from heliograph.filter import tiers
 from heliograph.filter.interests import Interests, interests_of_batch, interests_singly
-from heliograph.filter.layout import MOST_NUMBERS
 from heliograph.filter.segment import Segment
 from heliograph.filter.tiers import Tiers
 from heliograph.sparql.query import Query
-from heliograph.subscriptions import Subscription, by_origin
+from heliograph.subscriptions import MOST_NUMBERS, Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
