@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.compiled.growing import fixed
 from heliograph.errors import TermError
 from heliograph.terms import Position, TermKind, parse_cell, spell
 from heliograph.vocabulary import columns as layout
@@ -23,7 +24,6 @@ from heliograph.vocabulary.columns import (
     entries,
     find_spelled,
     find_spelling,
-    fixed,
     hash_text,
     no_rows,
     strings,

@@ -604,8 +604,8 @@ def _compiled(asked: _Constraints, wanted: Int64s, vocabulary: Vocabulary, taxon
     flags = np.zeros(asked.size, np.uint8)
     flags[wanted] = lists.flags[numbers]
     owner, code = np.repeat(wanted, np.diff(ends)), np.array(about, np.int64)[at]
-    kept = Atoms(*(column[atoms] for column in lists.conjuncts.atoms))
-    return ConstraintConjuncts(owner, code, np.diff(atom_ends), kept, flags)
+    columns: Any = (column[atoms] for column in lists.conjuncts.atoms)
+    return ConstraintConjuncts(owner, code, np.diff(atom_ends), Atoms(*columns), flags)
 
 
 def _query(names: Sequence[Variable], constraints: Sequence[Constraint]) -> Query:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -99,17 +99,20 @@ class SavedFilter(NamedTuple):
 
 def read(path: str | Path) -> SavedFilter:
     opened = read_folder(path, KIND, _READ)
-    tables = {}
+    tables = {name: table for name, table in opened.tables.items() if name in _TABLES}
     for name in _TABLES:
-        tables[name] = table = opened.tables.get(name)
-        if table is None or table.schema.names != list(TABLES[name].names):
+        if name not in tables or tables[name].schema.names != list(TABLES[name].names):
             raise _damaged(path, f"its table {name} is missing or lacks a column")
     prefixes, algorithm, meta = (opened.meta.get(name) for name in ("prefixes", "algorithm", "vocabulary"))
     if not isinstance(prefixes, dict) or not isinstance(algorithm, str):
         raise _damaged(path, "its prefixes or its algorithm are missing")
     terms = {name.removeprefix(_TERMS): array for name, array in opened.arrays.items() if name.startswith(_TERMS)}
     arrays = {name: array for name, array in opened.arrays.items() if not name.startswith(_TERMS)}
-    vocabulary = Vocabulary.unpack(Packed(terms, meta), str(path)) if opened.arrays or meta else Vocabulary()
+    vocabulary = (
+        Vocabulary.unpack(Packed(terms, cast("dict[str, Any]", meta)), str(path))
+        if opened.arrays or meta
+        else Vocabulary()
+    )
     saved = SavedFilter(str(path), tables, Taxonomy.read(tables["taxonomy"]), prefixes, algorithm, vocabulary, arrays)
     if opened.version != PLANNED:
         return saved

@@ -277,8 +277,8 @@ def _gates(
     from heliograph.filter.kernels import find_gates
 
     gates, asked = np.zeros(len(grouped.variables), np.int32), np.zeros(len(steps.subject), np.uint8)
-    given: Any = map(fixed, (steps, grouped.variables, grouped.offsets, flags, members, variable))
-    find_gates(*given, gates, asked)
+    variables, offsets = fixed(grouped.variables), fixed(grouped.offsets)
+    find_gates(fixed(steps), variables, offsets, fixed(flags), fixed(members), fixed(variable), gates, asked)
     return gates, asked
 
 

@@ -310,6 +310,7 @@ def _grown(array: Any, used: int, room: int) -> Any:
 
 _REMEMBERED = 1 << 18  # texts per column; forgotten all at once when full
 _SHORT = 256  # longer texts seldom come again, so they are not remembered
+_NOTHING_KNOWN: Mapping[Text, int] = {}
 
 
 class CellColumn(NamedTuple):
@@ -348,8 +349,8 @@ class Memo:
     def recall(self, texts: Sequence[Text], column: CellColumn) -> list[int]:
         """The id of each text, or -1."""
         key, start = (column.position, frozenset(column.prefixes.items())), self._start
-        known = self._known.get(key)
-        found = [-1 if id is None else id for id in map({}.get if known is None else known.get, texts)]
+        known = self._known.get(key, _NOTHING_KNOWN)
+        found = [-1 if id is None else id for id in map(known.get, texts)]
         if self._below is not None and -1 in found:
             missing = [row for row, id in enumerate(found) if id < 0]
             for row, id in zip(missing, self._below.recall([texts[row] for row in missing], column), strict=True):
@@ -358,9 +359,9 @@ class Memo:
         return found
 
     def remember(self, ids: Mapping[Text, int], column: CellColumn) -> None:
-        short = {text: id for text, id in ids.items() if text is not None and not text[_SHORT:]}
+        short: dict[Text, int] = {text: id for text, id in ids.items() if text is not None and not text[_SHORT:]}
         if self._below is not None:
-            below = {text: id for text, id in short.items() if id < self._start}
+            below: dict[Text, int] = {text: id for text, id in short.items() if id < self._start}
             if below:
                 self._below.remember(below, column)
                 short = {text: id for text, id in short.items() if id >= self._start}

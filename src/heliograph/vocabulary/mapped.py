@@ -236,7 +236,8 @@ def unpack(packed: Packed, source: str | None = None) -> SavedTerms:
     try:
         texts = Texts(*_columns(arrays, Texts._fields, (np.int32, np.int64, np.uint8)))
         qualifiers = tuple((str(datatype), str(language)) for datatype, language in meta["qualifiers"])
-        table = Table(*_columns(arrays, ("slots", "marks"), (np.int32, np.uint32)), int(meta["key"]))
+        slots, marks = _columns(arrays, ("slots", "marks"), (np.int32, np.uint32))
+        table = Table(slots, marks, int(meta["key"]))
         typed = Typed(*_columns(arrays, Typed._fields, DTYPES))
     except (KeyError, TypeError, ValueError) as error:
         raise _damaged(f"{type(error).__name__}, {error}", source) from error
