@@ -13,8 +13,8 @@ from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
 from heliograph.filter.encode import encode
 from heliograph.filter.strategy import Failures, MatcherVersion
-from heliograph.io.items import as_table
 from heliograph.io.publications import Publications
+from heliograph.io.tables import as_table
 from heliograph.model import Notifications
 from heliograph.terms import PREFIXES
 

@@ -19,7 +19,7 @@ from heliograph.filter.interests import Interest, gather
 from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
 from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
-from heliograph.subscriptions import MOST_NUMBERS
+from heliograph.subscriptions import MOST_SUBSCRIPTIONS
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary import columns as bulk
@@ -234,12 +234,14 @@ def test_members_in_doubt(members: int) -> None:
 
 def test_keys_hold_the_last_publication_and_the_last_number() -> None:
     engine = Filter(algorithm="indexed")
-    engine._subscriptions._next = MOST_NUMBERS - 2
+    engine._subscriptions._next = MOST_SUBSCRIPTIONS - 2
     engine.subscribe([("a", "ASK { ?x :p ?y }"), ("b", 'ASK { ?x :p ?y FILTER(CONTAINS(STR(?y), "c")) }')])
     assert matched(engine, [("d", [("a", "p", "c")])]) == [("a", "d"), ("b", "d")]
     (segment,) = engine._matcher.version().held.segments  # type: ignore[attr-defined]
     last = np.array([MOST_PUBLICATIONS - 1, 0, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 2], np.int64)
-    numbers = np.array([MOST_NUMBERS - 1, MOST_NUMBERS - 1, MOST_NUMBERS - 2, MOST_NUMBERS - 2], np.int64)
+    numbers = np.array(
+        [MOST_SUBSCRIPTIONS - 1, MOST_SUBSCRIPTIONS - 1, MOST_SUBSCRIPTIONS - 2, MOST_SUBSCRIPTIONS - 2], np.int64
+    )
     publication, place = ordered([segment], [(last, numbers)])
     expected = [0, MOST_PUBLICATIONS - 2, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 1]
     assert (publication.tolist(), place.tolist()) == (expected, [1, 0, 0, 1])

@@ -21,11 +21,10 @@ import pyarrow as pa
 from heliograph.compiled.growing import ragged
 from heliograph.errors import HeliographError, PublicationError, UsageError
 from heliograph.filter import layout
-from heliograph.io.items import as_table
-from heliograph.io.publications import Publications, Triples, rebase
-from heliograph.io.read import Whole, group_rows
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Read, find_sources, numbered
-from heliograph.model import Brief, Rejected, Rejections
+from heliograph.io.publications import Publications, Triples, group_rows, rebase
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
+from heliograph.io.tables import TableRows, as_table, numbered
+from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.sparql.solve import Graph, World, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position
@@ -54,7 +53,7 @@ def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> A
         return _within_limits(few)
     if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
         return _within_limits(_encode_documents(str(items), vocabulary))
-    read = items if isinstance(items, (Read, Whole)) else _texts(items) or as_table("publications", items)
+    read = items if isinstance(items, TableRows) else _texts(items) or as_table("publications", items)
     return _within_limits(_encode_rows(read, vocabulary, prefixes))
 
 
@@ -119,7 +118,7 @@ def _encode_few(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str])
 # --- rows of a table ----------------------------------------------------------------------------------------------
 
 
-def _texts(items: Any) -> Read | None:
+def _texts(items: Any) -> TableRows | None:
     """An Arrow table whose columns are texts, plain or encoded: only their distinct cells need a look."""
     table = pa.Table.from_batches([items]) if isinstance(items, pa.RecordBatch) else items
     if not isinstance(table, pa.Table) or any(table.column_names.count(name) != 1 for name in _NAMES):
@@ -135,10 +134,10 @@ def _texts(items: Any) -> Read | None:
             column.validate(full=True)
     except pa.ArrowInvalid:  # which rows to reject for that is `as_table`'s to say
         return None
-    return Read(None, pa.table(columns, names=_NAMES), 1, Rejections(), numbered(1, table.num_rows))
+    return TableRows(None, pa.table(columns, names=_NAMES), Rejections(), numbered(1, table.num_rows))
 
 
-def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Arrivals:
+def _encode_rows(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Arrivals:
     """The rows by publication, without the bad ones: of each the first thing that is wrong with it is reported."""
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
@@ -151,8 +150,8 @@ def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[s
     for name, column in cells.items():
         for row, refused in column.errors:
             bad.setdefault(row, (name, refused))
-    briefs: dict[str | None, Brief] = defaultdict(Brief)
-    rejected = [_reject(read, row, *bad[row], briefs) for row in sorted(bad)]
+    limits: dict[str | None, MessageLimit] = defaultdict(MessageLimit)
+    rejected = [_reject(read, row, *bad[row], limits) for row in sorted(bad)]
     good = np.ones(len(groups.permutation), np.bool_)
     good[list(bad)] = False
     kept = good[groups.permutation]
@@ -164,10 +163,10 @@ def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[s
 
 
 def _reject(
-    read: Read | Whole, row: int, column: str, error: HeliographError, briefs: Mapping[str | None, Brief]
+    read: TableRows, row: int, column: str, error: HeliographError, limits: Mapping[str | None, MessageLimit]
 ) -> Rejected:
     place, id = read.place(row), read.table["publication_id"][row].as_py()
-    if not briefs[place.source].wants(error.code):
+    if not limits[place.source].allows(error.code):
         return Rejected(place.source or "publications", id or place.item, error.code, "")
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
     return Rejected.of(placed, place.source or "publications", id or place.item)

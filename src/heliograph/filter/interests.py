@@ -66,7 +66,7 @@ from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Vari
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from heliograph.subscriptions import Batch, Subscription
+    from heliograph.subscriptions import PatternBatch, Subscription
 
 _LOG = logging.getLogger("heliograph")
 
@@ -355,7 +355,7 @@ _FEW = 4  # subscriptions up to which their queries are compiled faster than col
 _DIRECT = OPERATORS.index("direct-is-a")
 
 
-def interests_of_batch(batch: Batch, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
+def interests_of_batch(batch: PatternBatch, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
     """The interests of subscriptions from one pattern set; if one of them fails, each by itself."""
     numbers = np.fromiter((each.number for each in batch.subscriptions), np.int64, len(batch.subscriptions))
     try:

@@ -10,8 +10,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.subscriptions import NUMBER_BITS
-
 Int8s: TypeAlias = "npt.NDArray[np.uint8]"
 Int16s: TypeAlias = "npt.NDArray[np.int16]"
 Int32s: TypeAlias = "npt.NDArray[np.int32]"
@@ -34,9 +32,11 @@ Flags: TypeAlias = "npt.NDArray[np.bool_]"
 #          in an array of 32 bits with the places of its own parts: MOST_EDGES. Counts of edges seen (sketch): they stop
 #          at 2^32 - 1. Edges looked at for a candidate (cost): they stop at MOST_ROWS.
 # 64 bits  offsets, numbers of subscriptions, versions; and whatever counts events of a batch or of a life (candidates,
-#          solutions, walks), since these have no bound. A key of a publication and a subscription has NUMBER_BITS (see
-#          `subscriptions`) for the latter, and the rest below the sign for the former.
+#          solutions, walks), since these have no bound. A key of a publication and a subscription has NUMBER_BITS for
+#          the latter, half of which are numbers of mergers, and the rest below the sign for the former.
 
+NUMBER_BITS = 36
+MOST_NUMBERS = 1 << (NUMBER_BITS - 1)  # of subscriptions: `subscriptions.MOST_SUBSCRIPTIONS`
 MOST_PUBLICATIONS = 1 << (63 - NUMBER_BITS)  # of one call
 MOST_EDGES = 1 << 27  # of one publication
 MOST_ROWS = (1 << 31) - 1

@@ -25,6 +25,7 @@ from heliograph.filter.layout import (
     FIRST_MEMBER,
     MEMBERS,
     MOST_ROWS,
+    NUMBER_BITS,
     ROUNDED_CODE,
     Closure,
     EdgeColumns,
@@ -38,11 +39,11 @@ from heliograph.filter.layout import (
 )
 from heliograph.filter.segment import Segment
 from heliograph.io.publications import Publications, Triples
-from heliograph.model import Slow
+from heliograph.model import SubscriptionCost
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.regions import places_of, text_keys
 from heliograph.sparql.solve import Plan, World
-from heliograph.subscriptions import NUMBER_BITS, Subscription
+from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 
@@ -285,9 +286,9 @@ class ExactCheck:
                 return True
         return False
 
-    def slow(self) -> Iterator[Slow]:
+    def slow(self) -> Iterator[SubscriptionCost]:
         """The subscriptions that were decided whole; each is taken to have looked at every edge."""
-        return (Slow(id, times, self._costs[id]) for id, times in self._times.items())
+        return (SubscriptionCost(id, times, self._costs[id]) for id, times in self._times.items())
 
     def _world(self, row: int) -> World:
         if row not in self._worlds:
@@ -331,7 +332,7 @@ def ordered(segments: Sequence[Segment], rows: Sequence[tuple[Int64s, Int64s]]) 
     return key[order] >> NUMBER_BITS, place[order]
 
 
-def slow_structures(hits: Iterable[Hits], limit: int) -> Iterator[Slow]:
+def slow_structures(hits: Iterable[Hits], limit: int) -> Iterator[SubscriptionCost]:
     """The structures on which most edges were looked at, by the first of their members that is alive and has a number
     below the limit: the others are mergers, which nobody subscribed to."""
     for each in hits:
@@ -344,4 +345,4 @@ def slow_structures(hits: Iterable[Hits], limit: int) -> Iterator[Slow]:
                 alive = index.died[first : first + count] > each.stamp
                 number = int(index.numbers[first : first + count][alive].min())
                 if number < limit:
-                    yield Slow(each.segment.owner(number).id, int(times[structure]), int(sums[structure]))
+                    yield SubscriptionCost(each.segment.owner(number).id, int(times[structure]), int(sums[structure]))

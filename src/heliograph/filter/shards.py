@@ -36,7 +36,7 @@ from heliograph.filter import save as saving
 from heliograph.filter.encode import encode
 from heliograph.filter.engine import check_options
 from heliograph.filter.interests import closure_of
-from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, Int32s, Int64s
+from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, Int32s, Int64s
 from heliograph.filter.report import report
 from heliograph.filter.search import NUMBER, ExactCheck, Hits, SearchBatch, SearchContext
 from heliograph.filter.segment import Segment
@@ -68,7 +68,7 @@ from heliograph.partition.plan import (
 )
 from heliograph.partition.save import rows_of, taxonomy_table, unpack
 from heliograph.sparql.query import Query
-from heliograph.subscriptions import NUMBER_BITS, Subscription, Subscriptions, by_origin, written
+from heliograph.subscriptions import Subscription, Subscriptions, by_origin, written
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
 

@@ -30,7 +30,7 @@ from heliograph.filter.search import ExactCheck, Hits, SearchBatch, SearchContex
 from heliograph.filter.segment import Segment
 from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, rebase
-from heliograph.model import Rejected, Slow
+from heliograph.model import Rejected, SubscriptionCost
 from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
 from heliograph.sparql.solve import Plan as QueryPlan
 from heliograph.subscriptions import Subscription, by_origin
@@ -56,7 +56,7 @@ class Matches:
     candidates: int = 0
     lookup_ns: int = 0
     verify_ns: int = 0
-    slow: Callable[[], Iterable[Slow]] = field(default=tuple)
+    slow: Callable[[], Iterable[SubscriptionCost]] = field(default=tuple)
 
     def subscribed(self, places: Int64s) -> list[Subscription]:
         """The subscriptions at these places."""
