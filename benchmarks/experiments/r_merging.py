@@ -19,8 +19,9 @@ from benchmarks.experiments.r_workload import OVERLAP, SECTION_5, drawn
 from benchmarks.filter_workloads import Tables, WrongAnswer, check, numbers
 from benchmarks.planned import Planned, load, outline
 from heliograph import Filter
-from heliograph.filter.encode import Failures, encode
+from heliograph.filter.encode import encode
 from heliograph.filter.shards import ShardedMatcher
+from heliograph.filter.strategy import Failures
 from heliograph.terms import PREFIXES
 from heliograph.workloads.filter import generate_filter
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from benchmarks.filter_workloads import Case, Tables, WrongAnswer, loaded
 from benchmarks.planned import Planned
-from heliograph.filter.encode import Failures, Matches
 from heliograph.filter.shards import ShardedMatcher, ShardedVersion
-from heliograph.filter.strategy import PairwiseMatcher, PairwiseVersion
+from heliograph.filter.strategy import Failures, Matches, PairwiseMatcher, PairwiseVersion
 from heliograph.io.publications import Publications
 from heliograph.papers.filter import RssMatcher
 from heliograph.partition.plan import FRONT, MERGERS, Plan

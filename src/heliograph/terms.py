@@ -109,7 +109,7 @@ def literal(lexical: str, datatype: str = XSD_STRING, language: str = "") -> Ter
 
 def plain_name(name: str) -> Term:
     """The IRI that a bare name stands for."""
-    return Term(TermKind.IRI, PLAIN + _encode_name(name))
+    return Term(TermKind.IRI, PLAIN + _NAME_UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name))
 
 
 def value_of(term: Term) -> Value | None:
@@ -124,6 +124,9 @@ _SHORT = 256  # longer literals seldom come again, and 65,536 of them could take
 _typed_value = lru_cache(maxsize=65536)(values.parse)
 
 
+_IRI_KIND = TermKind.IRI  # looking it up in the enumeration costs as much as making a term
+_new = tuple.__new__  # of a term that is canonical already
+
 RDF_TYPE = iri(RDF + "type")
 RDFS_SUBCLASS_OF = iri(RDFS + "subClassOf")
 RDFS_MEMBER = iri(RDFS + "member")
@@ -137,6 +140,9 @@ def is_container_member(predicate: Term) -> bool:
 
 # --- reading a cell ---------------------------------------------------------------------------------------------
 
+# Nearly every cell of a table is such a name: it needs no escape, and has a character that is in no number.
+_SIMPLE_NAME = re.compile(r"(?!(?:true|false)\Z)[0-9eE.~-]*[A-DF-Za-df-z_][A-Za-z0-9_.~-]*")
+_NAME_UNSAFE = re.compile(r"[\x00-\x7f](?<![A-Za-z0-9_.~-])")
 # A bare token is a number or a boolean when the whole cell is one; `5G`, `2001-01-01` and `NaN` are names.
 _BARE = re.compile(
     r"(?P<integer>[+-]?[0-9]+)|(?P<decimal>[+-]?[0-9]*\.[0-9]+)"
@@ -152,6 +158,8 @@ _ECHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": 
 
 def parse_cell(text: str | None, position: Position = Position.OBJECT, prefixes: Mapping[str, str] = PREFIXES) -> Term:
     """The term that a table's cell spells; raises `TermError` with the fix where it spells none."""
+    if text and _SIMPLE_NAME.fullmatch(text) and (text != "a" or position is not Position.PROPERTY):
+        return _new(Term, (_IRI_KIND, PLAIN + text, "", ""))
     term = parse_node(text, position, prefixes)
     if isinstance(term, Variable):
         raise TermError("HG-106", f"a variable {text} in data", fix="variables stand only in patterns; write a term")
@@ -171,8 +179,16 @@ def parse_node(
     if not text.isascii():
         check_unicode(text)
     term = _read(text, prefixes)
-    if position is not Position.OBJECT and isinstance(term, Term):
-        _check_position(term, position, text)
+    if position is Position.OBJECT or isinstance(term, Variable):
+        return term
+    if term.kind is TermKind.LITERAL:
+        raise TermError(
+            "HG-102", f"the literal {_short(text)} as {position.name.lower()}", fix="only an object may be a literal"
+        )
+    if term.kind is TermKind.BLANK and position is Position.PROPERTY:
+        raise TermError(
+            "HG-102", f"the blank node {_short(text)} as property", fix="a property must be an IRI or a name"
+        )
     return term
 
 
@@ -186,17 +202,6 @@ def check_unicode(text: str) -> None:
             f"text that is not Unicode: {_short(text)!a}",
             fix="drop the lone surrogates, or mend the encoding",
         ) from error
-
-
-def _check_position(term: Term, position: Position, text: str) -> None:
-    if term.kind is TermKind.LITERAL:
-        raise TermError(
-            "HG-102", f"the literal {_short(text)} as {position.name.lower()}", fix="only an object may be a literal"
-        )
-    if term.kind is TermKind.BLANK and position is Position.PROPERTY:
-        raise TermError(
-            "HG-102", f"the blank node {_short(text)} as property", fix="a property must be an IRI or a name"
-        )
 
 
 def _read(text: str, prefixes: Mapping[str, str]) -> Term | Variable:
@@ -251,7 +256,12 @@ def _read_iri(text: str) -> Term:
 
 def _read_prefixed(text: str, prefixes: Mapping[str, str]) -> Term:
     if text.startswith("_:"):
-        return _read_blank(text)
+        match = _BLANK.fullmatch(text)
+        if match is None:
+            raise TermError(
+                "HG-107", f"not a blank node label: {_short(text)}", fix="write _: and letters, digits, _ . or -"
+            )
+        return Term(TermKind.BLANK, match[1])
     prefix, _, local = text.partition(":")
     namespace = prefixes.get(prefix)
     if namespace is None:
@@ -271,15 +281,6 @@ def _prefix_fix(text: str, prefix: str, local: str) -> str:
     if re.fullmatch(r"[A-Za-z_][\w.\-]*", prefix):
         return f'declare it with --prefix {prefix}=IRI, or write the text as a literal: "…"'
     return 'write the text as a literal, "…", or the name with %3A for the colon, <urn:heliograph:…>'
-
-
-def _read_blank(text: str) -> Term:
-    match = _BLANK.fullmatch(text)
-    if match is None:
-        raise TermError(
-            "HG-107", f"not a blank node label: {_short(text)}", fix="write _: and letters, digits, _ . or -"
-        )
-    return Term(TermKind.BLANK, match[1])
 
 
 def _unescape(text: str) -> str:
@@ -310,69 +311,45 @@ _BARE_DATATYPES = frozenset({values.XSD_INTEGER, values.XSD_DECIMAL, values.XSD_
 _ESCAPED = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 _ESCAPED |= {code: f"\\u{code:04X}" for code in range(0x20) if code not in (9, 10, 13)} | {0x7F: "\\u007F"}
 _XSD_NAME = re.compile(re.escape(XSD) + r"([A-Za-z][A-Za-z0-9]*)\Z")
-_NAME_UNSAFE = re.compile(r"[\x00-\x7f](?<![A-Za-z0-9_.~-])")
 
 
 def spell(term: Term, position: Position = Position.OBJECT) -> str:
     """The one text that stands for a term in a cell."""
     if term.kind is TermKind.IRI:
-        return _spell_iri(term.value, position)
+        name = _plain_text(term.value[len(PLAIN) :]) if term.value.startswith(PLAIN) else None
+        return f"<{term.value}>" if name is None or (position is Position.PROPERTY and name == "a") else name
     if term.kind is TermKind.BLANK:
         return "_:" + term.value
-    if term.datatype in _BARE_DATATYPES and _is_bare(term):
-        return term.value
-    return f'"{term.value.translate(_ESCAPED)}"{_suffix(term)}'
-
-
-def _is_bare(term: Term) -> bool:
-    bare = _BARE.fullmatch(term.value)
-    return bare is not None and term.datatype == XSD + str(bare.lastgroup)
-
-
-def _suffix(term: Term) -> str:
+    if term.datatype in _BARE_DATATYPES:
+        bare = _BARE.fullmatch(term.value)
+        if bare is not None and term.datatype == XSD + str(bare.lastgroup):
+            return term.value
+    text = f'"{term.value.translate(_ESCAPED)}"'
     if term.language:
-        return "@" + term.language
+        return f"{text}@{term.language}"
     if term.datatype == XSD_STRING:
-        return ""
+        return text
     short = _XSD_NAME.match(term.datatype)
-    return f"^^xsd:{short[1]}" if short else f"^^<{term.datatype}>"
+    return f"{text}^^xsd:{short[1]}" if short else f"{text}^^<{term.datatype}>"
 
 
-def _spell_iri(value: str, position: Position) -> str:
-    if value.startswith(PLAIN):
-        name = _decode_name(value[len(PLAIN) :])
-        if name is not None and not (position is Position.PROPERTY and name == "a"):
-            return name
-    return f"<{value}>"
-
-
-def _encode_name(name: str) -> str:
-    return _NAME_UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
-
-
-def _decode_name(local: str) -> str | None:
+def _plain_text(local: str) -> str | None:
     """The bare name that reads back as this local part, or None if there is none."""
-    if "%" in local:
-        try:
-            name = unquote_to_bytes(local).decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-    else:
-        name = local
-    if not name or _encode_name(name) != local or not _reads_as_name(name):
+    if _SIMPLE_NAME.fullmatch(local):
+        return local
+    try:
+        name = unquote_to_bytes(local).decode("utf-8") if "%" in local else local
+    except UnicodeDecodeError:
         return None
-    return name
-
-
-def _reads_as_name(name: str) -> bool:
-    """Whether a cell with this text is a plain name, and not some other kind of term."""
-    return not (
-        name[0] == '"'
+    reads_as_other = (
+        not name
+        or name[0] == '"'
         or ":" in name
         or (name[0] == "<" and name[-1] == ">")
         or _BARE.fullmatch(name)
         or _VARIABLE.fullmatch(name)
     )
+    return None if reads_as_other or plain_name(name).value != PLAIN + local else name
 
 
 # --- the order of terms -----------------------------------------------------------------------------------------
@@ -380,17 +357,14 @@ def _reads_as_name(name: str) -> bool:
 
 def sort_key(term: Term) -> tuple[int, int, float, str, str, str]:
     """Term order: blank nodes, IRIs, then literals: numbers and instants by value, the rest by text."""
-    group, number = _magnitude(term)
+    typed, group, number = value_of(term), 2, 0.0
+    if typed is not None and typed.value == typed.value:
+        if isinstance(typed.value, values.Instant):
+            group, number = 1, typed.value.atto / values.ATTO
+        else:
+            group = 0
+            try:
+                number = float(typed.value)
+            except OverflowError:
+                number = float("inf") if typed.value > 0 else float("-inf")
     return (int(term.kind), group, number, term.value, term.datatype, term.language)
-
-
-def _magnitude(term: Term) -> tuple[int, float]:
-    typed = value_of(term)
-    if typed is None or typed.value != typed.value:
-        return (2, 0.0)
-    if isinstance(typed.value, values.Instant):
-        return (1, typed.value.atto / values.ATTO)
-    try:
-        return (0, float(typed.value))
-    except OverflowError:
-        return (0, float("inf") if typed.value > 0 else float("-inf"))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from heliograph.compiled.growing import fixed, rows_of
 from heliograph.filter.interests import COMPLEX, INEXACT, LIMIT, Interest, Interests, closure_of, gather, offsets_of
-from heliograph.filter.layout import ROUNDED_CODE, Edges, Values
-from heliograph.filter.search import Batch, Hits, search
+from heliograph.filter.layout import ROUNDED_CODE, EdgeColumns, TermPlaces
+from heliograph.filter.search import Hits, SearchBatch, search
 from heliograph.filter.segment import Segment
 from heliograph.io.publications import Publications, Triples
 from heliograph.sparql.regions import Atom, Domain, places_of
@@ -150,20 +150,22 @@ worlds = st.one_of(mixed_worlds, families)
 # --- searching --------------------------------------------------------------------------------------------------
 
 
-def values_of(vocabulary: Vocabulary) -> Values:
+def values_of(vocabulary: Vocabulary) -> TermPlaces:
     places = places_of(vocabulary, 0, len(vocabulary))
     rows = rows_of(places.coordinate, places.domain + float(ROUNDED_CODE) * places.rounded, dtype=np.float64)
-    return Values(len(vocabulary), fixed(rows), fixed(rows[:0]))
+    return TermPlaces(len(vocabulary), fixed(rows), fixed(rows[:0]))
 
 
-def batch_of(given: Sequence[Graph], taxonomy: Taxonomy | None = None, limit: int = LIMIT) -> Batch:
+def batch_of(given: Sequence[Graph], taxonomy: Taxonomy | None = None, limit: int = LIMIT) -> SearchBatch:
     """Publications of these graphs."""
     columns = np.array([edge for graph in given for edge in graph], np.int32).reshape(-1, 3).T
     triples = Triples(*(np.ascontiguousarray(column) for column in columns))
     offsets = offsets_of([len(graph) for graph in given])
     publications = Publications(VOCABULARY, tuple(map(str, range(len(given)))), offsets, triples)
     closure = closure_of(taxonomy or Taxonomy(), VOCABULARY, limit)
-    return Batch(publications, fixed(Edges(offsets, *triples)), values_of(VOCABULARY), closure, len(VOCABULARY))
+    return SearchBatch(
+        publications, fixed(EdgeColumns(offsets, *triples)), values_of(VOCABULARY), closure, len(VOCABULARY)
+    )
 
 
 def segment_of(asked: Sequence[Interest], numbers: Sequence[int] | None = None) -> Segment:

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from heliograph.filter.interests import spell_atom, suits
+from heliograph.filter.explain import spell_atom, suits
 from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, needle_key, place_of
 from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy

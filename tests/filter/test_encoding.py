@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.filter.encode import Batch, encode
+from heliograph.filter import encode as encoding
+from heliograph.filter.encode import Arrivals, encode
 from heliograph.terms import PREFIXES, Term, iri
 from heliograph.vocabulary import Vocabulary
 
@@ -30,11 +31,11 @@ def encoded(table: pa.Table) -> pa.Table:
     return pa.table([table[name].dictionary_encode() for name in NAMES], names=NAMES)
 
 
-def shown(batch: Batch) -> tuple[list[tuple[str, frozenset[tuple[Term, ...]]]], list[Any]]:
+def shown(batch: Arrivals) -> tuple[list[tuple[str, frozenset[tuple[Term, ...]]]], list[Any]]:
     return list(batch.publications.graphs()), list(batch.rejected)
 
 
-def run(items: Any, vocabulary: Vocabulary | None = None) -> Batch:
+def run(items: Any, vocabulary: Vocabulary | None = None) -> Arrivals:
     return encode(items, vocabulary or Vocabulary(), PREFIXES)
 
 
@@ -55,6 +56,38 @@ def test_every_layout_of_a_table_says_the_same(rows: list[Row], cut: int) -> Non
     layouts += [pa.concat_tables([encoded(table.slice(0, cut)), encoded(table.slice(cut))])]
     layouts += [layout.to_reader() for layout in layouts[:2]] + table.combine_chunks().to_batches()[:1]
     assert all(shown(run(layout)) == wanted for layout in layouts)
+
+
+@given(ROWS, st.booleans())
+def test_tuples_say_the_same_as_rows(rows: list[Row], listed: bool) -> None:
+    """Whether all is well and they are interned at once, or something is wrong with one of them."""
+    wanted = shown(run([dict(zip(NAMES, row, strict=True)) for row in rows]))
+    tuples: list[Any] = [(id, [list(triple) if listed else triple]) for id, *triple in rows]
+    assert shown(run(tuples)) == shown(run(tuple(tuples))) == shown(run(iter(tuples))) == wanted
+    whole = [("p1", [row[1:] for row in rows])]
+    assert list(run(whole).publications.graphs()) == list(
+        run(table_of([("p1", *row[1:]) for row in rows])).publications.graphs()
+    )
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        ("p", [("a", "b", "c")]),
+        [("p", [("a", "b", "c")]), ("q", []), ("p", [("a", "b", "d")])],
+        [("é", [("a", "b", "c")])],
+        [("\ud800", [("a", "b", "c")])],
+        [("p", [("a", "b", "\ud800")])],
+        [("p", [("a", "b")])],
+        [("p", [("a", "b", 5)]), (7, [("a", "b", iri("urn:x"))])],
+        [("p", "abc"), ("p", [("a", "b", "c")])],
+        [],
+    ],
+)
+def test_unusual_tuples_are_taken_as_tables_take_them(items: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shown(run(items))
+    monkeypatch.setattr(encoding, "_encode_few", lambda *_: None)
+    assert shown(run(items)) == found
 
 
 @given(ROWS)

@@ -11,7 +11,8 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
-from heliograph.filter.encode import Failures, Version, encode
+from heliograph.filter.encode import encode
+from heliograph.filter.strategy import Failures, MatcherVersion
 from heliograph.io.publications import Publications
 from heliograph.io.tables import as_table
 from heliograph.model import Notifications
@@ -285,9 +286,9 @@ def test_a_version_in_use_is_not_disturbed() -> None:
     engine.subscribe([("c", ANY)])
     publications = encode([("d", [("x", "p", "1")])], engine.vocabulary, PREFIXES).publications
 
-    def matched(version: Version) -> list[str]:
+    def matched(version: MatcherVersion) -> list[str]:
         matches = version.match(publications, Failures())
-        return [each.id for each in matches.roster.subscriptions(matches.place)]
+        return [each.id for each in matches.subscribed(matches.place)]
 
     assert matched(before) == ["a", "b"]
     assert matched(engine._matcher.version()) == ["b", "c"]

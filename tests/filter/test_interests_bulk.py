@@ -174,7 +174,7 @@ def test_equal_constraints_are_compiled_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_too_many_edges_for_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "MOST", 9)
+    monkeypatch.setattr(bulk, "MOST_VARIABLES", 9)
     rows = [("s0", "?x", f"p{number}", "?y") for number in range(9)]
     made = pattern_set([*rows, *BOUND])
     check_law(made, Taxonomy(), range(len(made)))

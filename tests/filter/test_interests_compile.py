@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.filter.interests import COMPLEX, INEXACT, MOST, Interest, edge_variables, interest_of
+from heliograph.filter.interests import COMPLEX, INEXACT, Interest, edge_variables, interest_of
+from heliograph.filter.layout import MOST_VARIABLES
 from heliograph.sparql.query import (
     ClassPattern,
     ClassRelation,
@@ -293,10 +294,10 @@ def test_what_never_matches_has_a_conjunct_without_atoms() -> None:
 
 def test_a_query_beyond_all_bounds_keeps_some_of_its_edges() -> None:
     p = plain_name("p")
-    chain = [TriplePattern(Variable(f"v{n}"), p, Variable(f"v{n + 1}")) for n in range(MOST)]
-    asked = Query(patterns=tuple(chain), filters=(Compare(">", Variable(f"v{MOST}"), VALUES[0]),))
+    chain = [TriplePattern(Variable(f"v{n}"), p, Variable(f"v{n + 1}")) for n in range(MOST_VARIABLES)]
+    asked = Query(patterns=tuple(chain), filters=(Compare(">", Variable(f"v{MOST_VARIABLES}"), VALUES[0]),))
     interest, variables = interest_of(asked, Vocabulary(), NONE), edge_variables(asked, NONE)
     assert interest.flags & COMPLEX
-    assert 0 < len(interest.edges) < MOST
+    assert 0 < len(interest.edges) < MOST_VARIABLES
     assert len(variables) == len(interest.edges) + 1
     assert interest.conjuncts == ()

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from heliograph.compiled.growing import fixed, power_of_two
 from heliograph.filter.interests import Interest, gather
 from heliograph.filter.kernels import count_edges, fill_pairs, look_up, reach_of, sketch_edges
-from heliograph.filter.layout import Keys, Left
+from heliograph.filter.layout import AccessKeys, Left
 from heliograph.filter.segment import ALIVE, access_keys, group
 from tests import naive
 from tests.filter.index_worlds import Graph, batch_of, draw_graph, draw_pattern, seeds, sketch
 
 
-def accesses(keys: Keys, structures: int) -> list[naive.Edge | None]:
+def accesses(keys: AccessKeys, structures: int) -> list[naive.Edge | None]:
     """The access edge of each structure."""
     found: list[naive.Edge | None] = [None] * structures
     parts = zip(keys.subject.tolist(), keys.predicate.tolist(), keys.object.tolist(), strict=True)
@@ -28,7 +28,7 @@ def accesses(keys: Keys, structures: int) -> list[naive.Edge | None]:
     return found
 
 
-def draw_keys(random: Random, graphs: list[Graph]) -> tuple[Keys, int]:
+def draw_keys(random: Random, graphs: list[Graph]) -> tuple[AccessKeys, int]:
     asked = [Interest(draw_pattern(random, graphs)) for _ in range(12)] + [Interest(())]
     grouped = group(gather(asked, range(len(asked))))
     return fixed(access_keys(grouped.edges, sketch())), len(grouped.variables)

@@ -16,10 +16,10 @@ from heliograph.errors import PublicationError, SubscriptionError, UsageError
 from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
-from heliograph.filter.layout import MOST_EDGES, MOST_NUMBERS, MOST_PUBLICATIONS, MOST_ROWS, Edges
-from heliograph.filter.search import _room
-from heliograph.filter.strategy import Rows, _ordered
+from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
+from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
+from heliograph.subscriptions import MOST_SUBSCRIPTIONS
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary import columns as bulk
@@ -234,15 +234,17 @@ def test_members_in_doubt(members: int) -> None:
 
 def test_keys_hold_the_last_publication_and_the_last_number() -> None:
     engine = Filter(algorithm="indexed")
-    engine._subscriptions._next = MOST_NUMBERS - 2
+    engine._subscriptions._next = MOST_SUBSCRIPTIONS - 2
     engine.subscribe([("a", "ASK { ?x :p ?y }"), ("b", 'ASK { ?x :p ?y FILTER(CONTAINS(STR(?y), "c")) }')])
     assert matched(engine, [("d", [("a", "p", "c")])]) == [("a", "d"), ("b", "d")]
     (segment,) = engine._matcher.version().held.segments  # type: ignore[attr-defined]
     last = np.array([MOST_PUBLICATIONS - 1, 0, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 2], np.int64)
-    numbers = np.array([MOST_NUMBERS - 1, MOST_NUMBERS - 1, MOST_NUMBERS - 2, MOST_NUMBERS - 2], np.int64)
-    publication, place = _ordered([segment], [Rows(last, numbers)])
-    ordered = [0, MOST_PUBLICATIONS - 2, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 1]
-    assert (publication.tolist(), place.tolist()) == (ordered, [1, 0, 0, 1])
+    numbers = np.array(
+        [MOST_SUBSCRIPTIONS - 1, MOST_SUBSCRIPTIONS - 1, MOST_SUBSCRIPTIONS - 2, MOST_SUBSCRIPTIONS - 2], np.int64
+    )
+    publication, place = ordered([segment], [(last, numbers)])
+    expected = [0, MOST_PUBLICATIONS - 2, MOST_PUBLICATIONS - 1, MOST_PUBLICATIONS - 1]
+    assert (publication.tolist(), place.tolist()) == (expected, [1, 0, 0, 1])
     with pytest.raises(SubscriptionError) as caught:
         engine.subscribe(("c", "ASK { ?x :p ?y }"))
     assert caught.value.code == "HG-542"
@@ -348,7 +350,7 @@ def test_what_counts_events_of_a_batch_has_64_bits() -> None:
     assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
 
 
-def _fixed(edges: Edges) -> Edges:
+def _fixed(edges: EdgeColumns) -> EdgeColumns:
     from heliograph.compiled.growing import fixed
 
     return fixed(edges)

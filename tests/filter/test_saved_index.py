@@ -140,13 +140,6 @@ def test_an_index_of_nothing(tmp_path: Path, emptied: bool) -> None:
     assert notified(loaded) != []
 
 
-def test_an_older_save_is_read_and_its_index_built(saved: Path, tmp_path: Path) -> None:
-    opened = read_folder(saved, "filter", {2})
-    meta = {name: opened.meta[name] for name in ("prefixes", "algorithm")}
-    write_folder(tmp_path / "older", "filter", 1, tables=opened.tables, meta=meta)
-    assert notified(Filter.load(tmp_path / "older")) == notified(Filter.load(saved))
-
-
 def test_a_newer_save_is_refused(saved: Path, tmp_path: Path) -> None:
     opened = read_folder(saved, "filter", {2})
     write_folder(tmp_path / "newer", "filter", 4, arrays=opened.arrays, tables=opened.tables, meta=opened.meta)

@@ -181,7 +181,7 @@ def test_what_was_removed_is_not_found_in_later_versions(world: World, data: st.
     before = answers_of(search(segment, batch, 0))
     removed = data.draw(st.sets(st.integers(0, len(world.asked) - 1)))
     for stamp, number in enumerate(sorted(removed), start=1):
-        segment.bury(segment.find(number), stamp)
+        segment.tombstone(segment.find(number), stamp)
     after = answers_of(search(segment, batch, len(removed)))
     assert after.sure == {pair for pair in before.sure if pair[1] not in removed}
     assert after.doubtful.keys() == {pair for pair in before.doubtful if pair[1] not in removed}

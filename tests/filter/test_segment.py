@@ -42,7 +42,7 @@ def test_only_what_is_alive_is_built_again(world: World, data: st.DataObject) ->
     segment, batch = segment_of(world.asked, numbers), batch_of(world.given, TAXONOMY)
     removed = data.draw(st.sets(st.sampled_from(numbers), max_size=len(numbers) - 1))
     for stamp, number in enumerate(sorted(removed), start=1):
-        segment.bury(segment.find(number), stamp)
+        segment.tombstone(segment.find(number), stamp)
     kept = [number for number in numbers if number not in removed]
     assert segment.living == len(kept)
     interests, names = segment.interests(len(removed))
@@ -78,9 +78,9 @@ def test_a_number_that_lies_in_a_gap_is_not_found() -> None:
 def test_the_last_member_empties_its_structure() -> None:
     segment = segment_of([Interest(((0, 0, 1),)), Interest(((0, 0, 1),)), Interest(((1, 0, 1),))])
     structure = int(np.flatnonzero(segment.alive == 2)[0])
-    segment.bury(segment.find(0), 4)
+    segment.tombstone(segment.find(0), 4)
     assert segment.emptied.tolist() == [ALIVE, ALIVE]
-    segment.bury(segment.find(1), 6)
+    segment.tombstone(segment.find(1), 6)
     assert segment.emptied[structure] == 6
     batch = batch_of([((0, 0, 1),)])
     found = {stamp: answers_of(search(segment, batch, stamp)).sure for stamp in (3, 4, 5, 6)}

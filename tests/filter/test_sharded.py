@@ -4,7 +4,6 @@ and beside publishers who are at work."""
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,13 +16,13 @@ from heliograph import Filter
 from heliograph.errors import UsageError
 from heliograph.filter import shards as sharded
 from heliograph.filter import tiers
-from heliograph.filter.encode import Failures
+from heliograph.filter.strategy import Failures
 from heliograph.partition.plan import Outline
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.schemes import SCHEMES
 from tests.filter.strategies import Workload, subscribe, workloads
 from tests.filter.test_histories import Histories, History, check_history
-from tests.filter.test_versions import Chronicle, eager_threads
+from tests.filter.test_versions import Chronicle, check_under_load, eager_threads
 
 __all__ = ["eager_threads"]
 
@@ -179,31 +178,9 @@ def test_a_merger_that_errs_is_taken_apart() -> None:
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("changes", [60, pytest.param(1_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
 def test_each_publish_sees_one_version(name: str, changes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes under load: no match is lost, none doubled."""
     monkeypatch.setattr(tiers, "LARGE", 16)
     chronicle = Chronicle(Filter(**SCHEMES[name]), seed=5)
-    failures: list[BaseException] = []
-    published = [0, 0]
-    over = threading.Event()
-
-    def publisher(number: int) -> None:
-        try:
-            while not over.is_set():
-                chronicle.check_publish()
-                published[number] += 1
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=publisher, args=(number,)) for number in range(len(published))]
-    for thread in threads:
-        thread.start()
-    while (len(chronicle.versions) <= changes or min(published) < 3) and not failures:
-        chronicle.change()
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert len(chronicle.versions) > changes
+    check_under_load(chronicle, publishers=2, changes=changes)
     check_balance(chronicle.engine)
 
 
@@ -218,7 +195,7 @@ def test_a_version_outlives_its_subscriptions(name: str) -> None:
     engine.unsubscribe([f"s{number}" for number in range(0, 200, 2) if f"s{number}" in engine._subscriptions])
     subscribe(engine, [POOL.interests[number]._replace(id=f"t{number}") for number in range(100)])
     matches = version.match(batch, Failures())
-    names = [each.id for each in matches.roster.subscriptions(matches.place)]
+    names = [each.id for each in matches.subscribed(matches.place)]
     found = [(batch.ids[row], name) for row, name in zip(matches.publication, names, strict=True)]
     assert found == [(each.publication_id, each.subscription_id) for each in expected]
 

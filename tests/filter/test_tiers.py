@@ -16,7 +16,7 @@ from heliograph.filter.interests import Interest
 from heliograph.filter.search import search
 from heliograph.filter.segment import Segment
 from heliograph.filter.strategy import IndexedMatcher
-from heliograph.filter.tiers import Tiers, Version
+from heliograph.filter.tiers import Tiers, TiersVersion
 from tests.filter.index_worlds import (
     Answers,
     Graph,
@@ -41,7 +41,7 @@ def number(interest: int, time: int) -> int:
     return time * len(POOL) + interest
 
 
-def found_in(version: Version) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+def found_in(version: TiersVersion) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Sure and doubtful pairs; nothing is in two segments."""
     parts = [answers_of(search(segment, BATCH, version.stamp)) for segment in version.segments]
     sure = [pair for part in parts for pair in part.sure]
@@ -51,7 +51,7 @@ def found_in(version: Version) -> tuple[set[tuple[int, int]], set[tuple[int, int
     return set(sure), set(doubtful)
 
 
-def check_version(version: Version, alive: set[int]) -> None:
+def check_version(version: TiersVersion, alive: set[int]) -> None:
     sure, doubtful = found_in(version)
     assert version.size == len(alive)
     assert sure == {
@@ -103,7 +103,7 @@ def test_versions_hold_what_was_added_and_not_removed(seed: int) -> None:
         held.append((history.tiers.version, set(history.alive)))
     for version, alive in held[-4:]:
         check_version(version, alive)
-    history.tiers.settle()
+    history.tiers.wait()
     check_version(history.tiers.version, history.alive)
 
 
@@ -112,7 +112,7 @@ def test_owners_stay_with_their_numbers() -> None:
     for _ in range(12):
         history.add(20)
         history.remove(4)
-    history.tiers.settle()
+    history.tiers.wait()
     owners = {
         int(segment.index.numbers[member]): segment.owners[place]
         for segment in history.tiers.version.segments
@@ -138,7 +138,7 @@ def test_segments_are_few() -> None:
     for _ in range(60):
         history.add(30)
         history.add(1)
-    history.tiers.settle()
+    history.tiers.wait()
     sizes = [len(segment) for segment in history.tiers.version.segments]
     assert sum(sizes) == len(history.alive) == 60 * 31
     assert sizes == sorted(sizes, reverse=True)
@@ -153,7 +153,7 @@ def test_an_older_version_still_sees_the_last_member_of_a_structure() -> None:
     newer = tiers.version
     tiers.remove([1, 2])
 
-    def seen(version: Version) -> set[tuple[int, int]]:
+    def seen(version: TiersVersion) -> set[tuple[int, int]]:
         return {pair for each in version.segments for pair in answers_of(search(each, batch, version.stamp)).sure}
 
     assert (seen(older), seen(newer), seen(tiers.version)) == ({(0, 0), (0, 1)}, {(0, 1)}, set())
@@ -209,7 +209,7 @@ def test_what_is_removed_while_a_merge_runs_stays_removed(gate: Gate) -> None:
         check_version(history.tiers.version, history.alive)
     during = history.tiers.version, set(history.alive)
     gate.open.set()
-    history.tiers.settle()
+    history.tiers.wait()
     check_version(history.tiers.version, history.alive)
     check_version(*during)
 
@@ -222,7 +222,7 @@ def test_everything_may_be_removed_while_a_merge_runs(gate: Gate) -> None:
     assert gate.reached.wait(60)
     history.remove(11)
     gate.open.set()
-    history.tiers.settle()
+    history.tiers.wait()
     check_version(history.tiers.version, set())
 
 
@@ -231,7 +231,7 @@ def test_a_large_segment_that_is_half_dead_is_rebuilt_behind() -> None:
     history = History(13)
     history.add(30)
     history.remove(20)
-    history.tiers.settle()
+    history.tiers.wait()
     check_version(history.tiers.version, history.alive)
     assert sum(len(segment) for segment in history.tiers.version.segments) == 10
 
@@ -252,11 +252,11 @@ def test_a_failed_merge_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPa
         history = History(14)
         history.add(6)
         history.add(5)
-        history.tiers.settle()
+        history.tiers.wait()
     assert [each.exc_type for each in failures] == [MemoryError]
     check_version(history.tiers.version, history.alive)
     history.add(4)  # and the next one is not kept from merging
-    history.tiers.settle()
+    history.tiers.wait()
     check_version(history.tiers.version, history.alive)
 
 
@@ -305,7 +305,7 @@ def test_a_hot_edge_is_no_longer_the_way_in(large: int, monkeypatch: pytest.Monk
     matcher = engine._matcher
     assert isinstance(matcher, IndexedMatcher)
     found = publish(engine, 12)
-    matcher.tiers.settle()
+    matcher.tiers.wait()
     assert [matches for _, matches in found] == [[f"s{number}"] * 4 for number in range(12)]
     assert found[0][0] == 4 * 40
     (last, matches), *_ = publish(engine, 1)

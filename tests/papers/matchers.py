@@ -8,7 +8,8 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from heliograph.filter.encode import PairMatcher, Pairwise, Publication
+from heliograph.filter.encode import Publication
+from heliograph.filter.strategy import PairMatcher, Pairwise
 from heliograph.papers.filter import IndexVersion
 from heliograph.sparql.query import (
     And,

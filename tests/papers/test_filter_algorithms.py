@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.filter.encode import PairMatcher, Pairwise, Publication, decode, encode
-from heliograph.filter.strategy import NaiveMatcher
+from heliograph.filter.encode import Publication, decode, encode
+from heliograph.filter.strategy import NaiveMatcher, PairMatcher, Pairwise
 from heliograph.papers.filter import GToPSSMatcher, OpsMatcher, RssMatcher
 from heliograph.sparql.query import Query
 from heliograph.sparql.solve import Triple

@@ -13,8 +13,9 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import StorageError, UsageError
 from heliograph.filter import tiers
-from heliograph.filter.encode import Failures, encode
+from heliograph.filter.encode import encode
 from heliograph.filter.shards import ShardedMatcher
+from heliograph.filter.strategy import Failures
 from heliograph.io.publications import Publications
 from heliograph.partition.plan import FRONT, MERGERS, Plan, Scheme
 from heliograph.storage import read_folder, write_folder
@@ -187,7 +188,7 @@ def test_stages_run_apart(scheme: dict[str, Any], tmp_path: Path) -> None:
 
 
 def _pairs(matches: Any) -> list[tuple[Any, int]]:
-    subscriptions = matches.roster.subscriptions(matches.place)
+    subscriptions = matches.subscribed(matches.place)
     return list(zip(subscriptions, matches.publication.tolist(), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Columns that go through a lexicon: the ids, refusals and terms of cell by cell, whatever else is interned between."""
+"""Columns that go through an interner table: ids, refusals and terms as cell by cell, whatever is interned between."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ CELLS = st.lists(
 
 @pytest.fixture(autouse=True)
 def always_worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything goes through the lexicon, in blocks of a few rows."""
+    """Everything goes through the interner table, in blocks of a few rows."""
     monkeypatch.setattr(bulk, "is_worth", lambda rows, held: rows > 0)
+    monkeypatch.setattr(bulk, "FEW", 0)
     monkeypatch.setattr(bulk, "BLOCK", 7)
     monkeypatch.setattr(lexicon, "_SMALL", 2)
     monkeypatch.setattr(cells, "_VARIED", 1 << 20)
@@ -287,12 +288,12 @@ def test_rows_of_an_interrupted_call_are_overwritten(monkeypatch: pytest.MonkeyP
     ours = Vocabulary()
     ours.intern_cells(pa.array(["x"]), OBJECT)
 
-    def interrupt(self: lexicon.LexiconLexicon, rows: Any) -> None:
+    def interrupt(self: lexicon.InternerTable, rows: Any) -> None:
         raise KeyboardInterrupt
 
     for number in range(40):
         with monkeypatch.context() as patched:
-            patched.setattr(lexicon.LexiconLexicon, "publish", interrupt)
+            patched.setattr(lexicon.InternerTable, "publish", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 ours.intern_cells(pa.array([f"lost{number}", "also"]), OBJECT)
     assert len(ours) == 1

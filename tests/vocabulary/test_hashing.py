@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.compiled import compile as cache
-from heliograph.vocabulary import columns as hashtable
+from heliograph.compiled.growing import fixed
 from heliograph.vocabulary import kernels as hashing
-from heliograph.vocabulary.columns import PRIME, Table, Texts, find_text, find_texts, hash_text, make_table
+from heliograph.vocabulary import mapped as hashtable
+from heliograph.vocabulary.columns import PRIME, hash_text
+from heliograph.vocabulary.mapped import Table, Texts, find_text, find_texts, make_table
 from tests import naive
 
 Entry = tuple[int, bytes]
@@ -31,7 +33,7 @@ def _texts(entries: list[Entry]) -> Texts:
 
 def _kernel_hashes(entries: list[Entry], key: int) -> list[int]:
     out = np.empty(len(entries), np.uint64)
-    hashing.hashes(hashtable._frozen(_texts(entries)), np.uint64(key), out)
+    hashing.hashes(fixed(_texts(entries)), np.uint64(key), out)
     return [int(number) for number in out]
 
 

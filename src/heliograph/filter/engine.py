@@ -5,12 +5,13 @@ subscription, one publication and the taxonomy, so neither the order of subscrib
 published changes it; one batch is as good as many.
 
 Memory: terms of publications are forgotten with their batch; those of subscriptions are interned for good. When those
-that went had more of them than those that stay, the matcher is made anew over a new vocabulary. Whoever publishes
+that went had more of them than those that stay, the matcher is made anew over a new vocabulary. A publish that runs
 meanwhile uses the old one.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -21,10 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from heliograph.errors import HeliographError, SubscriptionError
 from heliograph.filter import save as saving
-from heliograph.filter.encode import Aside, Failures, check_options, encode, explain_aside
-from heliograph.filter.explain import explain, only_publication, trace
-from heliograph.filter.report import Times, check_limit, report
-from heliograph.filter.strategy import ALGORITHMS, DEFAULT, matcher_of, renewed
+from heliograph.filter.encode import encode
+from heliograph.filter.explain import explain, explain_aside, only_publication, trace
+from heliograph.filter.report import check_limit, report
+from heliograph.filter.strategy import ALGORITHMS, DEFAULT, Aside, Failures, matcher_of, renewed
 from heliograph.io.publications import rebase
 from heliograph.io.tables import is_single
 from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, rejection_report
@@ -36,14 +37,15 @@ from heliograph.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from heliograph.partition.plan import Outline
 
-
-__all__ = ["ALGORITHMS", "Filter"]
+__all__ = ["ALGORITHMS", "Filter", "check_options"]
 
 _LOG = logging.getLogger("heliograph")
 
 LEAST = 1 << 16  # terms of subscriptions that went, before they are given back
 EACH = 8  # so many for each subscription that stays, as all of them are compiled again then
 LETTERS = 8  # of a query's text for each of its terms, about
+KEPT = 4096  # subscriptions up to which an indexed engine keeps their queries for evidence; of more it keeps the texts
+OPTIONS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")
 
 
 class Filter:
@@ -64,17 +66,27 @@ class Filter:
         partition: str | None = None,
         merging: Mapping[str, Any] | None = None,
     ) -> None:
-        scheme = Scheme.of(shards, partition, merging)
-        self._set_up(_Setting(taxonomy, Subscriptions("filter", prefixes), algorithm, scheme, Vocabulary()))
+        scheme, subscriptions = Scheme.of(shards, partition, merging), Subscriptions("filter", prefixes)
+        if taxonomy is None:
+            taxonomy = Taxonomy()
+        elif not isinstance(taxonomy, Taxonomy):
+            taxonomy = Taxonomy.read(taxonomy, subscriptions.prefixes)
+        self._set_up(taxonomy, subscriptions, algorithm, scheme, Vocabulary())
 
-    def _set_up(self, setting: _Setting) -> None:
-        taxonomy, subscriptions, algorithm, scheme, vocabulary = setting
+    def _set_up(
+        self,
+        taxonomy: Taxonomy,
+        subscriptions: Subscriptions,
+        algorithm: str,
+        scheme: Scheme | None,
+        vocabulary: Vocabulary,
+    ) -> None:
         self.vocabulary = vocabulary
         self.algorithm = algorithm
         self._subscriptions = subscriptions
-        self._taxonomy = _taxonomy(taxonomy, subscriptions.prefixes)
+        self._taxonomy = taxonomy
         self._scheme = scheme
-        self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, self._taxonomy, subscriptions.prefixes))
+        self._matcher = matcher_of(algorithm, scheme, Context(vocabulary, taxonomy, subscriptions.prefixes))
         self._gone = 0  # terms of subscriptions that went, about
         self._writing, self._counting = threading.RLock(), threading.Lock()
         self._total = Stats()
@@ -118,7 +130,7 @@ class Filter:
     def _insert(self, taken: Sequence[Subscription], done: list[Subscription]) -> list[_Failed]:
         """Those that cannot be inserted: if some cannot, each half is tried by itself. The others are `done`."""
         try:
-            if self._matcher.insert(taken):
+            if self._matcher.insert(taken) and len(self._subscriptions) > KEPT:
                 self._subscriptions.release(taken)
         except MemoryError:
             raise
@@ -151,7 +163,7 @@ class Filter:
         matcher = renewed(self._matcher, self.algorithm, self._scheme, context)
         self._gone = 0
         try:
-            if matcher.insert(living):
+            if matcher.insert(living) and len(living) > KEPT:
                 self._subscriptions.release(living)
         except Exception as error:  # it can do without
             _LOG.warning("terms were not given back: %s, %s", type(error).__name__, error, exc_info=error)
@@ -166,12 +178,11 @@ class Filter:
         A subscription that fails is in `rejected` and is put aside; all others are notified as if it were not there.
         """
         limit, started = check_limit(bindings), time.perf_counter_ns()
-        version = self._matcher.version()
-        batch = encode(items, self.vocabulary, self._subscriptions.prefixes)
-        times = Times(started, time.perf_counter_ns())
-        failures = Failures(self._aside)
-        matches = version.match(batch.publications, failures)
-        found = report(matches, batch, self._taxonomy, limit, times, failures)
+        version, failures = self._matcher.version(), Failures(self._aside)
+        arrivals = encode(items, self.vocabulary, self._subscriptions.prefixes)
+        times = started, time.perf_counter_ns()
+        matches = version.match(arrivals.publications, failures)
+        found = report(matches, arrivals, failures, self._taxonomy, limit, times)
         self._count(found.stats)
         return found
 
@@ -181,14 +192,14 @@ class Filter:
             wanted = self._subscriptions[subscription]
             located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
             vocabulary = self.vocabulary
-        batch = encode(publication, vocabulary, self._subscriptions.prefixes)
-        only = only_publication(batch, self._taxonomy)
+        arrivals = encode(publication, vocabulary, self._subscriptions.prefixes)
+        only = only_publication(arrivals, self._taxonomy)
         if aside is not None:
             return explain_aside(wanted, only.id, aside)
         explanation = explain(wanted, only)
         if located is None:
             return explanation
-        given = rebase(batch.publications, vocabulary)
+        given = rebase(arrivals.publications, vocabulary)
         traced = trace(located, wanted, given, only.world, self._taxonomy)
         return replace(explanation, index=(*located.notes, *traced))
 
@@ -215,8 +226,8 @@ class Filter:
         """Saves subscriptions, taxonomy, prefixes and the index; an older save there is replaced in one step."""
         with self._writing:
             parts = (self._subscriptions, self._taxonomy, self.algorithm, self.vocabulary, self._matcher)
-            saved = saving.Saving.of(saving.Engine(*parts))
-        saved.write(path)
+            write = saving.packed(*parts)
+        write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -224,8 +235,8 @@ class Filter:
         saved = saving.read(path)
         loaded = cls.__new__(cls)
         subscriptions = Subscriptions("filter", saved.prefixes)
-        loaded._set_up(_Setting(saved.taxonomy, subscriptions, saved.algorithm, saved.scheme, saved.vocabulary))
-        saved.fill(subscriptions, loaded._matcher)
+        loaded._set_up(saved.taxonomy, subscriptions, saved.algorithm, saved.scheme, saved.vocabulary)
+        saved.fill(subscriptions, loaded._matcher, check_options)
         return loaded
 
 
@@ -245,17 +256,21 @@ class _Failed(NamedTuple):
         return cls(subscription, SubscriptionError("HG-541", message, fix=fix), error)
 
 
-class _Setting(NamedTuple):
-    """What a filter is made with."""
+def check_options(subscription: Subscription) -> None:
+    """Raises where the options column is no JSON object, or names something unknown.
 
-    taxonomy: Any
-    subscriptions: Subscriptions
-    algorithm: str
-    scheme: Scheme | None
-    vocabulary: Vocabulary
-
-
-def _taxonomy(given: Any, prefixes: Mapping[str, str]) -> Taxonomy:
-    if given is None:
-        return Taxonomy()
-    return given if isinstance(given, Taxonomy) else Taxonomy.read(given, prefixes)
+    Options say when a watch notifies; a filter notifies of each match once, so it checks them and uses none.
+    """
+    if not subscription.options:
+        return
+    fix = 'write an object such as {"mode": "change"}'
+    try:
+        given = json.loads(subscription.options)
+    except (ValueError, RecursionError) as error:
+        raise SubscriptionError("HG-520", f"options that are not JSON: {error}", fix=fix) from error
+    if not isinstance(given, dict):
+        raise SubscriptionError("HG-520", f"options that are no JSON object: {subscription.options[:60]}", fix=fix)
+    unknown = sorted(set(given) - set(OPTIONS))
+    if unknown:
+        names = ", ".join(repr(name[:60]) for name in unknown)
+        raise SubscriptionError("HG-521", f"unknown option {names}", fix=f"the options are {', '.join(OPTIONS)}")

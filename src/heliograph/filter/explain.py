@@ -1,4 +1,13 @@
-"""Why a subscription matches a publication, or why not; and what the index does about them."""
+"""Why a subscription matches a publication, or why not; and what the index does about them.
+
+Edges and constraints are taken in the order of the query, a constraint as soon as its variables are bound. Each is kept
+if it holds together with all that were kept before; the first that does not is the reason. The law: what is reported as
+held has a common solution, and has none together with what is reported as failed.
+
+`trace` reads the path through the index from a segment's own arrays: the way in → edges up to the gate, in the order of
+verification → conditions → the other edges. The law: a subscription is refused there only where the kernels refuse it.
+What they find out while searching is found out anew by the plain solver, one prefix of the edges after another.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +15,20 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import isinf
 from typing import NamedTuple
 
 import numpy as np
 
 from heliograph.errors import UsageError
 from heliograph.filter import layout
-from heliograph.filter.encode import Batch, Located, Publication, decode
-from heliograph.filter.interests import COMPLEX, INEXACT, edge_variables, spell_atom, suits
+from heliograph.filter.encode import Arrivals, Publication, decode_one
+from heliograph.filter.interests import COMPLEX, INEXACT, edge_variables
 from heliograph.filter.report import evidence
+from heliograph.filter.segment import Segment
+from heliograph.filter.strategy import Located
 from heliograph.io.publications import Publications
-from heliograph.model import Explanation
+from heliograph.model import Explanation, Rejected
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import (
     And,
@@ -32,170 +44,100 @@ from heliograph.sparql.query import (
     spell_node,
     spell_pattern,
 )
-from heliograph.sparql.regions import Atom
-from heliograph.sparql.solve import GroupKey, Plan, Solution, World
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, place_of, text_keys
+from heliograph.sparql.solve import Plan, Solution, World
 from heliograph.subscriptions import Subscription
-from heliograph.taxonomy import Taxonomy
+from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, Term, Variable
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What a publication holds that comes nearest to an edge it lacks: the same edge but for one of its three parts.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_SHOWN = 2
-
-
-def nearest(pattern: Pattern, solution: Solution, world: World) -> list[str]:
-    """A few edges that agree with the pattern under a solution in all known parts but one."""
-    near = _classes(pattern, solution, world) if isinstance(pattern, ClassPattern) else _edges(pattern, solution, world)
-    return [spell_pattern(edge) for edge in islice(dict.fromkeys(near), _SHOWN)]
-
-
-def _edges(pattern: TriplePattern, solution: Solution, world: World) -> Iterator[Pattern]:
-    """Another object, then another subject, then another property; not if that would leave nothing in common."""
-    known = [_value(node, solution) for node in pattern]
-    if pattern.predicate == RDF_TYPE and known[0] is not None:
-        yield from (TriplePattern(known[0], RDF_TYPE, kind) for kind in world.classes.types(known[0]))
-    for dropped in (2, 0, 1):
-        asked = [None if place == dropped else term for place, term in enumerate(known)]
-        if known[dropped] is not None and any(term is not None for term in asked):
-            yield from (TriplePattern(*triple) for triple in world.graph.match(*asked))
-
-
-def _classes(pattern: ClassPattern, solution: Solution, world: World) -> Iterator[Pattern]:
-    """The classes that the subject does belong to, else what does belong to the class."""
-    subject, object = _value(pattern.subject, solution), _value(pattern.object, solution)
-    if subject is not None:
-        up = world.classes.all_types if pattern.relation is ClassRelation.IS_A else world.classes.ancestors
-        yield from _pairs(pattern.relation, ((subject, above) for above in up(subject)))
-    if object is not None:
-        down = world.classes.all_instances if pattern.relation is ClassRelation.IS_A else world.classes.descendants
-        yield from _pairs(pattern.relation, ((below, object) for below in down(object)))
-
-
-def _pairs(relation: ClassRelation, pairs: Iterable[tuple[Term, Term]]) -> Iterator[Pattern]:
-    return (ClassPattern(relation, *pair) for pair in pairs)
-
-
-def _value(node: Node, solution: Solution) -> Term | None:
-    return solution.get(node) if isinstance(node, Variable) else node
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Why a subscription matches a publication, or why not.
-#
-# Edges and constraints are taken in the order of the query, a constraint as soon as its variables are bound. Each is
-# kept if it holds together with all that were kept before; the first that does not is the reason. The law: what is
-# reported as held has a common solution, and has none together with what is reported as failed.
-# ----------------------------------------------------------------------------------------------------------------------
+from heliograph.vocabulary import Vocabulary
 
 SHOWN = 10  # bindings shown for a match
 _EXAMPLES = 3  # values shown for a constraint that failed
+_NEAREST = 2  # edges shown that come nearest to one that is lacking
 
 Part = Pattern | Values | Expression
 
 
-class _Kept(NamedTuple):
-    """The parts of a query that hold together, as a query, and the first that does not."""
-
-    query: Query
-    parts: tuple[Part, ...]
-    failed: Part | None
-
-
-def only_publication(batch: Batch, taxonomy: Taxonomy) -> Publication:
-    """The one publication of a batch."""
-    if len(batch.publications.ids) == 1:
-        return next(decode(batch.publications, taxonomy))
-    if not batch.publications.ids and batch.rejected:
-        raise UsageError("HG-047", f"nothing is left of the publication: {batch.rejected[0].message}")
+def only_publication(arrivals: Arrivals, taxonomy: Taxonomy) -> Publication:
+    """The one publication that was given."""
+    publications, rejected = arrivals
+    if len(publications.ids) == 1:
+        return decode_one(publications, 0, taxonomy)
+    if not publications.ids and rejected:
+        raise UsageError("HG-047", f"nothing is left of the publication: {rejected[0].message}")
     raise UsageError(
         "HG-047",
-        f"{len(batch.publications.ids)} publications to explain",
+        f"{len(publications.ids)} publications to explain",
         fix="give one, such as (id, [(subject, property, object), …])",
     )
 
 
 def explain(subscription: Subscription, publication: Publication) -> Explanation:
     """The explanation of one pair."""
-    plan = Plan.of(subscription.query)
-    if plan.matches(publication.world):
-        return _matched(subscription, publication, plan)
-    kept = _keep(subscription.query, publication.world)
-    if kept.failed is None:
-        return _uncounted(subscription, publication, plan)
-    return _silent(subscription, publication, kept)
+    plan, world, parts = Plan.of(subscription.query), publication.world, _parts(subscription.query)
+    if plan.matches(world):
+        first = next(plan.solutions(world), {})
+        return Explanation(
+            verb="filter",
+            subscription_id=subscription.id,
+            publication_id=publication.id,
+            matched=True,
+            summary=f"{publication.id} matches {subscription.id}",
+            evidence=evidence(plan, world, SHOWN).shown,
+            held=tuple(spell_part(part, first) for part in parts),
+        )
+    query, kept, failed = _keep(parts, world)
+    if failed is None:
+        return _missed(subscription.id, publication.id, _count_reason(plan, world), held=map(spell_part, parts))
+    found = list(islice(Plan.of(query).solutions(world), _EXAMPLES))
+    reason = _reason(failed, found, world)
+    said = spell_part(failed) + (f": {reason}" if reason else "")
+    share = f"{len(kept)} of {len(parts)} edges and constraints hold together, this one failed: "
+    return _missed(subscription.id, publication.id, said, share, (spell_part(part, found[0]) for part in kept))
 
 
-def _matched(subscription: Subscription, publication: Publication, plan: Plan) -> Explanation:
-    shown = evidence(plan, publication.world, SHOWN)
-    first = next(plan.solutions(publication.world), {})
+def explain_aside(subscription: Subscription, publication_id: str, failure: Rejected) -> Explanation:
+    """Why a subscription that is put aside matches nothing."""
+    return _missed(subscription.id, publication_id, failure.message)
+
+
+def _missed(id: str, publication_id: str, failed: str, share: str = "", held: Iterable[str] = ()) -> Explanation:
     return Explanation(
         verb="filter",
-        subscription_id=subscription.id,
-        publication_id=publication.id,
-        matched=True,
-        summary=f"{publication.id} matches {subscription.id}",
-        evidence=shown.shown,
-        held=tuple(spell_part(part, first) for part in _parts(subscription.query)),
-    )
-
-
-def _silent(subscription: Subscription, publication: Publication, kept: _Kept) -> Explanation:
-    assert kept.failed is not None
-    found = list(islice(Plan.of(kept.query).solutions(publication.world), _EXAMPLES))
-    reason = _reason(kept.failed, found, publication.world)
-    failed = spell_part(kept.failed) + (f": {reason}" if reason else "")
-    held, total = len(kept.parts), len(_parts(subscription.query))
-    return Explanation(
-        verb="filter",
-        subscription_id=subscription.id,
-        publication_id=publication.id,
+        subscription_id=id,
+        publication_id=publication_id,
         matched=False,
-        summary=f"{publication.id} does not match {subscription.id}: "
-        f"{held} of {total} edges and constraints hold together, this one failed: {failed}",
+        summary=f"{publication_id} does not match {id}: {share}{failed}",
         failed=failed,
-        held=tuple(spell_part(part, found[0]) for part in kept.parts),
+        held=tuple(held),
     )
 
 
-def _uncounted(subscription: Subscription, publication: Publication, plan: Plan) -> Explanation:
+def _count_reason(plan: Plan, world: World) -> str:
     """The pattern has solutions, or need not have any, but no group of them satisfies HAVING."""
-    counts = plan.counts(publication.world)
+    counts = plan.counts(world)
     largest = max(counts, key=counts.__getitem__)
     condition = "a match" if plan.query.having is None else spell_expression(plan.query.having)
-    failed = f"{condition}: {_count_words(plan, largest, counts[largest])}"
-    return Explanation(
-        verb="filter",
-        subscription_id=subscription.id,
-        publication_id=publication.id,
-        matched=False,
-        summary=f"{publication.id} does not match {subscription.id}: {failed}",
-        failed=failed,
-        held=tuple(spell_part(part) for part in _parts(subscription.query)),
-    )
-
-
-def _count_words(plan: Plan, largest: GroupKey, count: int) -> str:
     pairs = zip(plan.query.group_by, largest, strict=True)
     group = ", ".join(f"{name} = {spell_node(term)}" for name, term in pairs if term is not None)
-    return f"the largest count was {count}" + (f", of {group}" if group else "")
+    return f"{condition}: the largest count was {counts[largest]}" + (f", of {group}" if group else "")
 
 
 # --- keeping parts one by one -----------------------------------------------------------------------------------
 
 
-def _keep(query: Query, world: World) -> _Kept:
-    kept, parts, failed = Query(), [], None
+def _keep(parts: Iterable[Part], world: World) -> tuple[Query, list[Part], Part | None]:
+    """The parts of a query that hold together, as a query too, and the first that does not."""
+    query, kept, failed = Query(), list[Part](), None
     made: dict[int, Condition] = {}
-    for part in _parts(query):
-        extended = _with(kept, part)
+    for part in parts:
+        extended = _with(query, part)
         if next(Plan.of(extended, made).solutions(world), None) is not None:
-            kept = extended
-            parts.append(part)
+            query = extended
+            kept.append(part)
         elif failed is None:
             failed = part
-    return _Kept(kept, tuple(parts), failed)
+    return query, kept, failed
 
 
 def _parts(query: Query) -> list[Part]:
@@ -254,13 +196,43 @@ def _values(part: Expression, solution: Solution) -> str:
     return ", ".join(f"{name} was {spell_node(solution[name])}" for name in known)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the index does about one subscription and one publication, step by step, read from a segment's own arrays.
-#
-# The path is that of the kernels: the way in → edges up to the gate, in the order of verification → conditions → the
-# other edges. The law: a subscription is refused here only where the kernels refuse it. What they find out while
-# searching is found out anew by the plain solver, one prefix of the edges after another.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the nearest edges: the same but for one of their three parts --------------------------------------------------
+
+
+def nearest(pattern: Pattern, solution: Solution, world: World) -> list[str]:
+    """A few edges that agree with the pattern under a solution in all known parts but one."""
+    near = _classes(pattern, solution, world) if isinstance(pattern, ClassPattern) else _edges(pattern, solution, world)
+    return [spell_pattern(edge) for edge in islice(dict.fromkeys(near), _NEAREST)]
+
+
+def _edges(pattern: TriplePattern, solution: Solution, world: World) -> Iterator[Pattern]:
+    """Another object, then another subject, then another property; not if that would leave nothing in common."""
+    known = [_value(node, solution) for node in pattern]
+    if pattern.predicate == RDF_TYPE and known[0] is not None:
+        yield from (TriplePattern(known[0], RDF_TYPE, kind) for kind in world.classes.types(known[0]))
+    for dropped in (2, 0, 1):
+        asked = [None if place == dropped else term for place, term in enumerate(known)]
+        if known[dropped] is not None and any(term is not None for term in asked):
+            yield from (TriplePattern(*triple) for triple in world.graph.match(*asked))
+
+
+def _classes(pattern: ClassPattern, solution: Solution, world: World) -> Iterator[Pattern]:
+    """The classes that the subject does belong to, else what does belong to the class."""
+    relation, is_a = pattern.relation, pattern.relation is ClassRelation.IS_A
+    subject, object = _value(pattern.subject, solution), _value(pattern.object, solution)
+    if subject is not None:
+        up = world.classes.all_types if is_a else world.classes.ancestors
+        yield from (ClassPattern(relation, subject, above) for above in up(subject))
+    if object is not None:
+        down = world.classes.all_instances if is_a else world.classes.descendants
+        yield from (ClassPattern(relation, below, object) for below in down(object))
+
+
+def _value(node: Node, solution: Solution) -> Term | None:
+    return solution.get(node) if isinstance(node, Variable) else node
+
+
+# --- the path through the index -------------------------------------------------------------------------------------
 
 _MOST = 1000  # solutions at the gate that are looked at
 _DEEPER = 50  # accepted ones that are followed beyond it
@@ -272,7 +244,12 @@ def trace(
     located: Located, subscription: Subscription, publications: Publications, world: World, taxonomy: Taxonomy
 ) -> tuple[str, ...]:
     """The path of the one publication of a batch through the index, as lines; its ids are the index's."""
-    return tuple(_Trace.of(located, subscription, publications, world, taxonomy).lines())
+    segment, member = located.segment, located.member
+    rows = slice(*segment.names.offsets[member : member + 2].tolist())
+    own = zip(segment.names.numbers[rows].tolist(), edge_variables(subscription.query, taxonomy), strict=True)
+    names = tuple(name for _, name in sorted(own))
+    structure = int(np.searchsorted(segment.index.structures[:, layout.FIRST_MEMBER], member, side="right")) - 1
+    return tuple(_Trace(segment, member, structure, names, publications, world).lines())
 
 
 class _Conjunct(NamedTuple):
@@ -281,37 +258,14 @@ class _Conjunct(NamedTuple):
     place: str  # where it is asked
 
 
-class _Asked(NamedTuple):
-    """What became of the conditions: a line each, and the solutions that satisfy all of them."""
-
-    lines: tuple[str, ...]
-    accepted: Sequence[Solution]
-
-
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    located: Located
+    segment: Segment
+    member: int
     structure: int
     names: tuple[Variable, ...]  # of the structure's variables, as the subscription calls them
     publications: Publications
     world: World
-
-    @classmethod
-    def of(
-        cls,
-        located: Located,
-        subscription: Subscription,
-        publications: Publications,
-        world: World,
-        taxonomy: Taxonomy,
-    ) -> _Trace:
-        segment, member = located.segment, located.member
-        first = segment.index.structures[:, layout.FIRST_MEMBER]
-        rows = slice(*segment.names.offsets[member : member + 2].tolist())
-        own = zip(segment.names.numbers[rows].tolist(), edge_variables(subscription.query, taxonomy), strict=True)
-        names = tuple(name for _, name in sorted(own))
-        structure = int(np.searchsorted(first, member, side="right")) - 1
-        return cls(located, structure, names, publications, world)
 
     def lines(self) -> Iterator[str]:
         candidate, way_in = self._way_in()
@@ -339,7 +293,7 @@ class _Trace:
 
     def _key(self) -> tuple[int, int, int] | None:
         """The parts of the access edge, -1 where it has none; None if there is no such edge."""
-        keys = self.located.segment.keys
+        keys = self.segment.keys
         places = np.flatnonzero(keys.postings == self.structure)
         if not len(places):
             return None
@@ -347,7 +301,7 @@ class _Trace:
         return int(keys.subject[key]), int(keys.predicate[key]), int(keys.object[key])
 
     def _company(self) -> str:
-        others = int(self.located.segment.alive[self.structure]) - 1
+        others = int(self.segment.alive[self.structure]) - 1
         if not others:
             return "no other subscription of its segment has the same edges"
         return f"{_counted(others, 'other subscription')} of its segment with the same edges, verified together"
@@ -355,7 +309,7 @@ class _Trace:
     # --- verification -------------------------------------------------------------------------------------------
 
     def _row(self, column: int) -> int:
-        return int(self.located.segment.index.structures[self.structure, column])
+        return int(self.segment.index.structures[self.structure, column])
 
     def _node(self, node: int) -> Node:
         return self.names[~node] if node < 0 else self.publications.vocabulary.term(node)
@@ -363,7 +317,7 @@ class _Trace:
     def _edges(self) -> list[TriplePattern]:
         """The structure's edges in the order of verification."""
         first = self._row(layout.FIRST_STEP)
-        rows = self.located.segment.index.steps[first : first + self._row(layout.STEPS), :3].tolist()
+        rows = self.segment.index.steps[first : first + self._row(layout.STEPS), :3].tolist()
         return [TriplePattern(*(self._node(node) for node in row)) for row in rows]
 
     def _verified(self) -> Iterator[str]:
@@ -374,11 +328,11 @@ class _Trace:
             yield from _steps(edges[gate:], gate, -1)
             return
         found = list(islice(_solutions(edges[:gate], self.world), _MOST))
-        asked = self._asked(found)
-        yield from asked.lines
+        lines, accepted = self._asked(found)
+        yield from lines
         if len(found) == _MOST:
             yield f"only the first {_MOST} solutions up to here were looked at"
-        yield from _steps(edges[gate:], gate, self._deeper(edges[gate:], asked.accepted))
+        yield from _steps(edges[gate:], gate, self._deeper(edges[gate:], accepted))
 
     def _held(self, edges: Sequence[TriplePattern]) -> int:
         """How many of the edges, from the first on, hold together: what holds of them holds of fewer."""
@@ -395,28 +349,29 @@ class _Trace:
 
     # --- conditions ---------------------------------------------------------------------------------------------
 
-    def _asked(self, found: Sequence[Solution]) -> _Asked:
-        """Asks each condition of the solutions that those before it accept."""
-        lines = []
+    def _asked(self, found: Sequence[Solution]) -> tuple[list[str], Sequence[Solution]]:
+        """Asks each condition of the solutions that those before it accept: a line each, and what all accept."""
+        lines, vocabulary = [], self.publications.vocabulary
         for conjunct in self._conjuncts():
-            accepted = [solution for solution in found if self._suits(conjunct, solution)]
-            if not found:
-                verdict = "not reached"
-            else:
-                verdict = f"{'accepted' if accepted else 'refused'} {_tracing_values(conjunct, accepted or found)}"
-            lines.append(f"{conjunct.variable}: {self._spelled(conjunct)} ({conjunct.place}): {verdict}")
+            variable, atoms, place = conjunct
+            accepted = [
+                solution
+                for solution in found
+                if any(suits(atom, solution[variable], vocabulary, self.world.classes) for atom in atoms)
+            ]
+            verdict = "not reached"
+            if found:
+                terms = dict.fromkeys(solution[variable] for solution in accepted or found)
+                more = ", …" if len(terms) > _EXAMPLES else ""
+                shown = ", ".join(spell_node(term) for term in islice(terms, _EXAMPLES)) + more
+                verdict = f"{'accepted' if accepted else 'refused'} {shown}"
+            spelled = " or ".join(spell_atom(atom, vocabulary) for atom in atoms) or "nothing"
+            lines.append(f"{variable}: {spelled} ({place}): {verdict}")
             found = accepted
-        return _Asked(tuple(lines), found)
-
-    def _suits(self, conjunct: _Conjunct, solution: Solution) -> bool:
-        term, vocabulary = solution[conjunct.variable], self.publications.vocabulary
-        return any(suits(atom, term, vocabulary, self.world.classes) for atom in conjunct.atoms)
-
-    def _spelled(self, conjunct: _Conjunct) -> str:
-        return " or ".join(spell_atom(atom, self.publications.vocabulary) for atom in conjunct.atoms) or "nothing"
+        return lines, found
 
     def _conjuncts(self) -> Iterator[_Conjunct]:
-        index, member = self.located.segment.index, self.located.member
+        index, member = self.segment.index, self.member
         for row in range(*index.members[member : member + 2, layout.FIRST_CONJUNCT].tolist()):
             variable = int(index.conjuncts[row, layout.VARIABLE])
             first, last = index.conjuncts[row : row + 2, layout.FIRST_ATOM].tolist()
@@ -427,17 +382,17 @@ class _Trace:
 
     def _place(self, variable: int, atoms: Sequence[Atom]) -> str:
         """The constraint table in which a condition is looked up, if its member stands there with it."""
-        index, first = self.located.segment.index, self._row(layout.FIRST_TABLE)
+        index, first = self.segment.index, self._row(layout.FIRST_TABLE)
         for table in range(first, first + self._row(layout.TABLES)):
             begin, end = index.tables[table : table + 2, layout.FIRST_ENTRY].tolist()
             about, domain = index.tables[table, : layout.FIRST_ENTRY].tolist()
-            inside = self.located.member in index.entries[begin:end, layout.MEMBER]
+            inside = self.member in index.entries[begin:end, layout.MEMBER]
             if inside and about == variable and any(atom.domain == domain for atom in atoms):
                 return f"in a constraint table of {end - begin}"
         return "tried by itself"
 
     def _undecided(self) -> Iterator[str]:
-        flags = int(self.located.segment.index.members[self.located.member, layout.FLAGS])
+        flags = int(self.segment.index.members[self.member, layout.FLAGS])
         if flags & COMPLEX:
             yield "the index only rules it out: where it does not, the whole query decides"
         elif flags & INEXACT:
@@ -459,11 +414,91 @@ def _steps(edges: Sequence[TriplePattern], first: int, held: int) -> Iterator[st
         yield f"edge {first + number + 1}: {spell_pattern(edge)}: {verdict}"
 
 
-def _tracing_values(conjunct: _Conjunct, solutions: Sequence[Solution]) -> str:
-    terms: dict[Term, None] = dict.fromkeys(solution[conjunct.variable] for solution in solutions)
-    more = ", …" if len(terms) > _EXAMPLES else ""
-    return ", ".join(spell_node(term) for term in islice(terms, _EXAMPLES)) + more
-
-
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+# --- atoms as text --------------------------------------------------------------------------------------------------
+# What an atom asks, and whether a term suits it, in plain Python. The law: `suits` refuses exactly the terms that the
+# kernels refuse, and texts that lack a piece which they must hold; what is left in doubt, or to the query's own
+# conditions, it lets pass.
+
+_ASKED = {
+    Domain.IS_A: "is-a",
+    Domain.DIRECT: "direct-is-a",
+    Domain.SUBCLASS_OF: "subclass-of",
+    Domain.SUPERCLASS_OF: "superclass-of",
+}
+_NAMED = {Domain.IRI: "IRI", Domain.BLANK: "blank node", Domain.TEXT: "text", Domain.ODD: "other literal"}  # by id
+_TIMES = {
+    Domain.TIME: "dateTime",
+    Domain.LOCAL_TIME: "dateTime without a zone",
+    Domain.DATE: "date",
+    Domain.LOCAL_DATE: "date without a zone",
+}
+_VALUES = {Domain.NUMBER: "number", Domain.BOOLEAN: "boolean", Domain.NAN: "not-a-number", Domain.FLOAT: "xsd:float"}
+
+
+def spell_atom(atom: Atom, vocabulary: Vocabulary) -> str:
+    """An atom as people read it: `number (2000, ∞)`, `is-a Publication`, `IRI Alice`."""
+    domain = Domain(int(atom.domain))
+    if domain == Domain.WORD:
+        return "text that holds a certain piece of what is asked for"
+    if domain in _ASKED:
+        return f"{_ASKED[domain]} {spell_node(vocabulary.term(int(atom.low)))}"
+    if domain in _NAMED:
+        return f"{_NAMED[domain]}{_among(atom, vocabulary)}"
+    name = _TIMES.get(domain) or _VALUES[domain]
+    return name if isinf(atom.low) and isinf(atom.high) else f"{name} {_interval(atom, domain in _TIMES)}"
+
+
+def _among(atom: Atom, vocabulary: Vocabulary) -> str:
+    """Terms by id: a single one, all of them, or those on one side of one, which together make all the others."""
+    if atom.low == atom.high:
+        return f" {spell_node(vocabulary.term(int(atom.low)))}"
+    ends = [("after", atom.low), ("before", atom.high)]
+    known = [f" {side} {spell_node(vocabulary.term(int(end)))}" for side, end in ends if not isinf(end)]
+    return " and".join(known)
+
+
+def _interval(atom: Atom, times: bool) -> str:
+    low = "(" if int(atom.flags) & LOW_OPEN or isinf(atom.low) else "["
+    high = ")" if int(atom.flags) & HIGH_OPEN or isinf(atom.high) else "]"
+    if atom.low == atom.high:
+        return _end(atom.low, times)
+    return f"{low}{_end(atom.low, times)}, {_end(atom.high, times)}{high}"
+
+
+def _end(end: float, times: bool) -> str:
+    if isinf(end):
+        return "∞" if end > 0 else "-∞"
+    known = times and abs(end) < 2.0**63  # beyond, moments are clamped
+    return str(np.datetime64(int(end), "us")) if known else f"{end:.15g}"
+
+
+def suits(atom: Atom, term: Term, vocabulary: Vocabulary, classes: Classes) -> bool:
+    """Whether a term may suit an atom; the vocabulary is that of the term's publication."""
+    domain = int(atom.domain)
+    if domain < Domain.IS_A:
+        return _within(atom, term, vocabulary)
+    if domain == Domain.WORD:
+        return int(atom.low) in text_keys(term.value)
+    kind = vocabulary.term(int(atom.low))
+    if domain == Domain.IS_A:
+        return kind in classes.all_types(term)
+    if domain == Domain.DIRECT:
+        return kind in classes.types(term)
+    return kind in classes.ancestors(term) if domain == Domain.SUBCLASS_OF else term in classes.ancestors(kind)
+
+
+def _within(atom: Atom, term: Term, vocabulary: Vocabulary) -> bool:
+    place = place_of(term, vocabulary.find)
+    if place.domain == Domain.FLOAT:
+        return True
+    if place.domain != atom.domain or not atom.low <= place.coordinate <= atom.high:
+        return False
+    flags = int(atom.flags)
+    doubtful = bool(flags & ROUNDED) or place.rounded
+    low_out = place.coordinate == atom.low and flags & LOW_OPEN
+    high_out = place.coordinate == atom.high and flags & HIGH_OPEN
+    return doubtful or not (low_out or high_out)

@@ -10,7 +10,8 @@ import numpy as np
 from numba import int64
 
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.hashmap import edge_hash, mask_of, mixed
+from heliograph.compiled.hashmap import FREE, OTHER, SAME, edge_hash, find_key, mask_of, mixed, pair_key
+from heliograph.compiled.hashmap import search as table_search
 from heliograph.compiled.text import prefetch
 from heliograph.compiled.types import (
     FLOAT_ROWS,
@@ -66,53 +67,48 @@ from heliograph.filter.layout import (
     TABLES,
     VARIABLE,
     VARIABLES,
+    AccessKeys,
     Closure,
-    Edges,
+    EdgeColumns,
     Floats,
-    Found,
     Hashes,
-    Index,
     Int8s,
     Int16s,
     Int32s,
     Int64s,
-    Keys,
     Left,
-    Values,
-    Words,
+    SearchOutput,
+    SegmentArrays,
+    TermPlaces,
+    TextKeys,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Numba's types for the arrays of the filter's index.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------------------------
 
-EDGES = named(layout.Edges, INT64S, INT32S, INT32S, INT32S)
-NEW_EDGES = named(layout.Edges, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
-KEYS = named(layout.Keys, INT64S, INT32S, INT32S, INT32S, INT64S, INT32S, INT8S, INT32S)
+EDGES = named(layout.EdgeColumns, INT64S, INT32S, INT32S, INT32S)
+NEW_EDGES = named(layout.EdgeColumns, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
+KEYS = named(layout.AccessKeys, INT64S, INT32S, INT32S, INT32S, INT64S, INT32S, INT8S, INT32S)
 LEFT = named(layout.Left, NEW_INT64S, int64)
-INDEX = named(layout.Index, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
-VALUES = named(layout.Values, int64, FLOAT_ROWS, FLOAT_ROWS)
-WORDS = named(layout.Words, INT32S, INT64S, FLOATS)
+INDEX = named(layout.SegmentArrays, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
+VALUES = named(layout.TermPlaces, int64, FLOAT_ROWS, FLOAT_ROWS)
+WORDS = named(layout.TextKeys, INT32S, INT64S, FLOATS)
 CLOSURE = named(layout.Closure, INT64S, INT32S, INT64S, INT32S, INT64S, int64, int64, int64)
-FOUND = named(layout.Found, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
+FOUND = named(layout.SearchOutput, NEW_INT32S, NEW_INT64S, NEW_INT32S, NEW_INT32S)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# From interests to structures: a form in which the names of variables and the order of edges no longer show, the
-# order in which edges are verified, and the edge each structure is looked up by.
-#
-# The law: two interests get one form only if a renaming of variables turns the edges of one into those of the other.
-# (The converse is not needed: a missed one costs space, not answers. Variables are told apart by what is around
-# them.)
-# ----------------------------------------------------------------------------------------------------------------------
+# --- from interests to structures -------------------------------------------------------------------------------------
+# From interests to structures: a form in which the names of variables and the order of edges no longer show, the order
+# in which edges are verified, and the edge each structure is looked up by. The law: two interests get one form only if
+# a renaming of variables turns the edges of one into those of the other. (The converse is not needed: a missed one
+# costs space, not answers. Variables are told apart by what is around them.)
 
 _ROUNDS = 3  # how far around a variable is looked at
 _SEED = np.uint64(0x5851F42D4C957F2D)
-_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+_ONE, _TWO, _THREE, _32, _33 = (np.uint64(number) for number in (1, 2, 3, 32, 33))
 
 
 @kernel((EDGES, NEW_INT64S))
-def count_variables(edges: Edges, out: Int64s) -> None:
+def count_variables(edges: EdgeColumns, out: Int64s) -> None:
     """How many variables each graph has."""
     for graph in range(len(edges.offsets) - 1):
         most = -1
@@ -133,7 +129,7 @@ def _tint(colours: Any, node: Any, role: Any, one: Any, other: Any) -> None:
 
 
 @kernel(allocates=True)
-def _look_around(edges: Edges, first: int, last: int, colours: Any) -> None:
+def _look_around(edges: EdgeColumns, first: int, last: int, colours: Any) -> None:
     """Colours each variable by its edges, and those by their colours; the sum does not depend on their order."""
     before = np.zeros(len(colours), np.uint64)
     for _ in range(_ROUNDS):
@@ -168,7 +164,7 @@ def _renamed(node: Any, names: Any) -> Any:
 
 
 @kernel()
-def _after(edges: Edges, one: int, other: int) -> Any:
+def _after(edges: EdgeColumns, one: int, other: int) -> Any:
     if edges.subject[one] != edges.subject[other]:
         return edges.subject[one] > edges.subject[other]
     if edges.predicate[one] != edges.predicate[other]:
@@ -177,13 +173,13 @@ def _after(edges: Edges, one: int, other: int) -> Any:
 
 
 @kernel()
-def _swap(edges: Edges, one: int, other: int) -> None:
+def _swap(edges: EdgeColumns, one: int, other: int) -> None:
     for column in (edges.subject, edges.predicate, edges.object):
         column[one], column[other] = column[other], column[one]
 
 
 @kernel()
-def _sort(edges: Edges, first: int, last: int) -> None:
+def _sort(edges: EdgeColumns, first: int, last: int) -> None:
     """Shell's sort: in place, and fast for the few edges of a pattern."""
     gap = 1
     while gap < (last - first) // 3:
@@ -198,7 +194,7 @@ def _sort(edges: Edges, first: int, last: int) -> None:
 
 
 @kernel()
-def _distinct(edges: Edges, first: int, last: int) -> Any:
+def _distinct(edges: EdgeColumns, first: int, last: int) -> Any:
     """Drops repeated edges of a sorted graph; returns where it now ends."""
     end = first
     for edge in range(first, last):
@@ -213,7 +209,9 @@ def _distinct(edges: Edges, first: int, last: int) -> Any:
 
 
 @kernel((EDGES, INT8S, INT64S, NEW_EDGES, NEW_INT16S, NEW_HASHES))
-def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, names: Int16s, hashes: Hashes) -> None:
+def canonicalise(
+    edges: EdgeColumns, flags: Int8s, variables: Int64s, out: EdgeColumns, names: Int16s, hashes: Hashes
+) -> None:
     """Writes each graph in its form: out.offsets[i] is where it ends, it begins where it began in `edges`; `names` are
     the new numbers of its variables from variables[i] on; `hashes` are of the form and the flags."""
     for graph in range(len(edges.offsets) - 1):
@@ -241,7 +239,7 @@ def canonicalise(edges: Edges, flags: Int8s, variables: Int64s, out: Edges, name
 
 
 @kernel()
-def _same(edges: Edges, ends: Int64s, one: int, other: int) -> Any:
+def _same(edges: EdgeColumns, ends: Int64s, one: int, other: int) -> Any:
     first, second = edges.offsets[one], edges.offsets[other]
     size = ends[one] - first
     if ends[other] - second != size:
@@ -257,7 +255,7 @@ def _same(edges: Edges, ends: Int64s, one: int, other: int) -> Any:
 
 
 @kernel((EDGES, INT64S, INT8S, INT64S, NEW_INT32S))
-def number_structures(edges: Edges, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
+def number_structures(edges: EdgeColumns, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
     """Numbers the forms along `order`, in which equal ones lie together; returns how many there are."""
     count = 0
     for place in range(len(order)):
@@ -281,7 +279,7 @@ def _known(node: Any, bound: Any) -> Any:
 
 
 @kernel()
-def _mode(edges: Edges, edge: int, bound: Any) -> Any:
+def _mode(edges: EdgeColumns, edge: int, bound: Any) -> Any:
     return (
         (1 if _known(edges.subject[edge], bound) else 0)
         | (2 if _known(edges.predicate[edge], bound) else 0)
@@ -296,7 +294,7 @@ def _bind(node: Any, bound: Any) -> None:
 
 
 @kernel((NEW_EDGES, INT16S, NEW_INT8S))
-def order_steps(edges: Edges, variables: Int16s, modes: Int8s) -> None:
+def order_steps(edges: EdgeColumns, variables: Int16s, modes: Int8s) -> None:
     """Puts the edges of each structure in the order of verification: always the cheapest of those that are left."""
     for structure in range(len(variables)):
         first, last = edges.offsets[structure], edges.offsets[structure + 1]
@@ -323,7 +321,7 @@ def _arrive(node: Any, step: int, reached: Any) -> None:
 
 
 @kernel()
-def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
+def _reach(edges: EdgeColumns, structure: int, variables: int, reached: Any) -> None:
     """After how many steps each variable is bound."""
     for variable in range(variables):
         reached[variable] = -1
@@ -334,53 +332,43 @@ def _reach(edges: Edges, structure: int, variables: int, reached: Any) -> None:
         _arrive(edges.object[edge], step, reached)
 
 
-@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S))
+@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
 def find_gates(
-    edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, gates: Int32s
+    edges: EdgeColumns,
+    variables: Int16s,
+    members: Int64s,
+    flags: Int8s,
+    conjuncts: Int64s,
+    asked: Int16s,
+    gates: Int32s,
+    marks: Int8s,
 ) -> None:
-    """After how many steps all that members ask about is bound; with an inexact member (flag 1) that is everything."""
+    """After how many steps all that members ask about is bound, and a mark for each step that binds some of it. An
+    inexact member (flag 1) asks about everything."""
     most = np.int64(1)
     for structure in range(len(variables)):
         most = max(most, np.int64(variables[structure]))
     reached = np.zeros(most, np.int32)
     for structure in range(len(variables)):
         _reach(edges, structure, variables[structure], reached)
-        gate = 0
+        before, gate = edges.offsets[structure] - 1, 0
         for member in range(members[structure], members[structure + 1]):
             if flags[member] & 1:
                 gate = edges.offsets[structure + 1] - edges.offsets[structure]
+                for variable in range(variables[structure]):
+                    marks[before + reached[variable]] = 1
                 break
             for conjunct in range(conjuncts[member], conjuncts[member + 1]):
                 gate = max(gate, reached[asked[conjunct]])
+                marks[before + reached[asked[conjunct]]] = 1
         gates[structure] = gate
-
-
-@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT8S))
-def find_asked(
-    edges: Edges, variables: Int16s, members: Int64s, flags: Int8s, conjuncts: Int64s, asked: Int16s, out: Int8s
-) -> None:
-    """Marks the steps that bind a variable about which a member asks; an inexact member (flag 1) asks about all."""
-    most = 1
-    for structure in range(len(variables)):
-        most = max(most, int(variables[structure]))
-    reached = np.zeros(most, np.int32)
-    for structure in range(len(variables)):
-        before = edges.offsets[structure] - 1
-        _reach(edges, structure, int(variables[structure]), reached)
-        for member in range(members[structure], members[structure + 1]):
-            if flags[member] & 1:
-                for variable in range(variables[structure]):
-                    out[before + reached[variable]] = 1
-                break
-            for conjunct in range(conjuncts[member], conjuncts[member + 1]):
-                out[before + reached[asked[conjunct]]] = 1
 
 
 # --- the way in -------------------------------------------------------------------------------------------------
 
 
 @kernel((EDGES, NEW_COUNTS))
-def count_edges(edges: Edges, counts: Any) -> None:
+def count_edges(edges: EdgeColumns, counts: Any) -> None:
     """How often each edge, variables being unknown parts, occurs; by hash, so a count may be too large."""
     mask = np.uint64(len(counts) - 1)
     for edge in range(len(edges.subject)):
@@ -392,7 +380,7 @@ def count_edges(edges: Edges, counts: Any) -> None:
 def seen(hashed: Any, sketch: Any) -> Any:
     """How often publications held an edge, at most: the smaller of two counts by different bits of the hash."""
     half = np.uint64(len(sketch) // 2)
-    one, other = sketch[hashed & (half - _ONE)], sketch[half + ((hashed >> np.uint64(32)) & (half - _ONE))]
+    one, other = sketch[hashed & (half - _ONE)], sketch[half + ((hashed >> _32) & (half - _ONE))]
     return min(one, other)
 
 
@@ -402,7 +390,7 @@ def _constants(mask: Any) -> Any:
 
 
 @kernel((EDGES, NEW_COUNTS, NEW_COUNTS, NEW_INT64S))
-def choose_access(edges: Edges, sketch: Any, counts: Any, chosen: Int64s) -> None:
+def choose_access(edges: EdgeColumns, sketch: Any, counts: Any, chosen: Int64s) -> None:
     """The edge each structure is looked up by: the one seen least in publications, then the one with most constants,
     then the one that fewest structures share; -1 where there is none."""
     mask = np.uint64(len(counts) - 1)
@@ -423,19 +411,26 @@ def choose_access(edges: Edges, sketch: Any, counts: Any, chosen: Int64s) -> Non
         chosen[structure] = best
 
 
+@kernel(inline=True)
+def _compare_marks(slots: Any, place: Any, mark: Any) -> Any:
+    if not slots[place]:
+        return FREE
+    return SAME if slots[place] >> 32 == mark else OTHER
+
+
+_find_slot = table_search(_compare_marks)
+
+
 @kernel((INT32S, INT32S, INT32S, NEW_INT64S, NEW_INT32S))
 def number_keys(subject: Int32s, predicate: Int32s, object: Int32s, slots: Int64s, out: Int32s) -> Any:
     """Numbers distinct keys by first appearance and enters them into `slots`; returns how many there are.
 
-    Keys of which all bits agree that a look-up compares are one: whoever asks for either finds what both lead to."""
-    mask = np.uint64(len(slots) - 1)
+    Keys of which all bits agree that a look-up compares are one: either of them then finds what both lead to."""
     count = 0
     for row in range(len(out)):
         hashed = edge_hash(subject[row], predicate[row], object[row])
-        mark = np.int64(hashed >> np.uint64(33))
-        slot = hashed & mask
-        while slots[slot] and slots[slot] >> 32 != mark:
-            slot = (slot + _ONE) & mask
+        mark = np.int64(hashed >> _33)
+        slot = _find_slot(slots, len(slots), hashed, mark)
         if not slots[slot]:
             count += 1
             slots[slot] = (mark << 32) | count
@@ -443,15 +438,13 @@ def number_keys(subject: Int32s, predicate: Int32s, object: Int32s, slots: Int64
     return count
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One publication as a small graph in a scratch array: is this edge there, and which edges have these parts?
-#
-# Every list of edges is a chain through a hash table; only the lists that an index asks for are made. It is all one
-# array, made once for a batch and used for one publication after another: a kernel that hands dozens of arrays from
-# function to function spends its time on that.
+# --- one publication as a small graph ---------------------------------------------------------------------------------
+# One publication as a small graph in a scratch array: is this edge there, and which edges have these parts? Every list
+# of edges is a chain through a hash table; only the lists that an index asks for are made. It is all one array, made
+# once for a batch and used for one publication after another: a kernel that hands dozens of arrays from function to
+# function spends its time on that.
 #
 # The array holds six numbers, the edges as (subject, predicate, object), the heads of six tables, and their links.
-# ----------------------------------------------------------------------------------------------------------------------
 
 WHOLE, BY_SP, BY_PO, BY_S, BY_O, BY_P = 0, 1, 2, 3, 4, 5
 _TABLES = 6
@@ -531,7 +524,7 @@ def _clear(graph: Int32s, edges: int, wanted: int) -> None:
 
 
 @kernel()
-def fill(graph: Int32s, edges: Edges, publication: int, wanted: int) -> None:
+def fill(graph: Int32s, edges: EdgeColumns, publication: int, wanted: int) -> None:
     """Makes the graph that of one publication, each edge once; `wanted` has a bit for each table that is needed."""
     start, stop = edges.offsets[publication], edges.offsets[publication + 1]
     _clear(graph, stop - start, wanted)
@@ -561,18 +554,13 @@ def _enter(graph: Int32s, edge: int, wanted: int) -> None:
         _link(graph, BY_P, edge, _head(graph, BY_P, _ANY, predicate, _ANY))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Classes of a term, from the taxonomy's closure and the publication's own types.
-#
-# The law: x is a C if some row or `rdf:type` edge leads from x to C, or to a T from which rows or `rdfs:subClassOf`
-# edges lead to C. The taxonomy's part is a look-up in the closure; only a publication with sub-classes of its own is
-# walked.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_CLASSES_SEED = np.uint64(0x2545F4914F6CDD1D)
+# --- classes of a term ------------------------------------------------------------------------------------------------
+# Classes of a term, from the taxonomy's closure and the publication's own types. The law: x is a C if some row or
+# `rdf:type` edge leads from x to C, or to a T from which rows or `rdfs:subClassOf` edges lead to C. The taxonomy's part
+# is a look-up in the closure; only a publication with sub-classes of its own is walked.
 
 
-class Walk(NamedTuple):
+class ClassWalk(NamedTuple):
     """Scratch for walking up: the terms reached, and for each term the walk that reached it last."""
 
     reached: Int32s
@@ -580,35 +568,24 @@ class Walk(NamedTuple):
     state: Int64s  # terms reached, number of the walk, whether the publication has sub-classes of its own
 
 
-WALK = named(Walk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
+WALK = named(ClassWalk, NEW_INT32S, NEW_INT64S, NEW_INT64S)
 
 
 @kernel((NEW_INT64S, NEW_INT64S))
 def fill_pairs(pairs: Int64s, slots: Int64s) -> None:
-    """Enters pairs, 1 + (below << 32 | above), into an empty table."""
-    mask = np.uint64(len(slots) - 1)
+    """Enters pairs, as `pair_key` writes them, into an empty table."""
     for pair in pairs:
-        slot = mixed(_CLASSES_SEED, np.uint64(pair)) & mask
-        while slots[slot]:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = pair
+        slots[find_key(slots, pair)] = pair
 
 
 @kernel(inline=True)
 def _above(closure: Closure, low: Any, high: Any) -> Any:
     """Whether the taxonomy has `high` above `low`."""
-    pair = np.int64(1) + ((np.int64(low) << 32) | np.int64(high))
-    mask = np.uint64(len(closure.pairs) - 1)
-    slot = mixed(_CLASSES_SEED, np.uint64(pair)) & mask
-    while closure.pairs[slot]:
-        if closure.pairs[slot] == pair:
-            return True
-        slot = (slot + np.uint64(1)) & mask
-    return False
+    return closure.pairs[find_key(closure.pairs, pair_key(low, high))] != 0
 
 
 @kernel()
-def _visit(walk: Walk, term: Any) -> None:
+def _visit(walk: ClassWalk, term: Any) -> None:
     if walk.stamps[term] != walk.state[1]:
         walk.stamps[term] = walk.state[1]
         walk.reached[walk.state[0]] = term
@@ -616,7 +593,7 @@ def _visit(walk: Walk, term: Any) -> None:
 
 
 @kernel()
-def _visit_edges(walk: Walk, graph: Int32s, term: Any, predicate: Any) -> None:
+def _visit_edges(walk: ClassWalk, graph: Int32s, term: Any, predicate: Any) -> None:
     edge = first(graph, BY_SP, term, predicate, np.int32(-1))
     while edge >= 0:
         if part(graph, edge, 0) == term and part(graph, edge, 1) == predicate:
@@ -625,14 +602,14 @@ def _visit_edges(walk: Walk, graph: Int32s, term: Any, predicate: Any) -> None:
 
 
 @kernel()
-def _visit_parents(walk: Walk, closure: Closure, term: Any) -> None:
+def _visit_parents(walk: ClassWalk, closure: Closure, term: Any) -> None:
     if term < len(closure.parent_offsets) - 1:
         for place in range(closure.parent_offsets[term], closure.parent_offsets[term + 1]):
             _visit(walk, closure.parents[place])
 
 
 @kernel()
-def _climb(walk: Walk, closure: Closure, graph: Int32s, begin: int) -> None:
+def _climb(walk: ClassWalk, closure: Closure, graph: Int32s, begin: int) -> None:
     """Everything above the terms reached from number `begin` on, along rows and the publication's own edges."""
     place = begin
     while place < walk.state[0]:
@@ -643,7 +620,7 @@ def _climb(walk: Walk, closure: Closure, graph: Int32s, begin: int) -> None:
 
 
 @kernel()
-def gather_types(closure: Closure, graph: Int32s, walk: Walk, term: int, direct: int) -> None:
+def gather_types(closure: Closure, graph: Int32s, walk: ClassWalk, term: int, direct: int) -> None:
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -654,7 +631,7 @@ def gather_types(closure: Closure, graph: Int32s, walk: Walk, term: int, direct:
 
 
 @kernel()
-def gather_superclasses(closure: Closure, graph: Int32s, walk: Walk, term: int) -> None:
+def gather_superclasses(closure: Closure, graph: Int32s, walk: ClassWalk, term: int) -> None:
     """Writes into walk.reached everything above a term."""
     walk.state[0] = 0
     walk.state[1] += 1
@@ -667,14 +644,14 @@ def gather_superclasses(closure: Closure, graph: Int32s, walk: Walk, term: int) 
 
 
 @kernel()
-def _visit_ancestors(walk: Walk, closure: Closure, term: Any) -> None:
+def _visit_ancestors(walk: ClassWalk, closure: Closure, term: Any) -> None:
     if term < len(closure.offsets) - 1:
         for place in range(closure.offsets[term], closure.offsets[term + 1]):
             _visit(walk, closure.ancestors[place])
 
 
 @kernel()
-def _climb_all(walk: Walk, closure: Closure, graph: Int32s, term: int) -> None:
+def _climb_all(walk: ClassWalk, closure: Closure, graph: Int32s, term: int) -> None:
     if walk.state[2]:
         _climb(walk, closure, graph, 0)
         return
@@ -683,12 +660,12 @@ def _climb_all(walk: Walk, closure: Closure, graph: Int32s, term: int) -> None:
 
 
 @kernel()
-def _reached(walk: Walk, term: Any) -> Any:
+def _reached(walk: ClassWalk, term: Any) -> Any:
     return walk.stamps[term] == walk.state[1]
 
 
 @kernel(inline=True)
-def is_a(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
+def is_a(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any) -> Any:
     """Whether a term is an instance of a class or of one below it."""
     if walk.state[2]:
         gather_types(closure, graph, walk, term, 0)
@@ -715,7 +692,7 @@ def is_direct(closure: Closure, graph: Int32s, term: Any, kind: Any) -> Any:
 
 
 @kernel()
-def is_below(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) -> Any:
+def is_below(closure: Closure, graph: Int32s, walk: ClassWalk, term: Any, kind: Any) -> Any:
     """Whether a term is a sub-class of a class, at any distance."""
     if walk.state[2]:
         gather_superclasses(closure, graph, walk, term)
@@ -723,16 +700,14 @@ def is_below(closure: Closure, graph: Int32s, walk: Walk, term: Any, kind: Any) 
     return _above(closure, term, kind)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The search for the solutions of one structure in one publication, as a machine that stops when somebody must decide.
-#
-# A structure's edges are taken in their order, each along the shortest list of the publication's edges that its known
-# parts name. The law: when an edge cannot be taken, only a step that bound one of its variables can change that, so
-# the search goes back there at once (conflict-directed backjumping); what lies between is not tried again.
+# --- the search for solutions -----------------------------------------------------------------------------------------
+# The search for the solutions of one structure in one publication, as a machine that stops when somebody must decide. A
+# structure's edges are taken in their order, each along the shortest list of the publication's edges that its known
+# parts name. The law: when an edge cannot be taken, only a step that bound one of its variables can change that, so the
+# search goes back there at once (conflict-directed backjumping); what lies between is not tried again.
 #
 # Everything the machine knows lies in one array, its *path*: a few numbers, then for each step the edge taken and the
 # steps to blame for failures beyond it, then for each variable its value and the step that bound it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 EXHAUSTED, AT_GATE, COMPLETE, BOUND, TIRED = range(5)  # why the machine stopped; TIRED: it has done what it may
 
@@ -766,7 +741,7 @@ def level(path: Int64s, variable: int) -> Any:
 
 
 @kernel()
-def _searching_bind(path: Int64s, node: Any, term: Any, step: int) -> None:
+def _bind_value(path: Int64s, node: Any, term: Any, step: int) -> None:
     place = _CURSORS + 2 * path[_MOST_STEPS] + ~node
     path[place], path[place + path[_MOST_VARIABLES]] = term, step
 
@@ -817,15 +792,15 @@ def _take(steps: Int32s, row: int, step: int, graph: Int32s, edge: int, path: In
         if part(graph, edge, 0) != _term(path, subject):
             return False
     else:
-        _searching_bind(path, subject, part(graph, edge, 0), step)
+        _bind_value(path, subject, part(graph, edge, 0), step)
     if mode & 2 or predicate == subject:
         if part(graph, edge, 1) != _term(path, predicate):
             return False
     else:
-        _searching_bind(path, predicate, part(graph, edge, 1), step)
+        _bind_value(path, predicate, part(graph, edge, 1), step)
     if mode & 4 or object in (subject, predicate):
         return part(graph, edge, 2) == _term(path, object)
-    _searching_bind(path, object, part(graph, edge, 2), step)
+    _bind_value(path, object, part(graph, edge, 2), step)
     return True
 
 
@@ -958,30 +933,28 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
     return event
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whether a value satisfies what a member asks of a variable: no, surely, or perhaps.
-#
-# Perhaps: the value ties with the end of an interval and one of the two is rounded, or the value is an xsd:float,
-# which is promoted differently against each kind of number. Then the query's own conditions decide, outside.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- conditions -------------------------------------------------------------------------------------------------------
+# Whether a value satisfies what a member asks of a variable: no, surely, or perhaps. Perhaps: the value ties with the
+# end of an interval and one of the two is rounded, or the value is an xsd:float, which is promoted differently against
+# each kind of number. Then the query's own conditions decide, outside.
 
 NO, SURE, PERHAPS = 0, 1, 2
 FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  # index.domains.Domain
 LOW_OPEN, HIGH_OPEN, ROUNDED = 1, 2, 4  # index.interests
 
 
-class World(NamedTuple):
+class SearchWorld(NamedTuple):
     """What conditions are asked of: one publication, the values of its terms and the taxonomy."""
 
     graph: Int32s
-    values: Values
-    words: Words
+    values: TermPlaces
+    words: TextKeys
     closure: Closure
-    walk: Walk
+    walk: ClassWalk
 
 
 @kernel(inline=True)
-def domain_of(values: Values, term: Any) -> Any:
+def domain_of(values: TermPlaces, term: Any) -> Any:
     """The domain of a term, and ROUNDED_CODE if its coordinate is rounded."""
     if term < values.start:
         return np.int64(values.base[term, DOMAIN_CODE])
@@ -989,14 +962,14 @@ def domain_of(values: Values, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def coordinate_of(values: Values, term: Any) -> Any:
+def coordinate_of(values: TermPlaces, term: Any) -> Any:
     if term < values.start:
         return values.base[term, COORDINATE]
     return values.own[term - values.start, COORDINATE]
 
 
 @kernel(inline=True)
-def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
+def _within(atoms: Floats, atom: int, values: TermPlaces, term: Any) -> Any:
     code = domain_of(values, term)
     if code % ROUNDED_CODE == FLOAT:
         return PERHAPS
@@ -1015,7 +988,7 @@ def _within(atoms: Floats, atom: int, values: Values, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
+def _asked(atoms: Floats, atom: int, world: SearchWorld, term: Any) -> Any:
     """An atom about classes or text; what text holds is left to the query's own conditions."""
     domain, kind = np.int64(atoms[atom, DOMAIN]), np.int64(atoms[atom, LOW])
     if domain == IS_A:
@@ -1030,7 +1003,7 @@ def _asked(atoms: Floats, atom: int, world: World, term: Any) -> Any:
 
 
 @kernel(inline=True)
-def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
+def satisfies(index: SegmentArrays, conjunct: int, world: SearchWorld, term: Any) -> Any:
     """Whether a value lies in one of a conjunct's atoms."""
     answer = NO
     for atom in range(index.conjuncts[conjunct, FIRST_ATOM], index.conjuncts[conjunct + 1, FIRST_ATOM]):
@@ -1045,7 +1018,7 @@ def satisfies(index: Index, conjunct: int, world: World, term: Any) -> Any:
 
 
 @kernel()
-def accepts(index: Index, member: int, world: World, path: Int64s) -> Any:
+def accepts(index: SegmentArrays, member: int, world: SearchWorld, path: Int64s) -> Any:
     """Whether a solution satisfies everything that a member asks."""
     answer = SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
@@ -1056,13 +1029,11 @@ def accepts(index: Index, member: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraint tables ([R] figure 4, two-sided): which members' intervals hold a coordinate?
-#
-# The entries of a table lie by their low ends. The middle entry of a part knows how far any interval of that part
-# reaches, and so do the middles of both halves: a search leaves out every part that begins too late or ends too
-# early, and takes about log n steps and a few more for each interval found, however many there are.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraint tables ------------------------------------------------------------------------------------------------
+# Constraint tables ([R] figure 4, two-sided): which members' intervals hold a coordinate? The entries of a table lie by
+# their low ends. The middle entry of a part knows how far any interval of that part reaches, and so do the middles of
+# both halves: a search leaves out every part that begins too late or ends too early, and takes about log n steps and a
+# few more for each interval found, however many there are.
 
 DEPTH = 128  # twice the depth of a table of 2^63 entries
 
@@ -1125,28 +1096,21 @@ def find(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
     return np.int64(-1), top
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- candidates -------------------------------------------------------------------------------------------------------
 # Candidates: the structures whose access edge a publication holds. Nothing else about a structure is looked at here.
-#
 # The law: a structure is found once for a publication if and only if some edge of the publication agrees with its
 # access edge in every part that is a constant, or if it has no edge at all; hashes that happen to agree add some,
 # seldom.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_LOOKUP_ONE, _FULL = np.uint64(1), np.uint32((1 << 32) - 1)
+_FULL = np.uint32((1 << 32) - 1)
 
 
 @kernel()
 def _find(slots: Int64s, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of a key, or -1. Some 48 bits of the hash decide: a mistake, once in 2^48, costs a candidate."""
-    mask = np.uint64(len(slots) - 1)
     hashed = edge_hash(subject, predicate, object)
-    mark, slot = np.int64(hashed >> np.uint64(33)), hashed & mask
-    while slots[slot]:
-        if slots[slot] >> 32 == mark:
-            return (slots[slot] & 0xFFFFFFFF) - 1
-        slot = (slot + _LOOKUP_ONE) & mask
-    return -1
+    slot = _find_slot(slots, len(slots), hashed, np.int64(hashed >> _33))
+    return (slots[slot] & 0xFFFFFFFF) - 1
 
 
 @kernel()
@@ -1160,7 +1124,7 @@ def _offer(structure: int, emptied: Int64s, stamp: int, found: Int32s, count: in
 
 
 @kernel()
-def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, found: Int32s) -> Any:
+def _post(keys: AccessKeys, edges: EdgeColumns, publication: int, met: Any, left: Left, found: Int32s) -> Any:
     """Writes the structures that one publication's edges lead to; returns how many, room or not."""
     count, emptied, stamp, slots = 0, left.emptied, left.stamp, keys.slots
     for structure in keys.always:
@@ -1182,7 +1146,13 @@ def _post(keys: Keys, edges: Edges, publication: int, met: Any, left: Left, foun
 
 @kernel((KEYS, EDGES, LEFT, int64, NEW_INT32S, NEW_INT32S, NEW_INT64S))
 def look_up(
-    keys: Keys, edges: Edges, left: Left, begin: int, publications: Int32s, structures: Int32s, state: Int64s
+    keys: AccessKeys,
+    edges: EdgeColumns,
+    left: Left,
+    begin: int,
+    publications: Int32s,
+    structures: Int32s,
+    state: Int64s,
 ) -> None:
     """Candidates of the publications from `begin` on, as far as there is room.
 
@@ -1211,7 +1181,7 @@ def _count(sketch: Any, cell: Any) -> None:
 
 
 @kernel((EDGES, int64, int64, NEW_COUNTS))
-def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
+def sketch_edges(edges: EdgeColumns, begin: int, every: int, sketch: Any) -> None:
     """Counts the edges of every so-many-th publication, with every combination of known parts."""
     half = np.uint64(len(sketch) // 2)
     for publication in range(begin, len(edges.offsets) - 1, every):
@@ -1222,19 +1192,17 @@ def sketch_edges(edges: Edges, begin: int, every: int, sketch: Any) -> None:
                     edges.predicate[edge] if mask & 2 else np.int32(-1),
                     edges.object[edge] if mask & 4 else np.int32(-1),
                 )
-                _count(sketch, hashed & (half - _LOOKUP_ONE))
-                _count(sketch, half + ((hashed >> np.uint64(32)) & (half - _LOOKUP_ONE)))
+                _count(sketch, hashed & (half - _ONE))
+                _count(sketch, half + ((hashed >> _32) & (half - _ONE)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Trying members: which of those who share a structure accept what a search has bound.
-#
-# Those that stand in constraint tables are found there by the value; the others are asked one by one. The law: a
-# member is a hit for a solution if and only if it is alive, not settled, and accepts everything it asks about.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- trying members ---------------------------------------------------------------------------------------------------
+# Trying members: which of those who share a structure accept what a search has bound. Those that stand in constraint
+# tables are found there by the value; the others are asked one by one. The law: a member is a hit for a solution if and
+# only if it is alive, not settled, and accepts everything it asks about.
 
 
-class Trial(NamedTuple):
+class MemberTrial(NamedTuple):
     """What is kept while members are tried."""
 
     hits: Int32s  # members that accept the solution at the gate
@@ -1249,7 +1217,7 @@ HITS, SOLUTION, TAG, STAMP, SOLVED, SETTLED = range(6)
 
 
 @kernel()
-def attempt(index: Index, member: int, world: World, path: Int64s, trial: Trial) -> None:
+def attempt(index: SegmentArrays, member: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     """Makes a member a hit if it is alive, not settled, not tried under this solution, and accepts it."""
     state = trial.state
     settled = trial.reported[member] == state[TAG] or trial.met[member] == state[SOLUTION]
@@ -1264,7 +1232,7 @@ def attempt(index: Index, member: int, world: World, path: Int64s, trial: Trial)
 
 
 @kernel()
-def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial: Trial) -> None:
+def _stab(index: SegmentArrays, table: int, at: float, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     """Tries the members of which an interval holds a coordinate; one that asks nothing else is a hit if it does."""
     entries, died, stack = index.entries, index.died, trial.stack
     reported, met, hits, doubts, state = trial.reported, trial.met, trial.hits, trial.doubts, trial.state
@@ -1284,7 +1252,9 @@ def _stab(index: Index, table: int, at: float, world: World, path: Int64s, trial
 
 
 @kernel(allocates=True)
-def _stab_classes(index: Index, table: int, term: Any, world: World, path: Int64s, trial: Trial) -> None:
+def _stab_classes(
+    index: SegmentArrays, table: int, term: Any, world: SearchWorld, path: Int64s, trial: MemberTrial
+) -> None:
     domain, walk = index.tables[table, TABLE_DOMAIN], world.walk
     if domain == SUBCLASS_OF:
         gather_superclasses(world.closure, world.graph, walk, term)
@@ -1298,7 +1268,7 @@ def _stab_classes(index: Index, table: int, term: Any, world: World, path: Int64
 
 
 @kernel()
-def _row_of(words: Words, term: Any) -> Any:
+def _row_of(words: TextKeys, term: Any) -> Any:
     """Where the keys of a term are, or where they would be."""
     row, end = 0, len(words.ids)
     while row < end:
@@ -1308,7 +1278,9 @@ def _row_of(words: Words, term: Any) -> Any:
 
 
 @kernel()
-def _stab_words(index: Index, table: int, term: Any, world: World, path: Int64s, trial: Trial) -> None:
+def _stab_words(
+    index: SegmentArrays, table: int, term: Any, world: SearchWorld, path: Int64s, trial: MemberTrial
+) -> None:
     words = world.words
     row = _row_of(words, term)
     if row < len(words.ids) and words.ids[row] == term:
@@ -1317,7 +1289,7 @@ def _stab_words(index: Index, table: int, term: Any, world: World, path: Int64s,
 
 
 @kernel()
-def _ask_table(index: Index, table: int, world: World, path: Int64s, trial: Trial) -> None:
+def _ask_table(index: SegmentArrays, table: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> None:
     term = value(path, index.tables[table, TABLE_VARIABLE])
     wanted, domain = index.tables[table, TABLE_DOMAIN], domain_of(world.values, term)
     if wanted == WORD:
@@ -1332,7 +1304,7 @@ def _ask_table(index: Index, table: int, world: World, path: Int64s, trial: Tria
 
 
 @kernel()
-def gather(index: Index, structure: int, world: World, path: Int64s, trial: Trial) -> Any:
+def gather(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s, trial: MemberTrial) -> Any:
     """The members that accept what is bound; returns how many."""
     trial.state[HITS] = 0
     trial.state[SOLUTION] += 1
@@ -1346,7 +1318,7 @@ def gather(index: Index, structure: int, world: World, path: Int64s, trial: Tria
 
 
 @kernel()
-def suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
+def suits(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s) -> Any:
     """For a structure with one member: whether it can accept what the last step bound."""
     member, answer = index.structures[structure, FIRST_MEMBER], SURE
     for conjunct in range(index.members[member, FIRST_CONJUNCT], index.members[member + 1, FIRST_CONJUNCT]):
@@ -1359,19 +1331,17 @@ def suits(index: Index, structure: int, world: World, path: Int64s) -> Any:
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Reporting hits: sure matches by number, doubtful ones with the solution that is to be judged.
-#
-# Where there are many solutions, or the edges do not say everything, the whole query decides: then none is written. A
-# report that does not fit is taken back by its caller, who makes more room.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- reporting hits ---------------------------------------------------------------------------------------------------
+# Reporting hits: sure matches by number, doubtful ones with the solution that is to be judged. Where there are many
+# solutions, or the edges do not say everything, the whole query decides: then none is written. A report that does not
+# fit is taken back by its caller, who makes more room.
 
 _COMPLEX = 2  # index.interests
 _JUDGED = 64  # solutions of a structure in one publication that are written out; beyond, the whole query decides
 
 
 @kernel()
-def sure(found: Found, counts: Int64s, publication: int, number: int) -> Any:
+def sure(found: SearchOutput, counts: Int64s, publication: int, number: int) -> Any:
     if counts[0] >= len(found.number):
         return False
     found.publication[counts[0]], found.number[counts[0]] = publication, number
@@ -1380,7 +1350,7 @@ def sure(found: Found, counts: Int64s, publication: int, number: int) -> Any:
 
 
 @kernel()
-def doubt(found: Found, counts: Int64s, publication: int, member: int, solution: int) -> Any:
+def doubt(found: SearchOutput, counts: Int64s, publication: int, member: int, solution: int) -> Any:
     place = 3 * counts[1]
     if place + 3 > len(found.doubtful):
         return False
@@ -1390,7 +1360,7 @@ def doubt(found: Found, counts: Int64s, publication: int, member: int, solution:
 
 
 @kernel()
-def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) -> Any:
+def _write_solution(found: SearchOutput, counts: Int64s, path: Int64s, variables: int) -> Any:
     """Writes a solution out; returns where it begins, or -1 if there is no room."""
     begin = counts[2]
     if begin + variables > len(found.solutions):
@@ -1402,7 +1372,7 @@ def _write_solution(found: Found, counts: Int64s, path: Int64s, variables: int) 
 
 
 @kernel()
-def report(index: Index, structure: int, publication: int, path: Int64s, trial: Trial, out: Any) -> Any:
+def report(index: SegmentArrays, structure: int, publication: int, path: Int64s, trial: MemberTrial, out: Any) -> Any:
     """Reports the hits of one solution; whether there was room for them."""
     found, counts = out
     written = -1
@@ -1426,29 +1396,27 @@ def report(index: Index, structure: int, publication: int, path: Int64s, trial: 
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Verification: does a publication hold a structure, and which of its members accept a solution?
-#
-# The laws: members ask about the variables that are bound at the gate, so after a solution the search goes on from
-# the gate; a match is sure if no condition is in doubt, otherwise the solution is written out to be judged by the
-# query's own conditions, or, if there are many, the whole query decides.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- verification -----------------------------------------------------------------------------------------------------
+# Verification: does a publication hold a structure, and which of its members accept a solution? The laws: members ask
+# about the variables that are bound at the gate, so after a solution the search goes on from the gate; a match is sure
+# if no condition is in doubt, otherwise the solution is written out to be judged by the query's own conditions, or, if
+# there are many, the whole query decides.
 
 _AHEAD = 3  # candidates
 _HASTE = 1_000  # edges looked at for a solution that nobody has been asked about
 _PATIENCE = 100_000  # edges looked at for a structure with one member before the plain solver decides
 
 
-class Batch(NamedTuple):
+class BatchArrays(NamedTuple):
     """What a batch of publications brings."""
 
-    edges: Edges
-    values: Values
-    words: Words
+    edges: EdgeColumns
+    values: TermPlaces
+    words: TextKeys
     closure: Closure
 
 
-class Candidates(NamedTuple):
+class CandidateArrays(NamedTuple):
     """Structures to verify, those of one publication together; `cost` counts the edges looked at for each, as far as it
     can (MOST_ROWS)."""
 
@@ -1457,12 +1425,12 @@ class Candidates(NamedTuple):
     cost: Int32s
 
 
-BATCH = named(Batch, EDGES, VALUES, WORDS, CLOSURE)
-CANDIDATES = named(Candidates, INT32S, INT32S, NEW_INT32S)
+BATCH = named(BatchArrays, EDGES, VALUES, WORDS, CLOSURE)
+CANDIDATES = named(CandidateArrays, INT32S, INT32S, NEW_INT32S)
 
 
 @kernel()
-def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
+def _holds(index: SegmentArrays, structure: int, world: SearchWorld, path: Int64s) -> Any:
     """Whether the one member of a structure has a solution; PERHAPS as soon as a condition is in doubt."""
     forget(path, index.structures[structure, VARIABLES])
     event = advance(index.structures, structure, index.steps, world.graph, path, True)
@@ -1486,7 +1454,14 @@ def _holds(index: Index, structure: int, world: World, path: Int64s) -> Any:
 
 @kernel()
 def _decide(
-    event: int, index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any
+    event: int,
+    index: SegmentArrays,
+    structure: int,
+    publication: int,
+    world: SearchWorld,
+    path: Int64s,
+    trial: MemberTrial,
+    out: Any,
 ) -> Any:
     """What the search is told at a stop; whether there was room to report."""
     if event == BOUND:
@@ -1511,7 +1486,7 @@ def _decide(
 
 
 @kernel()
-def _pass_on(index: Index, structure: int, publication: int, trial: Trial, out: Any) -> Any:
+def _pass_on(index: SegmentArrays, structure: int, publication: int, trial: MemberTrial, out: Any) -> Any:
     """Leaves it to the queries of those that are not settled; whether there was room to say so."""
     found, counts = out
     begin = index.structures[structure, FIRST_MEMBER]
@@ -1523,14 +1498,22 @@ def _pass_on(index: Index, structure: int, publication: int, trial: Trial, out: 
 
 
 @kernel()
-def _budget(index: Index, structure: int, edges: int) -> Any:
+def _budget(index: SegmentArrays, structure: int, edges: int) -> Any:
     """How many edges a search may look at: more than any but a pathological one needs. Beyond it the plain solver,
     which orders its steps anew for every publication, decides for each member."""
     return (_PATIENCE + 64 * edges) * min(int(index.structures[structure, MEMBERS]), 1000)
 
 
 @kernel()
-def _search(index: Index, structure: int, publication: int, world: World, path: Int64s, trial: Trial, out: Any) -> Any:
+def _search(
+    index: SegmentArrays,
+    structure: int,
+    publication: int,
+    world: SearchWorld,
+    path: Int64s,
+    trial: MemberTrial,
+    out: Any,
+) -> Any:
     """Reports the members of a structure that the publication matches; whether there was room for them."""
     trial.state[SOLVED], trial.state[SETTLED] = 0, 0
     forget(path, index.structures[structure, VARIABLES])
@@ -1558,7 +1541,7 @@ def _is_walked(graph: Int32s, closure: Closure) -> Any:
 
 
 @kernel(inline=True)
-def _ask_ahead(index: Index, wanted: Int32s, candidate: int) -> None:
+def _ask_ahead(index: SegmentArrays, wanted: Int32s, candidate: int) -> None:
     """Asks for the structure of a candidate further on, for the steps of a nearer one, for conditions of the next."""
     structures, last = index.structures, len(wanted) - 1
     prefetch(structures, np.int64(wanted[min(candidate + 3 * _AHEAD, last)]) * structures.shape[1])
@@ -1574,7 +1557,7 @@ def _ask_ahead(index: Index, wanted: Int32s, candidate: int) -> None:
 
 
 @kernel()
-def _most_edges(edges: Edges) -> Any:
+def _most_edges(edges: EdgeColumns) -> Any:
     most = 1
     for publication in range(len(edges.offsets) - 1):
         most = max(most, edges.offsets[publication + 1] - edges.offsets[publication])
@@ -1589,7 +1572,7 @@ def _copy(source: Int64s, target: Int64s) -> None:
 
 @kernel(allocates=True)
 def _trial(members: int, stamp: int) -> Any:
-    return Trial(
+    return MemberTrial(
         np.empty(members, np.int32),
         np.empty(members, np.int32),
         np.zeros(members, np.int64),
@@ -1600,7 +1583,14 @@ def _trial(members: int, stamp: int) -> Any:
 
 
 @kernel((INDEX, BATCH, CANDIDATES, NEW_INT64S, FOUND, NEW_INT64S))
-def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s, found: Found, state: Int64s) -> None:
+def verify(
+    index: SegmentArrays,
+    batch: BatchArrays,
+    candidates: CandidateArrays,
+    settings: Int64s,
+    found: SearchOutput,
+    state: Int64s,
+) -> None:
     """Verifies candidates from state[0] on, as far as there is room in `found`.
 
     settings: the version's stamp, which lists of edges are wanted, how many terms there are, whether any member asks
@@ -1611,8 +1601,8 @@ def verify(index: Index, batch: Batch, candidates: Candidates, settings: Int64s,
     trial, path = _trial(len(numbers), stamp), make_path(settings[4], settings[5])
     graph, current = make_graph(_most_edges(batch.edges)), np.int32(-1)
     walked = settings[2] if settings[3] else 1
-    walk = Walk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
-    world = World(graph, batch.values, batch.words, batch.closure, walk)
+    walk = ClassWalk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
+    world = SearchWorld(graph, batch.values, batch.words, batch.closure, walk)
     counts, before = np.zeros(3, np.int64), np.zeros(3, np.int64)
     for candidate in range(state[0], len(candidates.publication)):
         if candidates.publication[candidate] != current:

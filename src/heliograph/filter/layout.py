@@ -36,14 +36,14 @@ Flags: TypeAlias = "npt.NDArray[np.bool_]"
 #          the latter, half of which are numbers of mergers, and the rest below the sign for the former.
 
 NUMBER_BITS = 36
-MOST_NUMBERS = 1 << (NUMBER_BITS - 1)  # subscriptions that an engine takes in its life; a loaded one counts from 0
+MOST_NUMBERS = 1 << (NUMBER_BITS - 1)  # of subscriptions: `subscriptions.MOST_SUBSCRIPTIONS`
 MOST_PUBLICATIONS = 1 << (63 - NUMBER_BITS)  # of one call
 MOST_EDGES = 1 << 27  # of one publication
 MOST_ROWS = (1 << 31) - 1
 MOST_VARIABLES = 30_000  # of one interest, and so many edges
 
 
-class Edges(NamedTuple):
+class EdgeColumns(NamedTuple):
     """Edges of many graphs end to end: graph i has those from offsets[i] to offsets[i + 1]."""
 
     offsets: Int64s
@@ -69,7 +69,7 @@ class Conjuncts(NamedTuple):
     atoms: Atoms
 
 
-class Keys(NamedTuple):
+class AccessKeys(NamedTuple):
     """Access edges by open addressing, and under each key the structures that are looked up by it."""
 
     slots: Int64s  # the upper half of the hash and, in the lower half, 1 + the number of the key; 0 is free
@@ -102,14 +102,14 @@ ENTRY_LOW, ENTRY_HIGH, REACH, MEMBER, ALONE = range(5)  # of entries; ALONE: its
 ASKED = 8  # added to the mode of a step that binds what a member asks about
 
 
-class Index(NamedTuple):
+class SegmentArrays(NamedTuple):
     """One segment, but for its keys. Each array is one row a thing; offsets have one row more than there are things.
 
     Structures are patterns up to the names of their variables. Their steps are their edges in the order in which they
-    are verified, with the parts that are known when each is reached (bits as in Keys.masks). After `GATE` steps every
-    variable that some member asks about is bound. The first `SCANNED` of its members are tried one by one; the others
-    stand in its tables: one variable, one domain, entries by their low ends, and in `REACH` the largest high end of the
-    part of the table whose middle an entry is, so that a search leaves out whatever ends too early.
+    are verified, with the parts that are known when each is reached (bits as in AccessKeys.masks). After `GATE` steps
+    every variable that some member asks about is bound. The first `SCANNED` of its members are tried one by one; the
+    others stand in its tables: one variable, one domain, entries by their low ends, and in `REACH` the largest high end
+    of the part of the table whose middle an entry is, so that a search leaves out whatever ends too early.
     """
 
     structures: Int32s
@@ -127,7 +127,7 @@ COORDINATE, DOMAIN_CODE = range(2)  # of places
 ROUNDED_CODE = 32  # added to the domain of a value whose coordinate is rounded
 
 
-class Values(NamedTuple):
+class TermPlaces(NamedTuple):
     """Where terms lie: ids below `start` in `base`, the others in `own`."""
 
     start: int
@@ -135,7 +135,7 @@ class Values(NamedTuple):
     own: Floats
 
 
-class Words(NamedTuple):
+class TextKeys(NamedTuple):
     """The text keys of the terms `ids`, ascending."""
 
     ids: Int32s
@@ -156,7 +156,7 @@ class Closure(NamedTuple):
     complete: int  # whether `ancestors` and `pairs` are there; else the rows are walked
 
 
-class Found(NamedTuple):
+class SearchOutput(NamedTuple):
     """What a search writes: sure matches, and doubtful ones with the solution that is to be judged."""
 
     publication: Int32s

@@ -1,37 +1,105 @@
-"""Report: matches of a batch as notifications, with the evidence that was asked for."""
+"""Report: the matches of a batch as notifications, with the evidence that was asked for.
+
+Evidence is bindings in term order, and the count that a HAVING tested. The law: as long as the guard is not reached,
+the bindings shown are the first of all distinct rows in term order, hence the same in every run and for every strategy.
+Notifications are columns, whose texts are looked up when somebody looks at them.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import compress, islice
-from typing import Any, NamedTuple, TypeAlias
+from itertools import compress, groupby, islice
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import UsageError
-from heliograph.filter.encode import Batch, Failures, Matches, decode
+from heliograph.filter.encode import Arrivals, decode_one
+from heliograph.filter.strategy import Failures, Matches
 from heliograph.io.coerce import json_text
 from heliograph.model import Columns, Notifications, Rejections, Stats
 from heliograph.sparql.query import Query
 from heliograph.sparql.solve import GroupKey, Plan, World
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Term, Variable, sort_key, spell
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What a filter's notification shows on demand: bindings in term order, and the count that a HAVING tested.
-#
-# The law: as long as the guard is not reached, the bindings shown are the first of all distinct rows in term order,
-# hence the same in every run and for every strategy.
-# ----------------------------------------------------------------------------------------------------------------------
+from heliograph.terms import Variable, sort_key, spell
 
 GUARD = 10_000  # solutions of one match that are looked at for evidence
 _CELLS = 200_000  # bindings in them: of a query with more than 20 variables fewer solutions are looked at
 
-_SortKey = tuple[Any, ...]
+
+def check_limit(bindings: Any) -> int:
+    if isinstance(bindings, bool) or not isinstance(bindings, int) or bindings < 0:
+        raise UsageError("HG-046", f"bindings is {bindings!r}", fix="give how many rows to show, 0 or more")
+    return bindings
+
+
+def report(
+    matches: Matches, arrivals: Arrivals, failures: Failures, taxonomy: Taxonomy, limit: int, times: tuple[int, int]
+) -> Notifications:
+    """The notifications; `times` are those at which encoding began and ended, by the performance counter."""
+    (started, encoded), matched = times, time.perf_counter_ns()
+    kept = failures.kept(matches)
+    if kept is not None:
+        matches = replace(matches, publication=matches.publication[kept], place=matches.place[kept])
+    texts: list[str | None] | None = None
+    cut: list[bool] = []
+    if limit or matches.counted:
+        texts, cut = _show(matches, arrivals, failures, taxonomy, limit)
+        kept = failures.kept(matches) if failures.rejected else None  # some may have failed over their evidence
+        if kept is not None:
+            texts, cut = list(compress(texts, kept)), list(compress(cut, kept))
+            matches = replace(matches, publication=matches.publication[kept], place=matches.place[kept])
+    rejected = Rejections((*arrivals.rejected, *failures.rejected))
+    ended, publications = time.perf_counter_ns(), arrivals.publications
+    stats = Stats(
+        subscriptions=matches.subscriptions,
+        publications=len(publications.ids),
+        notifications=len(matches.place),
+        candidates=matches.candidates,
+        verified=matches.candidates,
+        rejected=len(rejected),
+        complete=not any(cut),
+        truncated=sum(cut),
+        parse_ns=encoded - started,
+        match_ns=ended - encoded,
+        lookup_ns=matches.lookup_ns,
+        verify_ns=matches.verify_ns,
+        report_ns=ended - matched,
+    )
+
+    def table() -> pa.Table:
+        numbers, ids, subscribers = matches.named()
+        return Columns(numbers, matches.publication, ids, subscribers, publications.ids, "filter", texts).table()
+
+    return Notifications.of_columns(table, len(matches.place), rejected, stats, matches.slow)
+
+
+def _show(
+    matches: Matches, arrivals: Arrivals, failures: Failures, taxonomy: Taxonomy, limit: int
+) -> tuple[list[str | None], list[bool]]:
+    """The evidence of every match that has some, and whether it was cut; one that fails over it has none."""
+    texts: list[str | None] = []
+    cut: list[bool] = []
+    pairs = zip(matches.publication.tolist(), matches.subscribed(matches.place), strict=True)
+    for row, found in groupby(pairs, itemgetter(0)):
+        world = decode_one(arrivals.publications, row, taxonomy).world
+        for _, subscription in found:
+            text, was_cut = None, False
+            if subscription.number not in failures and (limit or subscription.counted):
+                try:  # the subscription alone is at work
+                    shown, was_cut = evidence(Plan.of(subscription.query), world, limit)
+                    text = json_text(shown)
+                except Exception as error:
+                    failures.add(subscription, error)
+            texts.append(text)
+            cut.append(was_cut)
+    return texts, cut
+
+
+# --- evidence -----------------------------------------------------------------------------------------------------
 
 
 class Evidence(NamedTuple):
@@ -39,10 +107,6 @@ class Evidence(NamedTuple):
 
     shown: dict[str, Any]
     cut: bool
-
-    @property
-    def text(self) -> str:
-        return json_text(self.shown)
 
 
 def evidence(plan: Plan, world: World, limit: int) -> Evidence:
@@ -53,17 +117,13 @@ def evidence(plan: Plan, world: World, limit: int) -> Evidence:
     guard = min(GUARD, _CELLS // max(1, len(plan.variables)))
     found = list(islice(plan.solutions(world), guard + 1))
     rows = {tuple(solution.get(name) for name in names): None for solution in found[:guard]}
-    shown = spelled(names, sorted(rows, key=_row_key)[:limit])
+    shown = _spelled(names, sorted(rows, key=_row_key)[:limit])
     return Evidence({"bindings": shown}, cut=len(rows) > limit or len(found) > guard)
 
 
 def shown_variables(query: Query) -> tuple[Variable, ...]:
     """The variables that SELECT lists; for `*`, ASK and pattern tables all that have a name."""
     return query.projection or query.named_variables
-
-
-def spelled(names: Iterable[Variable], rows: Iterable[GroupKey]) -> list[dict[str, str]]:
-    return [{name.name: spell(term) for name, term in zip(names, row, strict=True) if term is not None} for row in rows]
 
 
 def _counted(plan: Plan, world: World, limit: int) -> Evidence:
@@ -73,112 +133,15 @@ def _counted(plan: Plan, world: World, limit: int) -> Evidence:
     shown: dict[str, Any] = {}
     grouped = bool(plan.query.group_by) and limit > 0
     if grouped:
-        shown["bindings"] = spelled(plan.query.group_by, held[:limit])
+        shown["bindings"] = _spelled(plan.query.group_by, held[:limit])
     shown["value"] = counts[held[0]]
     return Evidence(shown, cut=grouped and len(held) > limit)
 
 
-def _row_key(row: GroupKey) -> _SortKey:
-    return tuple(_cell_key(term) for term in row)
+def _spelled(names: Iterable[Variable], rows: Iterable[GroupKey]) -> list[dict[str, str]]:
+    return [{name.name: spell(term) for name, term in zip(names, row, strict=True) if term is not None} for row in rows]
 
 
-def _cell_key(term: Term | None) -> _SortKey:
-    """What is unbound comes first."""
-    return () if term is None else sort_key(term)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Report: matches of a batch as notifications, with the evidence that was asked for.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-
-class Times(NamedTuple):
-    """When reading a batch began and ended, in nanoseconds of the performance counter."""
-
-    started: int
-    encoded: int
-
-
-class _Shown(NamedTuple):
-    """The evidence of each match, and whether it was cut."""
-
-    texts: list[str | None]
-    cut: list[bool]
-
-
-def report(
-    matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, times: Times, failures: Failures
-) -> Notifications:
-    """Notifications as columns, whose texts are looked up when somebody looks at them."""
-    matched = time.perf_counter_ns()
-    matches = _without(matches, failures.kept(matches))
-    shown = _show(matches, batch, taxonomy, limit, failures) if limit or matches.counted else None
-    if shown is not None and failures.rejected:
-        kept = failures.kept(matches)
-        matches, shown = _without(matches, kept), _shown_without(shown, kept)
-    rejected = Rejections((*batch.rejected, *failures.rejected))
-    ended = time.perf_counter_ns()
-    stats = Stats(
-        subscriptions=matches.subscriptions,
-        publications=len(batch.publications.ids),
-        notifications=len(matches.place),
-        candidates=matches.candidates,
-        verified=matches.candidates,
-        rejected=len(rejected),
-        complete=shown is None or not any(shown.cut),
-        truncated=0 if shown is None else sum(shown.cut),
-        parse_ns=times.encoded - times.started,
-        match_ns=ended - times.encoded,
-        lookup_ns=matches.lookup_ns,
-        verify_ns=matches.verify_ns,
-        report_ns=ended - matched,
-    )
-
-    def table() -> pa.Table:
-        named = matches.roster.named(matches.place)
-        texts = None if shown is None else shown.texts
-        ids = batch.publications.ids
-        return Columns(named.numbers, matches.publication, named.ids, named.subscribers, ids, "filter", texts).table()
-
-    return Notifications.of_columns(table, len(matches.place), rejected, stats, matches.slow)
-
-
-def _without(matches: Matches, kept: Flags | None) -> Matches:
-    """The matches that are kept."""
-    if kept is None:
-        return matches
-    return replace(matches, publication=matches.publication[kept], place=matches.place[kept])
-
-
-def _shown_without(shown: _Shown, kept: Flags | None) -> _Shown:
-    if kept is None:
-        return shown
-    return _Shown(list(compress(shown.texts, kept)), list(compress(shown.cut, kept)))
-
-
-def _show(matches: Matches, batch: Batch, taxonomy: Taxonomy, limit: int, failures: Failures) -> _Shown:
-    """The evidence of every match that has some; one that fails over it has none."""
-    subscriptions = iter(matches.roster.subscriptions(matches.place))
-    wanted = np.bincount(matches.publication, minlength=len(batch.publications.ids)).tolist()
-    texts: list[str | None] = []
-    cut: list[bool] = []
-    for publication, count in zip(decode(batch.publications, taxonomy), wanted, strict=True):
-        for subscription in islice(subscriptions, count):
-            text, was_cut = None, False
-            if subscription.number not in failures and (limit or subscription.counted):
-                try:  # the subscription alone is at work
-                    found = evidence(Plan.of(subscription.query), publication.world, limit)
-                    text, was_cut = found.text, found.cut
-                except Exception as error:
-                    failures.add(subscription, error)
-            texts.append(text)
-            cut.append(was_cut)
-    return _Shown(texts, cut)
-
-
-def check_limit(bindings: Any) -> int:
-    if isinstance(bindings, bool) or not isinstance(bindings, int) or bindings < 0:
-        raise UsageError("HG-046", f"bindings is {bindings!r}", fix="give how many rows to show, 0 or more")
-    return bindings
+def _row_key(row: GroupKey) -> tuple[Any, ...]:
+    """Rows in term order; what is unbound comes first."""
+    return tuple(() if term is None else sort_key(term) for term in row)

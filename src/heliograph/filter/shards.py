@@ -1,4 +1,17 @@
-"""Subscriptions in shards: the front says where a publication goes, and each shard matches it."""
+"""Subscriptions in shards: the front says where a publication goes, and each shard matches it.
+
+The path of a batch: parts of it → the front of each → for each shard the publications that match a root with something
+below it there, in the shard's thread → doubtful matches checked, by the caller → all of a part in order. The laws: the
+matches are those of one index with all the subscriptions, in the same order; kernels run without Python's lock, so
+shards match side by side. There is a thread for each shard, and they take turns with the front: the next one looks it
+up while the others match. A root that is in doubt counts as matched until its own query is checked.
+
+A filter may also be built in parts, by processes of which none has all subscriptions, and a saved one may be opened one
+place at a time (`Stage`). A shard is then the save of a plain filter; a front is the save of a plan whose shards are
+empty, with routes that name the shards of such parts. The laws: the notifications of the front and of the shards that
+it names, together, are those of one filter with all the subscriptions; a stage opens no other place's arrays and makes
+no other place's subscriptions, so a process that runs one shard is as large as that shard.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +29,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 
 from heliograph.errors import Place, StorageError
 from heliograph.filter import save as saving
-from heliograph.filter.encode import Aside, Failures, Located, Matches, Segmented, check_options, encode
+from heliograph.filter.encode import encode
+from heliograph.filter.engine import check_options
 from heliograph.filter.interests import closure_of
 from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, Int32s, Int64s
-from heliograph.filter.report import Times, report
-from heliograph.filter.save import Engine, Saving
-from heliograph.filter.search import Batch, Hits
+from heliograph.filter.report import report
+from heliograph.filter.search import NUMBER, ExactCheck, Hits, SearchBatch, SearchContext
 from heliograph.filter.segment import Segment
-from heliograph.filter.strategy import DEFAULT, IndexedMatcher, Judge, search_all, slow_structures
-from heliograph.filter.strategy import Context as StrategyContext
-from heliograph.filter.tiers import Tiers
-from heliograph.filter.tiers import Version as TiersVersion
+from heliograph.filter.strategy import (
+    DEFAULT,
+    Aside,
+    Failures,
+    IndexedMatcher,
+    Located,
+    Matches,
+    matches_of,
+    search_all,
+)
+from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, Triples, rebase
 from heliograph.model import Notifications
 from heliograph.partition.merging import Root
@@ -55,16 +75,239 @@ from heliograph.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
+_LOG = logging.getLogger("heliograph")
+_COUNTED = 16  # publications of a part whose answers are counted
+_FALSE = 32  # false answers after which mergers are looked at again
+_FIRST, _EVERY, _LEARNED = 256, 64, 32  # publications learned from: the first ones, then one of so many; of a part
+PART = 256  # publications whose front is looked up at a time: some milliseconds
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which publications must reach which shards: those that match a root with something below it there.
-#
-# The law: whatever is told holds for the version that is asked. What was found out about a root is kept until the
-# plan changes, since a root that matches one publication often matches many.
-# ----------------------------------------------------------------------------------------------------------------------
+Tables = Mapping[str, pa.Table]
 
 
-class _Known(NamedTuple):
+class ShardedMatcher:
+    """The subscriptions of a filter in a plan, and a thread for each shard of it."""
+
+    def __init__(self, plan: Plan) -> None:
+        vocabulary, taxonomy = plan.context.vocabulary, plan.context.taxonomy
+        self.plan = plan
+        self.context = SearchContext(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
+        self.reach, self.observer = RootShards(plan.scheme.shards), Observer(plan)
+        names = [f"heliograph-shard-{number}" for number in range(plan.scheme.shards)]
+        self.threads = tuple(ThreadPoolExecutor(1, thread_name_prefix=name) for name in names)
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
+        if subscriptions:
+            self.plan.insert(subscriptions)
+        return True
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None:
+        removed = tuple(subscriptions)
+        if removed:
+            self.plan.remove(removed)
+
+    def version(self) -> ShardedVersion:
+        return ShardedVersion(self.plan.version, self)
+
+    def whole(self) -> None:
+        """It is saved as a plan, not as one segment."""
+
+    def planned(self) -> Plan:
+        return self.plan
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        held = self.plan.tier(self.plan.find(subscription.number)).version
+        found = ((segment, segment.find(subscription.number)) for segment in held.segments)
+        alive = (each for each in found if each[1] >= 0 and each[0].index.died[each[1]] > held.stamp)
+        return Located(*next(alive), (place_in_words(self.plan, subscription.number),))
+
+    def adopt(self, segment: Segment) -> None:
+        self.insert(segment.owners)
+
+
+class Front(NamedTuple):
+    """What the front found: the roots that match, and for each shard the publications that must reach it."""
+
+    matches: Matches
+    wanted: tuple[Int64s, ...]
+
+
+class _Run(NamedTuple):
+    """Matches of one part in one place: keys of publication and number, ascending, and places in the roster."""
+
+    keys: Int64s
+    places: Int64s
+
+
+class _PlaceHits(NamedTuple):
+    """What one place found in a part: what is sure, and everything, with publications numbered as in the batch."""
+
+    sure: _Run
+    hits: list[Hits]
+
+
+class _AskedPart(NamedTuple):
+    """A part whose front was looked up; its shards are at work."""
+
+    part: SearchBatch
+    first: int
+    front: _PlaceHits
+    shards: list[Future[_PlaceHits]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedVersion:
+    """A plan at one moment."""
+
+    held: Version
+    matcher: ShardedMatcher
+
+    def __len__(self) -> int:
+        return self.held.size
+
+    def match(self, publications: Publications, failures: Failures) -> Matches:
+        given = rebase(publications, self.matcher.context.vocabulary)
+        batch, check = self.matcher.context.batch(given), ExactCheck(given, self.matcher.context, failures)
+        runs: list[_Run] = []
+        hits: list[Hits] = []
+        for each in self._asked(batch, len(given.ids)):
+            found = [each.front, *(shard.result() for shard in each.shards)]
+            hits += [every for one in found for every in one.hits]
+            runs.append(_joined([*(one.sure for one in found), self._checked(found, check)]))
+            self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
+        return self._matches(_joined(runs), hits, check)
+
+    def _asked(self, batch: SearchBatch, count: int) -> Iterator[_AskedPart]:
+        """The parts of a batch. Each thread looks up the front of one or two of the next while this one waits."""
+        if count <= PART or self.matcher.plan.scheme.partition == "hash":
+            yield from [self._ask(batch, first, min(first + PART, count)) for first in range(0, count, PART)]
+            return
+        threads, ahead = self.matcher.threads, deque[Future[_AskedPart]]()
+        for number, first in enumerate(range(0, count, PART)):
+            thread = threads[number % len(threads)]
+            ahead.append(thread.submit(self._ask, batch, first, min(first + PART, count)))
+            if len(ahead) > 2 * len(threads):
+                yield ahead.popleft().result()
+        yield from (each.result() for each in ahead)
+
+    # --- one stage alone ----------------------------------------------------------------------------------------
+
+    def front(self, publications: Publications, failures: Failures) -> Front:
+        """The first stage: what matches at the front, and where the publications go from there."""
+        given = rebase(publications, self.matcher.context.vocabulary)
+        rows = np.arange(len(given.ids), dtype=np.int32)
+        found = self._look(self.matcher.context.batch(given), rows, self.matcher.plan.front, self.held.front, 0)
+        return Front(self._whole(given, found, failures), tuple(self._wanted(found, 0, len(rows))))
+
+    def shard(self, number: int, publications: Publications, failures: Failures) -> Matches:
+        """The second stage, for publications that go to this shard."""
+        given = rebase(publications, self.matcher.context.vocabulary)
+        batch, rows = self.matcher.context.batch(given), np.arange(len(given.ids), dtype=np.int32)
+        tiers, tier = self.matcher.plan.shards[number], self.held.shards[number]
+        start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
+        return self._whole(given, self._look(batch, rows, tiers, tier, start), failures)
+
+    def _whole(self, given: Publications, found: _PlaceHits, failures: Failures) -> Matches:
+        check = ExactCheck(given, self.matcher.context, failures)
+        return self._matches(_joined([found.sure, self._checked([found], check)]), found.hits, check)
+
+    # --- parts --------------------------------------------------------------------------------------------------
+
+    def _ask(self, batch: SearchBatch, first: int, last: int) -> _AskedPart:
+        """Looks up the front of some publications, and lets the shards begin with theirs."""
+        held, part = self.held, batch.some(first, last)
+        rows = np.arange(first, last, dtype=np.int32)
+        if any(segment.needs.words for tier in held.shards for segment in tier.segments):
+            part.words()  # once, for all shards
+        front = self._look(part, rows, self.matcher.plan.front, held.front, 0)
+        start, begun = sum(map(len, held.front.segments)), []
+        for shard, wanted in enumerate(self._wanted(front, first, last)):
+            tier = held.shards[shard]
+            if len(wanted) and tier.size:
+                work = part if len(wanted) == last - first else part.chosen(wanted)
+                task = (work, rows[wanted], self.matcher.plan.shards[shard], tier, start)
+                begun.append(self.matcher.threads[shard].submit(self._look, *task))
+            start += sum(map(len, tier.segments))
+        return _AskedPart(part, first, front, begun)
+
+    def _wanted(self, front: _PlaceHits, first: int, last: int) -> Iterator[Int64s]:
+        """For each shard the publications that must reach it, counted from the first of the part."""
+        if self.matcher.plan.scheme.partition == "hash":
+            return iter([np.arange(last - first)] * len(self.held.shards))
+        return self.matcher.reach.wanted(self.held, front.hits, first, last)
+
+    def _look(self, part: SearchBatch, rows: Int32s, tiers: Tiers, tier: TiersVersion, start: int) -> _PlaceHits:
+        """Searches one place; `rows` are the numbers of its publications, `start` is where its roster begins."""
+        hits = search_all(tiers, tier, part) if tier.size else []
+        runs = []
+        for each in hits:
+            each.publication = rows[each.publication]
+            each.doubtful = [one._replace(publication=int(rows[one.publication])) for one in each.doubtful]
+            runs.append(_run(each.segment, each.publication, each.number, start))
+            start += len(each.segment)
+        return _PlaceHits(_joined(runs), hits)
+
+    def _checked(self, found: Sequence[_PlaceHits], check: ExactCheck) -> _Run:
+        """The doubtful matches that hold."""
+        runs, starts, start = [], {}, 0
+        for segment in self._segments():
+            starts[id(segment)] = start
+            start += len(segment)
+        for each in chain.from_iterable(one.hits for one in found):
+            doubtful = [one for one in each.doubtful if each.segment.index.numbers[one.member] < MERGERS]
+            if doubtful:
+                publication, number = check.checked(replace(each, doubtful=doubtful))
+                runs.append(_run(each.segment, publication, number, starts[id(each.segment)]))
+        return _joined(runs)
+
+    # --- the whole ----------------------------------------------------------------------------------------------
+
+    def _segments(self) -> tuple[Segment, ...]:
+        return tuple(chain(self.held.front.segments, *(tier.segments for tier in self.held.shards)))
+
+    def _matches(self, run: _Run, hits: Sequence[Hits], check: ExactCheck) -> Matches:
+        candidates = sum(each.candidates - _mergers(each) for each in hits)
+        return matches_of((run.keys >> NUMBER_BITS, run.places), self._segments(), len(self), candidates, hits, check)
+
+
+def _mergers(hits: Hits) -> int:
+    """How many of the candidates are mergers, which are nobody's subscriptions."""
+    index = hits.segment.index
+    ours = (index.numbers >= MERGERS) & (index.died > hits.stamp)
+    if not ours.any():
+        return 0
+    before = np.concatenate([[0], np.cumsum(ours)])
+    first, count = index.structures[hits.searched[0]][:, [FIRST_MEMBER, MEMBERS]].T
+    return int((before[first + count] - before[first]).sum())
+
+
+def _run(segment: Segment, publication: Int32s | Int64s, number: Int64s, start: int) -> _Run:
+    """Matches of a segment in order; mergers, whose numbers are the largest, are none."""
+    real = number < MERGERS
+    if not real.all():
+        publication, number = publication[real], number[real]
+    keys = np.sort((publication.astype(np.int64) << NUMBER_BITS) | number)
+    return _Run(keys, segment.places(keys & NUMBER) + start)
+
+
+def _joined(runs: Sequence[_Run]) -> _Run:
+    """Several as one, in order. Sorting what consists of a few ascending runs takes as long as merging them."""
+    some = [run for run in runs if len(run.keys)]
+    if len(some) <= 1:
+        return some[0] if some else _Run(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    keys, places = (np.concatenate(column) for column in zip(*some, strict=True))
+    if all(left.keys[-1] < right.keys[0] for left, right in pairwise(some)):
+        return _Run(keys, places)
+    order = np.argsort(keys, kind="stable")
+    return _Run(keys[order], places[order])
+
+
+# --- which publications go to which shards ----------------------------------------------------------------------------
+# Those that match a root with something below it there. The law: the answer holds for the version that is asked. What
+# was found out about a root is kept until the plan changes, since a root that matches one publication often matches
+# many.
+
+
+class _KnownRoots(NamedTuple):
     """What is known of the roots of a segment, by place: whether anything, and a bit for each shard."""
 
     segment: Segment
@@ -72,13 +315,13 @@ class _Known(NamedTuple):
     shards: npt.NDArray[np.uint8]
 
 
-class Reach:
+class RootShards:
     """The shards of the roots that were met in the present version of a plan."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards
         self._bytes = (shards + 7) // 8
-        self._known: tuple[int, dict[int, _Known]] = (-1, {})  # a version, and by segment what is known of it
+        self._known: tuple[int, dict[int, _KnownRoots]] = (-1, {})  # a version, and by segment what is known of it
 
     def wanted(self, version: Version, hits: Sequence[Hits], first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications between `first` and `last` that must reach it, counted from the first."""
@@ -95,7 +338,7 @@ class Reach:
                 reached[shard, rows[goes] - first] = True
         return (np.flatnonzero(row) for row in reached)
 
-    def _table(self, stamp: int) -> dict[int, _Known]:
+    def _table(self, stamp: int) -> dict[int, _KnownRoots]:
         """What is known of a version; of others it is forgotten."""
         known = self._known
         if known[0] != stamp:
@@ -103,12 +346,12 @@ class Reach:
         return known[1]
 
     def _of(
-        self, table: dict[int, _Known], version: Version, segment: Segment, places: Int64s
+        self, table: dict[int, _KnownRoots], version: Version, segment: Segment, places: Int64s
     ) -> npt.NDArray[np.uint8]:
         known = table.get(id(segment))
         if known is None:
             size = len(segment)
-            known = _Known(segment, np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8))
+            known = _KnownRoots(segment, np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8))
             table[id(segment)] = known
         new = np.zeros(len(segment), np.bool_)
         new[places] = True
@@ -130,20 +373,11 @@ def met(hits: Hits) -> tuple[Int32s, Int64s]:
     return np.concatenate([hits.publication, rows]), np.concatenate([hits.number, hits.segment.index.numbers[members]])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What publications tell a plan: which mergers said yes although none of their members matched, and what is published.
-#
-# The laws: an answer of a merger is counted as false exactly if no subscription below it is among the matches; of a
-# large part some publications stand for all, since asking for the root of every match would take as long as matching.
-# Nothing here changes a notification: a merger that errs too often is decomposed between two versions.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_LOG = logging.getLogger("heliograph")
-_COUNTED = 16  # publications of a part whose answers are counted
-_FALSE = 32  # false answers after which mergers are looked at again
-_FIRST, _EVERY, _LEARNED = 256, 64, 32  # publications learned from: the first ones, then one of so many; of a part
-
-_NUMBER = (1 << NUMBER_BITS) - 1
+# --- what publications teach a plan -----------------------------------------------------------------------------------
+# Which mergers said yes although none of their members matched, and what is published. The laws: an answer of a merger
+# is counted as false exactly if no subscription below it is among the matches; of a large part some publications stand
+# for all, since asking for the root of every match would take as long as matching. Nothing here changes a notification:
+# a merger that errs too often is decomposed between two versions.
 
 
 class Observer:
@@ -155,7 +389,7 @@ class Observer:
         self._false = self._seen = 0
         self._failed = False
 
-    def observe(self, part: Batch, first: int, front: Sequence[Hits], keys: Int64s) -> None:
+    def observe(self, part: SearchBatch, first: int, front: Sequence[Hits], keys: Int64s) -> None:
         """A part whose first publication has this number, what its front found, and the keys of all its matches."""
         arrangement = None if self._failed else self._plan.merging()
         if arrangement is None:
@@ -223,7 +457,7 @@ def _answers(front: Sequence[Hits]) -> Int64s:
 def _numbers(keys: Int64s, row: int) -> list[int]:
     """The numbers of one publication among ascending keys."""
     first, last = np.searchsorted(keys, [row << NUMBER_BITS, (row + 1) << NUMBER_BITS])
-    numbers: list[int] = (keys[first:last] & _NUMBER).tolist()
+    numbers: list[int] = (keys[first:last] & NUMBER).tolist()
     return numbers
 
 
@@ -234,258 +468,7 @@ def _some(rows: Int64s) -> list[int]:
     return chosen
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The filter that runs a plan: the front of the next publications is looked up while the shards match the last ones.
-#
-# The path of a batch: parts of it → the front of each → for each shard the publications that match a root with
-# something below it there, in the shard's thread → doubtful matches judged, by the caller → all of a part in order.
-# The laws: the matches are those of one index with all the subscriptions, in the same order; kernels run without
-# Python's lock, so shards match side by side. There is a thread for each shard, and they take turns with the front:
-# whoever is next looks it up while the others match. A root that is in doubt counts as matched until its own query is
-# judged.
-# ----------------------------------------------------------------------------------------------------------------------
-
-PART = 256  # publications whose front is looked up at a time: some milliseconds
-
-
-class ShardedMatcher:
-    """The subscriptions of a filter in a plan, and a thread for each shard of it."""
-
-    def __init__(self, plan: Plan) -> None:
-        vocabulary, taxonomy = plan.context.vocabulary, plan.context.taxonomy
-        self.plan = plan
-        self.context = StrategyContext(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.reach, self.observer = Reach(plan.scheme.shards), Observer(plan)
-        names = [f"heliograph-shard-{number}" for number in range(plan.scheme.shards)]
-        self.threads = tuple(ThreadPoolExecutor(1, thread_name_prefix=name) for name in names)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
-        if subscriptions:
-            self.plan.insert(subscriptions)
-        return True
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        removed = tuple(subscriptions)
-        if removed:
-            self.plan.remove(removed)
-
-    def version(self) -> ShardedVersion:
-        return ShardedVersion(self.plan.version, self)
-
-    def whole(self) -> None:
-        """It is saved as a plan, not as one segment."""
-
-    def planned(self) -> Plan:
-        return self.plan
-
-    def locate(self, subscription: Subscription) -> Located | None:
-        held = self.plan.tier(self.plan.find(subscription.number)).version
-        found = ((segment, segment.find(subscription.number)) for segment in held.segments)
-        alive = (each for each in found if each[1] >= 0 and each[0].index.died[each[1]] > held.stamp)
-        return Located(*next(alive), (place_in_words(self.plan, subscription.number),))
-
-    def adopt(self, segment: Segment) -> None:
-        self.insert(segment.owners)
-
-
-class Front(NamedTuple):
-    """What the front found: the roots that match, and for each shard the publications that must reach it."""
-
-    matches: Matches
-    wanted: tuple[Int64s, ...]
-
-
-class _Run(NamedTuple):
-    """Matches of one part in one place: keys of publication and number, ascending, and places in the roster."""
-
-    keys: Int64s
-    places: Int64s
-
-
-class _Found(NamedTuple):
-    """What one place found in a part: what is sure, and everything, with publications numbered as in the batch."""
-
-    sure: _Run
-    hits: list[Hits]
-
-
-class _Asked(NamedTuple):
-    """A part whose front was looked up; its shards are at work."""
-
-    part: Batch
-    first: int
-    front: _Found
-    shards: list[Future[_Found]]
-
-
-@dataclass(frozen=True, slots=True)
-class ShardedVersion:
-    """A plan at one moment."""
-
-    held: Version
-    matcher: ShardedMatcher
-
-    def __len__(self) -> int:
-        return self.held.size
-
-    def match(self, publications: Publications, failures: Failures) -> Matches:
-        given = rebase(publications, self.matcher.context.vocabulary)
-        batch, judge = self.matcher.context.batch(given), Judge(given, self.matcher.context, failures)
-        runs: list[_Run] = []
-        hits: list[Hits] = []
-        for each in self._asked(batch, len(given.ids)):
-            found = [each.front, *(shard.result() for shard in each.shards)]
-            hits += [every for one in found for every in one.hits]
-            runs.append(_joined([*(one.sure for one in found), self._judged(found, judge)]))
-            self.matcher.observer.observe(each.part, each.first, each.front.hits, runs[-1].keys)
-        return self._matches(_joined(runs), hits, judge)
-
-    def _asked(self, batch: Batch, count: int) -> Iterator[_Asked]:
-        """The parts of a batch. Each thread looks up the front of one or two of the next while this one waits."""
-        if count <= PART or self.matcher.plan.scheme.partition == "hash":
-            yield from [self._ask(batch, first, min(first + PART, count)) for first in range(0, count, PART)]
-            return
-        threads, ahead = self.matcher.threads, deque[Future[_Asked]]()
-        for number, first in enumerate(range(0, count, PART)):
-            thread = threads[number % len(threads)]
-            ahead.append(thread.submit(self._ask, batch, first, min(first + PART, count)))
-            if len(ahead) > 2 * len(threads):
-                yield ahead.popleft().result()
-        yield from (each.result() for each in ahead)
-
-    # --- one stage alone ----------------------------------------------------------------------------------------
-
-    def front(self, publications: Publications, failures: Failures) -> Front:
-        """The first stage: what matches at the front, and where the publications go from there."""
-        given = rebase(publications, self.matcher.context.vocabulary)
-        rows = np.arange(len(given.ids), dtype=np.int32)
-        found = self._look(self.matcher.context.batch(given), rows, self.matcher.plan.front, self.held.front, 0)
-        return Front(self._whole(given, found, failures), tuple(self._wanted(found, 0, len(rows))))
-
-    def shard(self, number: int, publications: Publications, failures: Failures) -> Matches:
-        """The second stage, for publications that go to this shard."""
-        given = rebase(publications, self.matcher.context.vocabulary)
-        batch, rows = self.matcher.context.batch(given), np.arange(len(given.ids), dtype=np.int32)
-        tiers, tier = self.matcher.plan.shards[number], self.held.shards[number]
-        start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
-        return self._whole(given, self._look(batch, rows, tiers, tier, start), failures)
-
-    def _whole(self, given: Publications, found: _Found, failures: Failures) -> Matches:
-        judge = Judge(given, self.matcher.context, failures)
-        run = _joined([found.sure, self._judged([found], judge)])
-        return self._matches(run, found.hits, judge)
-
-    # --- parts --------------------------------------------------------------------------------------------------
-
-    def _ask(self, batch: Batch, first: int, last: int) -> _Asked:
-        """Looks up the front of some publications, and lets the shards begin with theirs."""
-        held, part = self.held, batch.some(first, last)
-        rows = np.arange(first, last, dtype=np.int32)
-        if any(segment.needs.words for tier in held.shards for segment in tier.segments):
-            part.words()  # once, for all shards
-        front = self._look(part, rows, self.matcher.plan.front, held.front, 0)
-        start, begun = sum(map(len, held.front.segments)), []
-        for shard, wanted in enumerate(self._wanted(front, first, last)):
-            tier = held.shards[shard]
-            if len(wanted) and tier.size:
-                work = part if len(wanted) == last - first else part.chosen(wanted)
-                task = (work, rows[wanted], self.matcher.plan.shards[shard], tier, start)
-                begun.append(self.matcher.threads[shard].submit(self._look, *task))
-            start += sum(map(len, tier.segments))
-        return _Asked(part, first, front, begun)
-
-    def _wanted(self, front: _Found, first: int, last: int) -> Iterator[Int64s]:
-        """For each shard the publications that must reach it, counted from the first of the part."""
-        if self.matcher.plan.scheme.partition == "hash":
-            return iter([np.arange(last - first)] * len(self.held.shards))
-        return self.matcher.reach.wanted(self.held, front.hits, first, last)
-
-    def _look(self, part: Batch, rows: Int32s, tiers: Tiers, tier: TiersVersion, start: int) -> _Found:
-        """Searches one place; `rows` are the numbers of its publications, `start` is where its roster begins."""
-        hits = search_all(tiers, tier, part) if tier.size else []
-        runs = []
-        for each in hits:
-            each.publication = rows[each.publication]
-            each.doubtful = [one._replace(publication=int(rows[one.publication])) for one in each.doubtful]
-            runs.append(_run(each.segment, each.publication, each.number, start))
-            start += len(each.segment)
-        return _Found(_joined(runs), hits)
-
-    def _judged(self, found: Sequence[_Found], judge: Judge) -> _Run:
-        """The doubtful matches that hold."""
-        started, runs, start = time.perf_counter_ns(), [], 0
-        starts = {}
-        for segment in self._segments():
-            starts[id(segment)] = start
-            start += len(segment)
-        for each in chain.from_iterable(one.hits for one in found):
-            doubtful = [one for one in each.doubtful if each.segment.index.numbers[one.member] < MERGERS]
-            if doubtful:
-                publication, number = judge.judged(replace(each, doubtful=doubtful))
-                runs.append(_run(each.segment, publication, number, starts[id(each.segment)]))
-        judge.took_ns += time.perf_counter_ns() - started
-        return _joined(runs)
-
-    # --- the whole ----------------------------------------------------------------------------------------------
-
-    def _segments(self) -> tuple[Segment, ...]:
-        return tuple(chain(self.held.front.segments, *(tier.segments for tier in self.held.shards)))
-
-    def _matches(self, run: _Run, hits: Sequence[Hits], judge: Judge) -> Matches:
-        return Matches(
-            run.keys >> NUMBER_BITS,
-            run.places,
-            Segmented(self._segments()),
-            len(self),
-            counted=judge.counted,
-            candidates=max(len(run.places), sum(each.candidates - _mergers(each) for each in hits)),
-            lookup_ns=sum(each.lookup_ns for each in hits),
-            verify_ns=sum(each.verify_ns for each in hits) + judge.took_ns,
-            slow=lambda: chain(slow_structures(hits), judge.slow()),
-        )
-
-
-def _mergers(hits: Hits) -> int:
-    """How many of the candidates are mergers, which are nobody's subscriptions."""
-    index = hits.segment.index
-    ours = (index.numbers >= MERGERS) & (index.died > hits.stamp)
-    if not ours.any():
-        return 0
-    before = np.concatenate([[0], np.cumsum(ours)])
-    first, count = index.structures[hits.searched[0]][:, [FIRST_MEMBER, MEMBERS]].T
-    return int((before[first + count] - before[first]).sum())
-
-
-def _run(segment: Segment, publication: Int32s | Int64s, number: Int64s, start: int) -> _Run:
-    """Matches of a segment in order; mergers, whose numbers are the largest, are none."""
-    real = number < MERGERS
-    if not real.all():
-        publication, number = publication[real], number[real]
-    keys = np.sort((publication.astype(np.int64) << NUMBER_BITS) | number)
-    return _Run(keys, segment.places(keys & _NUMBER) + start)
-
-
-def _joined(runs: Sequence[_Run]) -> _Run:
-    """Several as one, in order. Sorting what consists of a few ascending runs takes as long as merging them."""
-    some = [run for run in runs if len(run.keys)]
-    if len(some) <= 1:
-        return some[0] if some else _Run(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    keys, places = (np.concatenate(column) for column in zip(*some, strict=True))
-    if all(left.keys[-1] < right.keys[0] for left, right in pairwise(some)):
-        return _Run(keys, places)
-    order = np.argsort(keys, kind="stable")
-    return _Run(keys[order], places[order])
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Parts of a filter that is built in pieces, by processes of which none has all subscriptions: a front, and shards.
-#
-# A shard is the save of a plain filter; a front is the save of a plan whose shards are empty, with routes that name
-# the shards of such parts. The law: the notifications of the front and of the shards that it names, together, are
-# those of one filter with all the subscriptions. Each part has a vocabulary of its own.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Tables = Mapping[str, pa.Table]
+# --- a filter that is built in parts ----------------------------------------------------------------------------------
 
 
 class Ground(NamedTuple):
@@ -520,53 +503,34 @@ def save_shard(path: str | Path, registry: Subscriptions, ground: Ground) -> Non
         matcher.insert(batch.subscriptions)
     if plain:
         matcher.insert(plain)
-    Saving.of(Engine(registry, taxonomy, DEFAULT, vocabulary, matcher)).write(path)
+    saving.packed(registry, taxonomy, DEFAULT, vocabulary, matcher)(path)
 
 
 def save_front(path: str | Path, roots: Iterable[Root], scheme: Scheme, ground: Ground) -> None:
-    """Saves roots as the front of shards that others build."""
-    people, mergers = _apart(roots)
-    registry = ground.registry()
-    owners = restored(registry, written(list(people)))
-    synthetic = [merger(MERGERS + number, query) for number, (query, _) in enumerate(mergers)]
-    shards = [*people.values(), *(shards for _, shards in mergers)]
-    plan = Plan(scheme, Context(Vocabulary(), ground.classes(), registry.prefixes))
-    _fill(plan, [*owners, *synthetic], shards)
-    matcher = ShardedMatcher(plan)
-    Saving.of(Engine(registry, plan.context.taxonomy, DEFAULT, plan.context.vocabulary, matcher)).write(path)
-
-
-def _apart(roots: Iterable[Root]) -> tuple[dict[Subscription, int], list[tuple[Query, int]]]:
-    """Subscriptions and mergers, with their shards."""
-    people: dict[Subscription, int] = {}
+    """Saves roots, subscriptions and mergers, as the front of shards that others build."""
+    own: dict[Subscription, int] = {}
     mergers: list[tuple[Query, int]] = []
     for head, shards in roots:
         if isinstance(head, Subscription):
-            people[head] = shards
+            own[head] = shards
         else:
             mergers.append((head, shards))
-    return people, mergers
-
-
-def _fill(plan: Plan, roots: Sequence[Subscription], shards: Sequence[int]) -> None:
+    registry = ground.registry()
+    owners = [*restored(registry, written(list(own)))]
+    owners += [merger(MERGERS + number, query) for number, (query, _) in enumerate(mergers)]
+    plan = Plan(scheme, Context(Vocabulary(), ground.classes(), registry.prefixes))
     tiers = Tiers()
-    for interests, owners in compiled(roots, plan.context):
-        tiers.add(interests, owners)
+    for interests, several in compiled(owners, plan.context):
+        tiers.add(interests, several)
     front = tiers.whole()
-    routes = {each.number: Route(bits) for each, bits in zip(roots, shards, strict=True)}
-    segments: dict[int, Any] = {} if front is None else {FRONT: front}
-    plan.adopt(segments, routes, partial=True)
+    bits = [*own.values(), *(shards for _, shards in mergers)]
+    routes = {each.number: Route(its) for each, its in zip(owners, bits, strict=True)}
+    plan.adopt({} if front is None else {FRONT: front}, routes, partial=True)
+    context, matcher = plan.context, ShardedMatcher(plan)
+    saving.packed(registry, context.taxonomy, DEFAULT, context.vocabulary, matcher)(path)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One stage of a saved filter, opened by itself: the front that says where a publication goes, or one shard.
-#
-# The laws: the notifications of the front and of the shards that it names, together, are those of the whole filter; a
-# stage opens no other place's arrays and makes no other place's subscriptions, so a process that runs one shard is as
-# large as that shard.
-# ----------------------------------------------------------------------------------------------------------------------
-
-pc: Any = pyarrow.compute
+# --- one stage of a saved filter --------------------------------------------------------------------------------------
 
 
 class Fronted(NamedTuple):
@@ -601,45 +565,36 @@ class Stage:
 
     def front(self, items: Any, bindings: int = 0) -> Fronted:
         """The first stage: what the front itself notifies, and where the publications go from there."""
-        started = time.perf_counter_ns()
-        batch = encode(items, self._context.vocabulary, self._context.prefixes)
-        times = Times(started, time.perf_counter_ns())
-        failures = Failures(self._aside)
-        found = self._matcher.version().front(batch.publications, failures)
-        told = report(found.matches, batch, self._context.taxonomy, bindings, times, failures)
-        return Fronted(told, batch.publications.ids, found.wanted)
+        started, failures = time.perf_counter_ns(), Failures(self._aside)
+        arrivals = encode(items, self._context.vocabulary, self._context.prefixes)
+        times = started, time.perf_counter_ns()
+        found = self._matcher.version().front(arrivals.publications, failures)
+        reported = report(found.matches, arrivals, failures, self._context.taxonomy, bindings, times)
+        return Fronted(reported, arrivals.publications.ids, found.wanted)
 
     def match(self, items: Any, bindings: int = 0) -> Notifications:
         """The second stage: what this shard notifies of publications that the front sent here."""
-        started = time.perf_counter_ns()
-        batch = encode(items, self._context.vocabulary, self._context.prefixes)
-        times = Times(started, time.perf_counter_ns())
-        failures = Failures(self._aside)
-        matches = self._matcher.version().shard(self.place, batch.publications, failures)
-        return report(matches, batch._replace(rejected=()), self._context.taxonomy, bindings, times, failures)
+        started, failures = time.perf_counter_ns(), Failures(self._aside)
+        arrivals = encode(items, self._context.vocabulary, self._context.prefixes)
+        times = started, time.perf_counter_ns()
+        matches = self._matcher.version().shard(self.place, arrivals.publications, failures)
+        return report(matches, arrivals._replace(rejected=()), failures, self._context.taxonomy, bindings, times)
 
 
 class _Some(Sequence[Subscription]):
     """The subscriptions of a save by their rows, of which only some were made."""
 
-    def __init__(self, registry: Subscriptions, tables: Mapping[str, pa.Table], rows: Int64s) -> None:
+    def __init__(self, registry: Subscriptions, tables: Tables, rows: Int64s) -> None:
         self._size = tables["subscriptions"].num_rows
-        made = registry.reopen(_chosen(tables, rows), check_options)
-        self._made = dict(zip(rows.tolist(), made, strict=True))
+        subscriptions = tables["subscriptions"].take(rows)
+        ids: Any = subscriptions["subscription_id"].combine_chunks()
+        own = {"subscriptions": subscriptions}
+        for name in ("patterns", "constraints"):
+            own[name] = tables[name].filter(pc.is_in(tables[name]["subscription_id"], value_set=ids))
+        self._made = dict(zip(rows.tolist(), registry.reopen(own, check_options), strict=True))
 
     def __len__(self) -> int:
         return self._size
 
     def __getitem__(self, row: Any) -> Any:
         return self._made[row]
-
-
-def _chosen(tables: Mapping[str, pa.Table], rows: Int64s) -> dict[str, pa.Table]:
-    """The rows of all tables that belong to these subscriptions."""
-    subscriptions = tables["subscriptions"].take(rows)
-    ids: Any = subscriptions["subscription_id"].combine_chunks()
-    own = {
-        name: tables[name].filter(pc.is_in(tables[name]["subscription_id"], value_set=ids))
-        for name in ("patterns", "constraints")
-    }
-    return {"subscriptions": subscriptions, **own}

@@ -1,447 +1,202 @@
-"""The strategies of a filter by name: pairs, the index, and `auto`, which changes from one to the other when it
-pays.
+"""The strategies of a filter: what each must do, and all of them by name.
+
+The law that every strategy keeps: a version's matches are exactly the subscriptions that match; only the number of
+candidates differs. A strategy takes whole batches (`Matcher`, `MatcherVersion`), or looks at one subscription and one
+publication at a time (`PairMatcher`, `Pairwise`), which `PairwiseMatcher` turns into the former. `indexed` always uses
+the index; `auto`, the default, looks at pairs while there is little to do and changes to the index when that pays;
+`naive` and the seeds' algorithms look at pairs. A plan of shards is run with the index.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
 from heliograph.compiled.compile import announce, is_warm
-from heliograph.compiled.growing import fixed, rows_of
-from heliograph.errors import UsageError
-from heliograph.filter.encode import (
-    Failures,
-    Listed,
-    Located,
-    Matcher,
-    Matches,
-    PairMatcher,
-    Pairwise,
-    Segmented,
-    decode,
-)
-from heliograph.filter.interests import Interests, closure_of, edge_variables, interests_of_batch, interests_singly
-from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, ROUNDED_CODE, Closure, Edges, Floats, Values
-from heliograph.filter.search import Batch, Hits, search
+from heliograph.errors import UsageError, own_failure
+from heliograph.filter.encode import Publication, decode
+from heliograph.filter.interests import closure_of, interests_of_batch, interests_singly
+from heliograph.filter.layout import Flags, Int64s
+from heliograph.filter.search import ExactCheck, Hits, SearchBatch, SearchContext, ordered, search, slow_structures
 from heliograph.filter.segment import Segment
-from heliograph.filter.tiers import Tiers, Version
+from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, rebase
-from heliograph.model import SubscriptionCost
-from heliograph.partition.plan import MERGERS, Scheme
-from heliograph.partition.plan import Context as PlanContext
-from heliograph.partition.plan import Plan as Plan_
-from heliograph.sparql.evaluate import Condition
-from heliograph.sparql.regions import places_of
-from heliograph.sparql.solve import Graph, Plan, Solution, World, world
+from heliograph.model import Rejected, SubscriptionCost
+from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
+from heliograph.sparql.solve import Plan as QueryPlan
 from heliograph.subscriptions import Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The plain filter: every subscription is a candidate for every publication, and is verified by backtracking.
-#
-# [G] figure 9(h) calls it naive: all subscriptions are checked one by one. It is the oracle of the fast strategies
-# and a switch for debugging them.
-#
-# Versions are stamps: each entry knows when it died, a version knows how many entries and which stamp it saw, so
-# taking a version copies nothing and a change never disturbs one that is in use.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_ALIVE = 1 << 62  # a stamp that no version reaches
-_WORTH_FOLDING = 64  # dead entries below which the list is left as it is
+_LOG = logging.getLogger("heliograph")
+_FEW = 8  # of so many subscriptions fewer than one matches: then only those that do are looked at
 
 
-class Published(Protocol):
-    """A publication, as far as it is looked at here."""
-
-    @property
-    def world(self) -> World: ...
-
-
-class _Entry:
-    """A subscription with its plan, and the stamp at which it was removed."""
-
-    __slots__ = ("died", "plan", "subscription")
-
-    def __init__(self, subscription: Subscription) -> None:
-        self.subscription = subscription
-        self.plan = Plan.of(subscription.query)
-        self.died = _ALIVE
+# --- matches ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveVersion:
-    """The first `length` entries, without those that had died when the version was taken."""
+class Matches:
+    """Matches by publication, then in order of subscribing."""
 
-    entries: list[_Entry]
-    by_number: dict[int, _Entry]
-    length: int
-    stamp: int
-    alive: int
+    publication: Int64s  # its number in the batch
+    place: Int64s  # of the subscription among the owners
+    owners: Sequence[Sequence[Subscription]]  # lists of subscriptions that lie end to end
+    subscriptions: int = 0  # that were subscribed
+    counted: bool = False  # whether a count is among them, which is always shown
+    candidates: int = 0
+    lookup_ns: int = 0
+    verify_ns: int = 0
+    slow: Callable[[], Iterable[SubscriptionCost]] = field(default=tuple)
 
-    def __len__(self) -> int:
-        return self.alive
+    def subscribed(self, places: Int64s) -> list[Subscription]:
+        """The subscriptions at these places."""
+        if len(self.owners) == 1:
+            (own,) = self.owners
+            return [own[place] for place in places.tolist()]
+        starts = np.cumsum([0, *map(len, self.owners)])
+        which = np.searchsorted(starts, places, side="right") - 1
+        pairs = zip(which.tolist(), (places - starts[which]).tolist(), strict=True)
+        return [self.owners[number][place] for number, place in pairs]
 
-    def candidates(self, publication: Published) -> Iterator[Subscription]:
-        for position in range(self.length):
-            entry = self.entries[position]
-            if entry.died > self.stamp:
-                yield entry.subscription
-
-    def verify(self, subscription: Subscription, publication: Published) -> bool:
-        entry = self.by_number.get(subscription.number)
-        plan = entry.plan if entry is not None else Plan.of(subscription.query)  # removed since this version
-        return plan.matches(publication.world)
-
-
-class NaiveMatcher:
-    """All subscriptions in one list, in order of subscribing."""
-
-    def __init__(self) -> None:
-        self._entries: list[_Entry] = []
-        self._by_number: dict[int, _Entry] = {}
-        self._stamp = 0
-        self._version = NaiveVersion(self._entries, self._by_number, 0, 0, 0)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        entries = [_Entry(subscription) for subscription in subscriptions]  # all or none: a plan may fail to be made
-        self._by_number.update((entry.subscription.number, entry) for entry in entries)
-        self._entries.extend(entries)
-        self._publish()
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        for subscription in subscriptions:
-            self._by_number.pop(subscription.number).died = self._stamp + 1
-        if len(self._entries) - len(self._by_number) > max(_WORTH_FOLDING, len(self._by_number)):
-            self._entries = list(self._by_number.values())  # versions in use keep the older list
-        self._publish()
-
-    def version(self) -> NaiveVersion:
-        return self._version
-
-    def _publish(self) -> None:
-        """One assignment makes a change visible, all of it at once."""
-        self._stamp += 1
-        alive, length = len(self._by_number), len(self._entries)
-        self._version = NaiveVersion(self._entries, self._by_number, length, self._stamp, alive)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What a batch of publications is searched with, and how doubtful matches are decided.
-#
-# The law: a doubtful member matches if one of its solutions is judged true, by the query's own conditions; if none is
-# and the search gave up counting, the plain solver decides on the whole query.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-class Context:
-    """What a filter's subscriptions have in common."""
-
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, closure: Closure) -> None:
-        self.vocabulary = vocabulary
-        self.taxonomy = taxonomy
-        self.closure = closure
-        self._places = _rows(vocabulary, 0, 0)
-
-    def places(self, size: int) -> Floats:
-        """Where the first terms of the vocabulary lie; those not asked for before are looked at now."""
-        known = self._places
-        if len(known) < size:
-            known = np.concatenate([known, _rows(self.vocabulary, len(known), size)])
-            self._places = known
-        return fixed(known[:size])
-
-    def batch(self, publications: Publications) -> Batch:
-        """Publications over this vocabulary, ready to be searched."""
-        own, edges = publications.vocabulary, fixed(Edges(publications.offsets, *publications.triples))
-        start = len(own) if own is self.vocabulary else own.start
-        values = Values(start, self.places(start), fixed(_rows(own, start, len(own))))
-        return Batch(publications, edges, values, self.closure, len(own))
-
-
-def _rows(vocabulary: Vocabulary, first: int, last: int) -> Floats:
-    places = places_of(vocabulary, first, last)
-    code = places.domain.astype(np.float64) + ROUNDED_CODE * places.rounded
-    rows: Floats = rows_of(places.coordinate, code, dtype=np.float64)
-    return rows
-
-
-# --- doubt ------------------------------------------------------------------------------------------------------------
-
-
-class Rows(NamedTuple):
-    """Matches of one segment."""
-
-    publication: npt.NDArray[np.int64]
-    number: npt.NDArray[np.int64]
-
-
-@dataclass(slots=True)
-class Judge:
-    """Decides doubtful matches of one batch; each publication is made a graph of terms at most once."""
-
-    publications: Publications
-    context: Context
-    failures: Failures
-    counted: bool = False
-    took_ns: int = 0
-    _costs: Counter[str] = field(default_factory=Counter)  # edges of the publications that a whole query was asked of
-    _times: Counter[str] = field(default_factory=Counter)
-    _worlds: dict[int, World] = field(default_factory=dict)
-
-    def rows(self, hits: Hits) -> Rows:
-        """All matches of a segment, the sure and the judged ones."""
-        if not hits.doubtful:
-            return Rows(hits.publication.astype(np.int64), hits.number)
-        judged = self.judged(hits)
-        return Rows(
-            np.concatenate([hits.publication, judged.publication]), np.concatenate([hits.number, judged.number])
-        )
-
-    def judged(self, hits: Hits) -> Rows:
-        """The doubtful matches of a segment that hold and are not sure as well."""
-        judged = np.array(list(self._judged(hits)), np.int64).reshape(-1, 2)
-        return Rows(judged[:, 0], judged[:, 1])
-
-    def _judged(self, hits: Hits) -> Iterator[tuple[int, int]]:
-        solutions: dict[tuple[int, int], list[npt.NDArray[np.int32] | None]] = {}
-        for each in hits.doubtful:
-            solutions.setdefault((each.publication, each.member), []).append(each.solution)
-        cases: dict[int, _Case] = {}
-        sure = set(zip(hits.publication.tolist(), hits.number.tolist(), strict=True))
-        for (row, member), found in solutions.items():
-            number = int(hits.segment.index.numbers[member])
-            if (row, number) in sure or number in self.failures:  # another of its solutions was beyond doubt
-                continue
-            owner = cases[member].subscription if member in cases else _owner(hits, number)
-            graph = self._world(row) if any(each is None for each in found) else None
-            try:  # from here on it is the subscription alone that is at work
-                if member not in cases:
-                    cases[member] = _Case.of(owner, self.context.taxonomy)
-                holds = self._holds(cases[member], row, found, graph)
-                self.counted |= holds and owner.counted
-            except Exception as error:
-                self.failures.add(owner, error)
-                continue
-            if holds:
-                yield row, number
-
-    def _holds(self, case: _Case, row: int, found: Sequence[npt.NDArray[np.int32] | None], graph: World | None) -> bool:
-        """Whether a solution holds; `graph` is the publication, if there is one that the whole query must decide."""
-        term = self.publications.vocabulary.term
-        for solution in found:
-            if solution is None:
-                assert graph is not None
-                self._note(case.subscription.id, row)
-                return Plan.of(case.subscription.query).matches(graph)
-            if case.holds(dict(zip(case.variables, map(term, solution.tolist()), strict=True))):
-                return True
-        return False
-
-    def _note(self, id: str, row: int) -> None:
-        self._times[id] += 1
-        self._costs[id] += int(self.publications.offsets[row + 1] - self.publications.offsets[row])
-
-    def slow(self) -> Iterator[SubscriptionCost]:
-        """The subscriptions that were decided whole; each is taken to have looked at every edge."""
-        return (SubscriptionCost(id, times, self._costs[id]) for id, times in self._times.items())
-
-    def _world(self, row: int) -> World:
-        if row not in self._worlds:
-            publications, term = self.publications, self.publications.vocabulary.term
-            part = slice(int(publications.offsets[row]), int(publications.offsets[row + 1]))
-            triples = zip(*(column[part].tolist() for column in publications.triples), strict=True)
-            graph = Graph((term(s), term(p), term(o)) for s, p, o in triples)
-            self._worlds[row] = world(graph, self.context.taxonomy)
-        return self._worlds[row]
-
-
-def _owner(hits: Hits, number: int) -> Subscription:
-    owner: Subscription = hits.segment.owners[int(hits.segment.places(np.array([number]))[0])]
-    return owner
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A subscription whose conditions are to be judged under solutions of its edges."""
-
-    subscription: Subscription
-    variables: tuple[Variable, ...]
-    conditions: tuple[Condition, ...]
-
-    @classmethod
-    def of(cls, subscription: Subscription, taxonomy: Taxonomy) -> _Case:
-        query = subscription.query
-        conditions = tuple(Condition.of(each) for each in query.filters)
-        return cls(subscription, edge_variables(query, taxonomy), conditions)
-
-    def holds(self, solution: Solution) -> bool:
-        allowed = all(_among(solution, block.variables, block.rows) for block in self.subscription.query.values)
-        return allowed and all(condition.holds(solution) for condition in self.conditions)
-
-
-def _among(solution: Solution, names: Sequence[Variable], rows: Iterable[Sequence[Term | None]]) -> bool:
-    """Whether a solution agrees with a row of VALUES."""
-    return any(
-        all(term is None or solution.get(name, term) == term for name, term in zip(names, row, strict=True))
-        for row in rows
-    )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The indexed filter: structures found by their rarest edge, verified once for all who share them, in kernels.
-#
-# The path of a batch: candidates (`index.search`, one segment after another) → sure matches, and doubtful ones that
-# are judged (`filter.judging`) → both in order. The law: what is found is a function of the version and the batch
-# alone.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_SHOWN = 10  # subscriptions that the slow log names
-
-
-class IndexedMatcher:
-    """The subscriptions of a filter in an index over its vocabulary."""
-
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
-        self._context = Context(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.tiers = Tiers()
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
-        for interests, owners in self._compiled(subscriptions):
-            self.tiers.add(interests, owners)
-        return True
-
-    def _compiled(self, subscriptions: Sequence[Subscription]) -> Iterator[tuple[Interests, Sequence[Subscription]]]:
-        """One lot of interests, so that the subscriptions of one call appear at once."""
-        vocabulary, taxonomy = self._context.vocabulary, self._context.taxonomy
-        parts = by_origin(subscriptions)
-        if len(parts.batches) == 1 and not parts.plain:
-            yield interests_of_batch(parts.batches[0], vocabulary, taxonomy), parts.batches[0].subscriptions
+    def named(self) -> tuple[Int64s, pa.Array[Any], pa.Array[Any]]:
+        """Ids and subscribers of some subscriptions, and for each match which of them it is; what few matches cost
+        does not grow with the subscriptions."""
+        if len(self.place) * _FEW >= sum(map(len, self.owners)):
+            numbers, entries = self.place, list(chain.from_iterable(self.owners))
         else:
-            yield interests_singly(subscriptions, vocabulary, taxonomy), subscriptions
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self.tiers.remove(each.number for each in subscriptions)
-
-    def version(self) -> IndexedVersion:
-        return IndexedVersion(self.tiers.version, self._context, self.tiers)
-
-    def whole(self) -> Segment | None:
-        return self.tiers.whole()
-
-    def planned(self) -> None:
-        """There is no plan."""
-
-    def locate(self, subscription: Subscription) -> Located | None:
-        found = ((segment, segment.find(subscription.number)) for segment in self.tiers.version.segments)
-        return next((Located(segment, member) for segment, member in found if member >= 0), None)
-
-    def adopt(self, segment: Segment) -> None:
-        self.tiers.adopt(segment)
+            own, numbers = np.unique(self.place, return_inverse=True)
+            entries = self.subscribed(own)
+        ids, subscribers = [each.id for each in entries], [each.subscriber for each in entries]
+        return numbers, pa.array(ids, pa.string()), pa.array(subscribers, pa.string())
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedVersion:
-    """The index at one moment."""
+Aside = dict[int, Rejected]  # by number, what was said when it failed; publishers add, the writer takes out
 
-    held: Version
-    context: Context
-    tiers: Tiers
 
-    def __len__(self) -> int:
-        return self.held.size
+class Failures:
+    """Subscriptions that fail inside a publish: each is rejected by name and put aside, the others go on.
+
+    The laws: what one subscription does changes no notification of another. One that failed has no notification of
+    that call nor of a later one, until it is unsubscribed, or the filter is loaded anew. What is no subscription's own
+    failure, such as a lack of memory, is raised. `aside` holds the failures of all calls of an engine.
+    """
+
+    def __init__(self, aside: Aside | None = None) -> None:
+        self._aside: Aside = {} if aside is None else aside
+        self.rejected: list[Rejected] = []  # of this call
+
+    def __contains__(self, number: int) -> bool:
+        """Whether a subscription is put aside."""
+        return number in self._aside
+
+    def add(self, subscription: Subscription, error: Exception) -> None:
+        """Puts a subscription aside. To be called where it alone was at work; a lack of memory is raised again."""
+        if isinstance(error, MemoryError):
+            raise error
+        failure = own_failure(f"subscription {subscription.id!r}", error)
+        rejected = Rejected.of(failure, "subscriptions", subscription.id)
+        self.rejected.append(rejected)
+        if self._aside.setdefault(subscription.number, rejected) is rejected:
+            _LOG.warning("%s: %s", rejected.code, rejected.message, exc_info=error)
+
+    def kept(self, matches: Matches) -> Flags | None:
+        """Which matches are of subscriptions that are not put aside; None where all are."""
+        if not self._aside or not len(matches.place):
+            return None
+        places, which = np.unique(matches.place, return_inverse=True)
+        kept = np.array([each.number not in self._aside for each in matches.subscribed(places)])[which]
+        return None if kept.all() else kept
+
+
+# --- what a strategy does -----------------------------------------------------------------------------------------
+
+
+class MatcherVersion(Protocol):
+    """The subscriptions as they were at one moment; later changes do not touch it."""
+
+    def __len__(self) -> int: ...
 
     def match(self, publications: Publications, failures: Failures) -> Matches:
-        given = rebase(publications, self.context.vocabulary)
-        hits = search_all(self.tiers, self.held, self.context.batch(given))
-        judge, found_ns = Judge(given, self.context, failures), time.perf_counter_ns()
-        rows = [judge.rows(each) for each in hits]
-        judge.took_ns = time.perf_counter_ns() - found_ns
-        return _matches(rows, hits, judge, len(self))
+        """The matches; a subscription that fails is added to `failures`, one that is among them is not asked."""
+        ...
 
 
-def search_all(tiers: Tiers, version: Version, batch: Batch) -> list[Hits]:
-    """What is found in the segments of a version, which learns from it."""
-    tiers.observe(batch.edges)
-    hits = [search(segment, batch, version.stamp) for segment in version.segments]
-    for each in hits:
-        held = len(each.number) + len(each.doubtful)
-        tiers.reconsider(each.segment, each.searched[0], held, len(batch.edges.offsets) - 1)
-    return hits
+class Located(NamedTuple):
+    """A subscription in an index: its segment, which member of that it is, and notes on where that stands."""
+
+    segment: Segment
+    member: int
+    notes: tuple[str, ...] = ()
 
 
-def _matches(rows: Sequence[Rows], hits: Sequence[Hits], judge: Judge, subscriptions: int) -> Matches:
-    segments = tuple(each.segment for each in hits)
-    publication, place = _ordered(segments, rows)
-    return Matches(
-        publication,
-        place,
-        Segmented(segments),
-        subscriptions,
-        counted=judge.counted,
-        candidates=max(len(place), sum(each.candidates for each in hits)),  # the latter forgets what was removed since
-        lookup_ns=sum(each.lookup_ns for each in hits),
-        verify_ns=sum(each.verify_ns for each in hits) + judge.took_ns,
-        slow=lambda: chain(slow_structures(hits), judge.slow()),
-    )
+class Matcher(Protocol):
+    """Keeps subscriptions so that candidates are found fast. One writer at a time; any number of versions."""
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
+        """Adds subscriptions; whether it now has what it needs of their queries."""
+        ...
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
+
+    def version(self) -> MatcherVersion: ...
+
+    def whole(self) -> Segment | None:
+        """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
+        ...
+
+    def planned(self) -> Plan | None:
+        """The plan that it runs, if it does."""
+        ...
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        """Where a subscription stands in the index, if there is one."""
+        ...
+
+    def adopt(self, segment: Segment) -> None:
+        """Takes over the subscriptions of a segment, before any other."""
+        ...
 
 
-def _ordered(segments: Sequence[Segment], rows: Sequence[Rows]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Publications and places, by publication and then in order of subscribing."""
-    keys = [(each.publication.astype(np.int64) << NUMBER_BITS) | each.number for each in rows]
-    if len(segments) == 1:  # sorting the keys alone takes a fifth of the time of sorting something along with them
-        key = np.sort(keys[0])
-        return key >> NUMBER_BITS, segments[0].places(key & ((1 << NUMBER_BITS) - 1))
-    starts = np.cumsum([0, *(len(segment) for segment in segments)])
-    places = [
-        segment.places(each.number) + start for segment, each, start in zip(segments, rows, starts[:-1], strict=True)
-    ]
-    empty = np.zeros(0, np.int64)
-    key, place = np.concatenate([empty, *keys]), np.concatenate([empty, *places])
-    order = np.argsort(key)
-    return key[order] >> NUMBER_BITS, place[order]
+class Pairwise(Protocol):
+    """A version of a strategy that looks at pairs."""
+
+    def __len__(self) -> int: ...
+
+    def candidates(self, publication: Publication) -> Iterator[Subscription]:
+        """The subscriptions that could match, in order of subscribing."""
+        ...
+
+    def verify(self, subscription: Subscription, publication: Publication) -> bool:
+        """Whether a candidate does match."""
+        ...
 
 
-def slow_structures(hits: Iterable[Hits]) -> Iterator[SubscriptionCost]:
-    """The structures on which most edges were looked at, by the first of their members; nobody's ones are left out."""
-    for each in hits:
-        structures, steps = each.searched
-        sums = np.bincount(structures, steps, minlength=len(each.segment.alive)).astype(np.int64)
-        times = np.bincount(structures, minlength=len(sums))
-        for structure in np.argsort(-sums, kind="stable")[:_SHOWN].tolist():
-            owner = _first_owner(each.segment, structure, each.stamp) if times[structure] else None
-            if owner is not None and owner.number < MERGERS:
-                yield SubscriptionCost(owner.id, int(times[structure]), int(sums[structure]))
+class PairMatcher(Protocol):
+    """As `Matcher`, for a strategy that looks at pairs."""
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> None: ...
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None: ...
+
+    def version(self) -> Pairwise: ...
 
 
-def _first_owner(segment: Segment, structure: int, stamp: int) -> Subscription:
-    """The first member of a structure that was alive in a version."""
-    first, count = segment.index.structures[structure, [FIRST_MEMBER, MEMBERS]].tolist()
-    alive = segment.index.died[first : first + count] > stamp
-    number = segment.index.numbers[first : first + count][alive].min()
-    owner: Subscription = segment.owners[int(segment.places(np.array([number]))[0])]
-    return owner
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A strategy that looks at pairs, made to take whole batches: the baselines behind the same protocol as the engine.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- pairs --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseVersion:
-    """A version of pairs."""
+    """A version of pairs as one of batches."""
 
     pairs: Pairwise
     taxonomy: Taxonomy
@@ -468,19 +223,12 @@ class PairwiseVersion:
                 if holds:
                     rows.append(row)
                     found.append(candidate)
-        return Matches(
-            np.array(rows, np.int64),
-            np.arange(len(found)),
-            Listed(found),
-            len(self),
-            counted=counted,
-            candidates=candidates,
-            verify_ns=time.perf_counter_ns() - started,
-        )
+        took_ns, place = time.perf_counter_ns() - started, np.arange(len(found))
+        return Matches(np.array(rows, np.int64), place, (found,), len(self), counted, candidates, verify_ns=took_ns)
 
 
 class PairwiseMatcher:
-    """A matcher of pairs as a matcher of batches."""
+    """A matcher of pairs as one of batches."""
 
     def __init__(self, pairs: PairMatcher, taxonomy: Taxonomy) -> None:
         self._pairs = pairs
@@ -509,12 +257,175 @@ class PairwiseMatcher:
         self.insert(segment.owners)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The default strategy: pairs while there is little to do, the index as soon as it pays.
-#
+# --- naive: every subscription is a candidate for every publication -------------------------------------------------
+# [G] figure 9(h) calls it naive: all subscriptions are checked one by one. It is the oracle of the fast strategies and
+# a switch for debugging them. Versions are stamps: each entry knows when it died, a version knows how many entries and
+# which stamp it saw, so taking a version copies nothing and a change never disturbs one that is in use.
+
+_ALIVE = 1 << 62  # a stamp that no version reaches
+_WORTH_FOLDING = 64  # dead entries below which the list is left as it is
+
+
+class _Entry:
+    """A subscription with its plan, and the stamp at which it was removed."""
+
+    __slots__ = ("died", "plan", "subscription")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.plan = QueryPlan.of(subscription.query)
+        self.died = _ALIVE
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveVersion:
+    """The first `length` entries, without those that had died when the version was taken."""
+
+    entries: list[_Entry]
+    by_number: dict[int, _Entry]
+    length: int
+    stamp: int
+    alive: int
+
+    def __len__(self) -> int:
+        return self.alive
+
+    def candidates(self, publication: Publication) -> Iterator[Subscription]:
+        for position in range(self.length):
+            entry = self.entries[position]
+            if entry.died > self.stamp:
+                yield entry.subscription
+
+    def verify(self, subscription: Subscription, publication: Publication) -> bool:
+        entry = self.by_number.get(subscription.number)
+        plan = entry.plan if entry is not None else QueryPlan.of(subscription.query)  # removed since this version
+        return plan.matches(publication.world)
+
+
+class NaiveMatcher:
+    """All subscriptions in one list, in order of subscribing."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+        self._by_number: dict[int, _Entry] = {}
+        self._version = NaiveVersion(self._entries, self._by_number, 0, 0, 0)
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> None:
+        entries = [_Entry(subscription) for subscription in subscriptions]  # all or none: a plan may fail to be made
+        self._by_number.update((entry.subscription.number, entry) for entry in entries)
+        self._entries.extend(entries)
+        self._publish()
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None:
+        for subscription in subscriptions:
+            self._by_number.pop(subscription.number).died = self._version.stamp + 1
+        if len(self._entries) - len(self._by_number) > max(_WORTH_FOLDING, len(self._by_number)):
+            self._entries = list(self._by_number.values())  # versions in use keep the older list
+        self._publish()
+
+    def version(self) -> NaiveVersion:
+        return self._version
+
+    def _publish(self) -> None:
+        """One assignment makes a change visible, all of it at once."""
+        stamp, length, alive = self._version.stamp + 1, len(self._entries), len(self._by_number)
+        self._version = NaiveVersion(self._entries, self._by_number, length, stamp, alive)
+
+
+# --- indexed: structures found by their rarest edge, verified once for all that share them, in kernels ---------------
+
+
+class IndexedMatcher:
+    """The subscriptions of a filter in an index over its vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
+        self._context = SearchContext(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
+        self.tiers = Tiers()
+
+    def insert(self, subscriptions: Sequence[Subscription]) -> bool:
+        """The subscriptions of one call appear at once."""
+        vocabulary, taxonomy = self._context.vocabulary, self._context.taxonomy
+        batches, plain = by_origin(subscriptions)
+        if len(batches) == 1 and not plain:
+            interests = interests_of_batch(batches[0], vocabulary, taxonomy)
+        else:
+            interests = interests_singly(subscriptions, vocabulary, taxonomy)
+        self.tiers.add(interests, subscriptions)
+        return True
+
+    def remove(self, subscriptions: Iterable[Subscription]) -> None:
+        self.tiers.remove(each.number for each in subscriptions)
+
+    def version(self) -> IndexedVersion:
+        return IndexedVersion(self.tiers.version, self._context, self.tiers)
+
+    def whole(self) -> Segment | None:
+        return self.tiers.whole()
+
+    def planned(self) -> None:
+        """There is no plan."""
+
+    def locate(self, subscription: Subscription) -> Located | None:
+        found = ((segment, segment.find(subscription.number)) for segment in self.tiers.version.segments)
+        return next((Located(segment, member) for segment, member in found if member >= 0), None)
+
+    def adopt(self, segment: Segment) -> None:
+        self.tiers.adopt(segment)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedVersion:
+    """The index at one moment."""
+
+    held: TiersVersion
+    context: SearchContext
+    tiers: Tiers
+
+    def __len__(self) -> int:
+        return self.held.size
+
+    def match(self, publications: Publications, failures: Failures) -> Matches:
+        given = rebase(publications, self.context.vocabulary)
+        hits = search_all(self.tiers, self.held, self.context.batch(given))
+        check = ExactCheck(given, self.context, failures)
+        found = ordered(self.held.segments, [check.rows(each) for each in hits])
+        return matches_of(found, self.held.segments, len(self), sum([each.candidates for each in hits]), hits, check)
+
+
+def search_all(tiers: Tiers, version: TiersVersion, batch: SearchBatch) -> list[Hits]:
+    """What is found in the segments of a version, which learns from it."""
+    tiers.observe(batch.edges)
+    hits = [search(segment, batch, version.stamp) for segment in version.segments]
+    for each in hits:
+        held = len(each.number) + len(each.doubtful)
+        tiers.reconsider(each.segment, each.searched[0], held, len(batch.edges.offsets) - 1)
+    return hits
+
+
+def matches_of(
+    found: tuple[Int64s, Int64s],
+    segments: Sequence[Segment],
+    subscriptions: int,
+    candidates: int,
+    hits: Sequence[Hits],
+    check: ExactCheck,
+) -> Matches:
+    """The publications and places of matches, and what it took to find them."""
+    return Matches(
+        *found,
+        [segment.owners for segment in segments],
+        subscriptions,
+        check.counted,
+        max(len(found[1]), candidates),  # the latter forgets what was removed since
+        sum([each.lookup_ns for each in hits]),
+        sum([each.verify_ns for each in hits]) + check.took_ns,
+        lambda: chain(slow_structures(hits, MERGERS), check.slow()),
+    )
+
+
+# --- auto: pairs while there is little to do, the index as soon as it pays -----------------------------------------
 # A small job ends in milliseconds without compiling or loading a kernel; a large one builds the index once. The law:
 # the change is made between two calls of `publish` or at the beginning of one, so every call sees one version.
-# ----------------------------------------------------------------------------------------------------------------------
 
 FEW = 2_000  # subscriptions up to which they are kept as they are, until there is something to do
 PAIRS = 4_000  # pairs looked at in one's life before the index is built: a fraction of a second
@@ -527,78 +438,65 @@ class AutoMatcher:
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
         self._vocabulary = vocabulary
         self._taxonomy = taxonomy
-        self._plain: PairwiseMatcher | None = PairwiseMatcher(NaiveMatcher(), taxonomy)
-        self._indexed: IndexedMatcher | None = None
-        self._alive: dict[int, Subscription] = {}
+        self._held: PairwiseMatcher | IndexedMatcher = PairwiseMatcher(NaiveMatcher(), taxonomy)
+        self._alive: dict[int, Subscription] = {}  # while there is no index
         self._spent = 0  # pairs
         self._lock = threading.RLock()
 
     def follow(self, other: AutoMatcher) -> None:
         """Begins with an index if the other has one."""
-        if other._indexed is not None:
+        if isinstance(other._held, IndexedMatcher):
             self._change()
 
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
-            if self._indexed is None and len(self._alive) + len(subscriptions) > FEW:
+            if isinstance(self._held, PairwiseMatcher) and len(self._alive) + len(subscriptions) > FEW:
                 self._change()
-            if self._indexed is not None:
-                return self._indexed.insert(subscriptions)
-            assert self._plain is not None
-            self._plain.insert(subscriptions)
-            self._alive.update((each.number, each) for each in subscriptions)
-            return False
+            done = self._held.insert(subscriptions)
+            if isinstance(self._held, PairwiseMatcher):
+                self._alive.update((each.number, each) for each in subscriptions)
+            return done
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         with self._lock:
             removed = tuple(subscriptions)
-            if self._indexed is not None:
-                self._indexed.remove(removed)
-                return
-            assert self._plain is not None
-            self._plain.remove(removed)
+            self._held.remove(removed)
             for each in removed:
-                del self._alive[each.number]
+                self._alive.pop(each.number, None)
 
     def version(self) -> AutoVersion:
         with self._lock:
-            if self._indexed is not None:
-                return AutoVersion(self, self._indexed.version())
-            assert self._plain is not None
-            return AutoVersion(self, self._plain.version())
+            return AutoVersion(self, self._held.version())
 
     def chosen(self, version: PairwiseVersion, publications: int) -> PairwiseVersion | IndexedVersion:
         """The version itself if its pairs can be afforded; otherwise the index, as it is now."""
         with self._lock:
             self._spent += len(version) * publications
-            if self._indexed is None and self._spent > PAIRS and (self._spent > COLD * PAIRS or is_warm()):
-                self._change()
-            return version if self._indexed is None else self._indexed.version()
+            held = self._held
+            if isinstance(held, PairwiseMatcher):
+                if self._spent <= PAIRS or not (self._spent > COLD * PAIRS or is_warm()):
+                    return version
+                held = self._change()
+            return held.version()
 
     def whole(self) -> Segment | None:
-        with self._lock:
-            indexed = self._indexed
-        return None if indexed is None else indexed.whole()
+        return self._held.whole()
 
     def planned(self) -> None:
         """There is no plan."""
 
     def locate(self, subscription: Subscription) -> Located | None:
-        with self._lock:
-            indexed = self._indexed
-        return None if indexed is None else indexed.locate(subscription)
+        return self._held.locate(subscription)
 
     def adopt(self, segment: Segment) -> None:
         with self._lock:
             self._change().adopt(segment)
 
     def _change(self) -> IndexedMatcher:
-
         announce("filter.kernels.verify")
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
         indexed.insert(list(self._alive.values()))
-        self._indexed, self._plain = indexed, None
-        self._alive = {}
+        self._held, self._alive = indexed, {}
         return indexed
 
 
@@ -619,12 +517,7 @@ class AutoVersion:
         return held.match(publications, failures)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The strategies of a filter by name. All of them give the same notifications.
-#
-# `auto` looks at pairs while there is little to do and changes to the index when that pays; `indexed` always uses the
-# index; the others are the seeds' algorithms and what they compare with. A plan of shards is run with the index.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- by name ------------------------------------------------------------------------------------------------------
 
 DEFAULT = "auto"
 SHARDED = ("auto", "indexed")
@@ -632,31 +525,27 @@ SHARDED = ("auto", "indexed")
 Maker = Callable[[Vocabulary, Taxonomy], Matcher]
 
 
-def _indexed(vocabulary: Vocabulary, taxonomy: Taxonomy) -> Matcher:
-
-    return IndexedMatcher(vocabulary, taxonomy)
-
-
-def _paired(pairs: Callable[[], PairMatcher]) -> Maker:
-    return lambda _, taxonomy: PairwiseMatcher(pairs(), taxonomy)
-
-
-def _paper(module: str, name: str) -> Maker:
+def _paper(name: str) -> Maker:
     """An algorithm of the papers, imported when it is asked for."""
-    return _paired(lambda: cast("PairMatcher", getattr(import_module(module), name)()))
+
+    def make(_: Vocabulary, taxonomy: Taxonomy) -> Matcher:
+        pairs = getattr(import_module("heliograph.papers.filter"), name)
+        return PairwiseMatcher(cast("PairMatcher", pairs()), taxonomy)
+
+    return make
 
 
 ALGORITHMS: Mapping[str, Maker] = {
     "auto": AutoMatcher,
-    "indexed": _indexed,
-    "naive": _paired(NaiveMatcher),
-    "ops": _paper("heliograph.papers.filter", "OpsMatcher"),
-    "gtopss": _paper("heliograph.papers.filter", "GToPSSMatcher"),
-    "rss": _paper("heliograph.papers.filter", "RssMatcher"),
+    "indexed": IndexedMatcher,
+    "naive": lambda _, taxonomy: PairwiseMatcher(NaiveMatcher(), taxonomy),
+    "ops": _paper("OpsMatcher"),
+    "gtopss": _paper("GToPSSMatcher"),
+    "rss": _paper("RssMatcher"),
 }
 
 
-def matcher_of(algorithm: str, scheme: Scheme | None, context: PlanContext) -> Matcher:
+def matcher_of(algorithm: str, scheme: Scheme | None, context: Context) -> Matcher:
     """The strategy by this name; with a scheme, a plan of shards."""
     if algorithm not in ALGORITHMS:
         raise UsageError("HG-045", f"no algorithm {algorithm!r}", fix=f"use {' or '.join(map(repr, ALGORITHMS))}")
@@ -664,19 +553,15 @@ def matcher_of(algorithm: str, scheme: Scheme | None, context: PlanContext) -> M
         return ALGORITHMS[algorithm](context.vocabulary, context.taxonomy)
     if algorithm not in SHARDED:
         raise UsageError("HG-052", f"no shards with the algorithm {algorithm!r}", fix="leave the algorithm out")
-    return _sharded(scheme, context)
+    from heliograph.filter.shards import ShardedMatcher
+
+    announce("filter.kernels.verify")
+    return ShardedMatcher(Plan(scheme, context))
 
 
-def renewed(matcher: Matcher, algorithm: str, scheme: Scheme | None, context: PlanContext) -> Matcher:
+def renewed(matcher: Matcher, algorithm: str, scheme: Scheme | None, context: Context) -> Matcher:
     """The strategy by this name, as far as another one of that name has come, without its subscriptions."""
     fresh = matcher_of(algorithm, scheme, context)
     if isinstance(fresh, AutoMatcher) and isinstance(matcher, AutoMatcher):
         fresh.follow(matcher)
     return fresh
-
-
-def _sharded(scheme: Scheme, context: PlanContext) -> Matcher:
-    from heliograph.filter.shards import ShardedMatcher
-
-    announce("filter.kernels.verify")
-    return ShardedMatcher(Plan_(scheme, context))

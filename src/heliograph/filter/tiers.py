@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heliograph.compiled.growing import ragged
-from heliograph.filter.interests import Interests, offsets_of
-from heliograph.filter.layout import Atoms, Conjuncts, Edges, Int32s, Int64s
-from heliograph.filter.segment import ALIVE, Names, Segment, Sketch
-from heliograph.io.publications import Triples
+from heliograph.compiled.growing import fixed, ragged
+from heliograph.filter.interests import Interests, chained, in_order, offsets_of
+from heliograph.filter.layout import EdgeColumns, Int32s
+from heliograph.filter.segment import ALIVE, Segment, Sketch, VariableNames
 
 TAIL = 32  # subscriptions that are always rebuilt with the next one
 RATIO = 4  # a segment is merged once the smaller ones together are a fourth of it
@@ -31,7 +30,7 @@ _WASTE = 4  # structures verified in vain for each that held, beyond which bette
 _ENOUGH = 16  # publications counted before they are trusted
 
 
-class Version(NamedTuple):
+class TiersVersion(NamedTuple):
     """The segments at one moment."""
 
     segments: tuple[Segment, ...] = ()
@@ -39,14 +38,14 @@ class Version(NamedTuple):
     size: int = 0
 
 
-_Part = tuple[Interests, Names | None, list[Any]]  # interests, their names if from a segment, their owners
+_Part = tuple[Interests, VariableNames | None, list[Any]]  # interests, their names if from a segment, their owners
 
 
 class Tiers:
     """The index of one engine. One writer at a time; readers take a version and need no lock."""
 
     def __init__(self) -> None:
-        self._version = Version()
+        self._version = TiersVersion()
         self._waiting: dict[int, _Part] = {}  # a few new ones by number, to be built when somebody looks
         self._sketch: Sketch = np.zeros(_CELLS, np.uint32)
         self._counted = 0  # publications in the sketch
@@ -56,7 +55,7 @@ class Tiers:
         self._thread: threading.Thread | None = None
 
     @property
-    def version(self) -> Version:
+    def version(self) -> TiersVersion:
         """The index as it is now; what is waiting is built in first.
 
         Nobody waits in a version that is still the same after a look at who does: building them makes another.
@@ -104,19 +103,19 @@ class Tiers:
         """Removes subscriptions by number, from the next version on."""
         with self._lock:
             gone, version = set(numbers), self._version
-            removed = sum(self._bury(number, version.stamp + 1) for number in gone if number not in self._waiting)
+            removed = sum(self._tombstone(number, version.stamp + 1) for number in gone if number not in self._waiting)
             if removed:
-                self._version = Version(version.segments, version.stamp + 1, version.size - removed)
+                self._version = TiersVersion(version.segments, version.stamp + 1, version.size - removed)
             # Last, because a reader that finds nobody waiting takes the version as it is.
             self._waiting = {number: part for number, part in self._waiting.items() if number not in gone}
             if removed:
                 self._clean()
 
-    def _bury(self, number: int, stamp: int) -> bool:
+    def _tombstone(self, number: int, stamp: int) -> bool:
         for segment in self._version.segments:
             member = segment.find(number)
             if member >= 0 and segment.index.died[member] == ALIVE:
-                segment.bury(member, stamp)
+                segment.tombstone(member, stamp)
                 return True
         return False
 
@@ -153,7 +152,7 @@ class Tiers:
         kept.sort(key=len, reverse=True)
         for source in sources:
             self._trusted.pop(id(source), None)
-        self._version = Version(tuple(kept), version.stamp + 1, version.size + added)
+        self._version = TiersVersion(tuple(kept), version.stamp + 1, version.size + added)
 
     # --- merging ------------------------------------------------------------------------------------------------
 
@@ -179,14 +178,14 @@ class Tiers:
             merged = self._merge(sources, stamp) if any(source.living for source in sources) else None
             with self._lock:
                 if merged is not None:
-                    _bury_again(sources, merged, stamp)
+                    _remove_again(sources, merged, stamp)
                 self._replace(sources, merged, 0)
         finally:
             with self._lock:
                 self._merging = ()
                 self._clean()
 
-    def settle(self) -> None:
+    def wait(self) -> None:
         """Waits until no merge is running."""
         while (thread := self._thread) is not None and thread.is_alive():
             thread.join()
@@ -195,7 +194,7 @@ class Tiers:
 
     def whole(self) -> Segment | None:
         """Everything that is alive as one segment without tombstones; to be asked while nobody writes."""
-        self.settle()
+        self.wait()
         version = self.version
         if not version.size:
             return None
@@ -209,11 +208,11 @@ class Tiers:
         """Takes over a segment as everything there is."""
         with self._lock:
             self._trusted = {id(segment): 0}
-            self._version = Version((segment,), self._version.stamp + 1, len(segment))
+            self._version = TiersVersion((segment,), self._version.stamp + 1, len(segment))
 
     # --- what publications teach --------------------------------------------------------------------------------
 
-    def observe(self, edges: Edges) -> None:
+    def observe(self, edges: EdgeColumns) -> None:
         """Counts what some publications hold, so that rare edges can be chosen as ways in."""
         from heliograph.filter.kernels import sketch_edges
 
@@ -251,60 +250,33 @@ def _alive(segment: Segment, stamp: int) -> _Part:
     return interests, names, [owners[place] for place in places]
 
 
-def _bury_again(sources: Iterable[Segment], merged: Segment, stamp: int) -> None:
+def _remove_again(sources: Iterable[Segment], merged: Segment, stamp: int) -> None:
     """Removes from the result of a merge what was removed while it ran."""
     for source in sources:
         died = source.index.died
         for member in np.flatnonzero((died > stamp) & (died < ALIVE)).tolist():
-            merged.bury(merged.find(int(source.index.numbers[member])), int(died[member]))
-
-
-def _own_names(interests: Interests) -> Names:
-    """Names for interests that are in their own numbers still."""
-    from heliograph.compiled.growing import fixed
-    from heliograph.filter.kernels import count_variables
-
-    sizes = np.zeros(len(interests.numbers), np.int64)
-    count_variables(fixed(Edges(interests.edge_offsets, *interests.edges)), sizes)
-    offsets = offsets_of(sizes)
-    return Names(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))
+            merged.tombstone(merged.find(int(source.index.numbers[member])), int(died[member]))
 
 
 def _joined(parts: Sequence[_Part]) -> _Part:
     """Several as one, in order of subscribing."""
     if len(parts) == 1:
         return parts[0]
-    all_interests = [part[0] for part in parts]
+    interests, order = in_order([part[0] for part in parts])
     owners = [owner for part in parts for owner in part[2]]
-    numbers = np.concatenate([each.numbers for each in all_interests])
-    order = np.argsort(numbers, kind="stable")
-    names = None if all(part[1] is None for part in parts) else _joined_names(parts, order)
-    return _taken(all_interests, numbers, order), names, [owners[place] for place in order.tolist()]
+    names = None
+    if not all(part[1] is None for part in parts):
+        every = [_own_names(given) if names is None else names for given, names, _ in parts]
+        rows, offsets = ragged(chained([each.offsets for each in every]), order)
+        names = VariableNames(offsets, np.concatenate([each.numbers for each in every])[rows])
+    return interests, names, [owners[place] for place in order.tolist()]
 
 
-def _joined_names(parts: Sequence[_Part], order: Int64s) -> Names:
-    every = [_own_names(interests) if names is None else names for interests, names, _ in parts]
-    rows, offsets = ragged(_chained([each.offsets for each in every]), order)
-    return Names(offsets, np.concatenate([each.numbers for each in every])[rows])
+def _own_names(interests: Interests) -> VariableNames:
+    """VariableNames for interests that are in their own numbers still."""
+    from heliograph.filter.kernels import count_variables
 
-
-def _taken(parts: Sequence[Interests], numbers: Int64s, order: Int64s) -> Interests:
-    edges, edge_offsets = ragged(_chained([part.edge_offsets for part in parts]), order)
-    conjuncts, conjunct_offsets = ragged(_chained([part.conjunct_offsets for part in parts]), order)
-    atoms, atom_offsets = ragged(_chained([part.conjuncts.offsets for part in parts]), conjuncts)
-    columns = [np.concatenate(column)[edges] for column in zip(*(part.edges for part in parts), strict=True)]
-    kept = [np.concatenate(column)[atoms] for column in zip(*(part.conjuncts.atoms for part in parts), strict=True)]
-    variable = np.concatenate([part.conjuncts.variable for part in parts])[conjuncts]
-    return Interests(
-        numbers[order],
-        np.concatenate([part.flags for part in parts])[order],
-        Triples(*columns),
-        edge_offsets,
-        Conjuncts(variable, atom_offsets, Atoms(*kept)),
-        conjunct_offsets,
-    )
-
-
-def _chained(offsets: Sequence[Int64s]) -> Int64s:
-    """Offsets of things that lie end to end, of which each begins where the one before it ends."""
-    return offsets_of(np.concatenate([np.diff(each) for each in offsets]))
+    sizes = np.zeros(len(interests.numbers), np.int64)
+    count_variables(fixed(EdgeColumns(interests.edge_offsets, *interests.edges)), sizes)
+    offsets = offsets_of(sizes)
+    return VariableNames(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from heliograph.filter.encode import Failures
-from heliograph.filter.strategy import PAIRS
+from heliograph.filter.strategy import PAIRS, Failures
 from heliograph.io.publications import Publications
 from heliograph.lint.names import Sample
 from heliograph.lint.queries import conjuncts, names_in, shortened
@@ -192,7 +191,7 @@ class Trial:
         matches = self._matcher.version().match(publications, Failures())
         self._slow = slowest((*self._slow, *matches.slow()))
         places, counts = np.unique(matches.place, return_counts=True)
-        for owner, count in zip(matches.roster.subscriptions(places), counts.tolist(), strict=True):
+        for owner, count in zip(matches.subscribed(places), counts.tolist(), strict=True):
             self._matched[owner.id] += count
 
     def costs(self, published: int) -> Iterator[Cost]:

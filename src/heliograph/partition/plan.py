@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 from heliograph.errors import UsageError
 from heliograph.filter import tiers
 from heliograph.filter.interests import Interests, interests_of_batch, interests_singly
-from heliograph.filter.layout import MOST_NUMBERS
 from heliograph.filter.segment import Segment
 from heliograph.filter.tiers import Tiers
 from heliograph.sparql.query import Query
-from heliograph.subscriptions import Subscription, by_origin
+from heliograph.subscriptions import MOST_SUBSCRIPTIONS, Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
@@ -384,7 +383,7 @@ class Dealer:
 
 FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
 NOWHERE: Final = -2
-MERGERS: Final = MOST_NUMBERS  # numbers at the front from here on are those of synthetic mergers
+MERGERS: Final = MOST_SUBSCRIPTIONS  # numbers at the front from here on are those of synthetic mergers
 _CHUNK = 4096  # subscriptions whose queries are made at a time
 _NOBODY: Mapping[int, int] = MappingProxyType({})
 
@@ -578,8 +577,8 @@ class Version(NamedTuple):
 
     stamp: int
     size: int  # subscriptions
-    front: tiers.Version
-    shards: tuple[tiers.Version, ...]
+    front: tiers.TiersVersion
+    shards: tuple[tiers.TiersVersion, ...]
     routes: Mapping[int, Route]  # by number at the front
 
 

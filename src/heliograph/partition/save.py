@@ -24,7 +24,7 @@ from heliograph.subscriptions import Subscription, Subscriptions, written
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, spell
 from heliograph.vocabulary import Vocabulary
-from heliograph.vocabulary.vocabulary import Packed
+from heliograph.vocabulary.mapped import Packed
 
 KIND, VERSION = "plan", 1
 ROOTS = "roots"  # the table of them

@@ -37,9 +37,10 @@ from heliograph.predicate.layout import (
     Int64s,
     Names,
 )
-from heliograph.vocabulary.columns import PRIME, hash_text, text_at
-from heliograph.vocabulary.columns import Texts as ColumnsTexts
-from heliograph.vocabulary.columns import pays as columns_pays
+from heliograph.vocabulary.columns import PRIME, hash_text
+from heliograph.vocabulary.mapped import Texts as ColumnsTexts
+from heliograph.vocabulary.mapped import pays as columns_pays
+from heliograph.vocabulary.mapped import text_at
 
 # --- what the names and strings of events are called inside: attributes and words, by number --------------------------
 #

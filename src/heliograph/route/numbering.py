@@ -20,7 +20,7 @@ import pyarrow as pa
 from heliograph.compiled.growing import fixed
 from heliograph.io.coerce import Array
 from heliograph.predicate.layout import Int32s, Int64s
-from heliograph.vocabulary.columns import Table, Texts, find_text, find_texts, make_table
+from heliograph.vocabulary.mapped import Table, Texts, find_text, find_texts, make_table
 
 _SEGMENT = 64  # values that come together are kept as an array of their own from so many on
 _COLD, _WARM = 20_000, 2_000

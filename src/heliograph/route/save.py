@@ -27,7 +27,8 @@ from heliograph.route.numbering import Ids, pays
 from heliograph.route.read import LABELS_TYPE, MAX_COST, some
 from heliograph.route.strategy import check_match
 from heliograph.storage import read_folder, write_folder
-from heliograph.vocabulary.columns import PRIME, Table
+from heliograph.vocabulary.columns import PRIME
+from heliograph.vocabulary.mapped import Table
 
 KIND, VERSION = "route", 2
 _TEXT = pa.string()

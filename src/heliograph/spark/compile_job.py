@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.filter import save as saving
-from heliograph.filter.encode import check_options
+from heliograph.filter.engine import check_options
 from heliograph.filter.shards import Ground, restored, save_front, save_shard
 from heliograph.io.schemas import table_schema
 from heliograph.io.tables import as_table

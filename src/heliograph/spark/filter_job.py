@@ -18,7 +18,7 @@ import pyarrow.compute
 from heliograph.errors import FAILED, Place, StorageError
 from heliograph.filter import Filter
 from heliograph.filter import save as saving
-from heliograph.filter.encode import check_options
+from heliograph.filter.engine import check_options
 from heliograph.filter.report import check_limit
 from heliograph.filter.shards import Fronted, Ground, Stage, restored, save_front, save_shard
 from heliograph.io.tables import as_table

@@ -1,4 +1,9 @@
-"""Interning whole columns of text: hashes of UTF-8 bytes, finding in an open table, entering new terms."""
+"""Interning whole columns of text: hashes of UTF-8 bytes, finding in an open table, entering new terms.
+
+The hash of a text is a polynomial over its 7-byte words modulo the prime 2^61 - 1, evaluated at a random key that is
+kept with the table. Two different texts of n words collide for at most n of the 2^61 keys, so nobody who does not know
+the key can make a table slow. `columns` and `mapped` hold the twins in plain Python; the two must agree in every bit.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import int32, int64, types, uint8, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.text import prefetch, put_word, upper_product, word_at
@@ -20,6 +25,7 @@ from heliograph.compiled.types import (
     NEW_INT8S,
     NEW_INT32S,
     NEW_INT64S,
+    array,
     named,
 )
 from heliograph.vocabulary.columns import (
@@ -30,37 +36,22 @@ from heliograph.vocabulary.columns import (
     Bytes,
     Hashes,
     Int32s,
-    Lexicon,
+    InternerArrays,
     Others,
     Strings,
-    Table,
-    Texts,
     Word,
 )
+from heliograph.vocabulary.mapped import Table, Texts
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Open addressing over flat texts: hashes of UTF-8 bytes, filling a table, finding in it.
-#
-# The hash is a polynomial over the text's 7-byte words modulo the prime 2^61 - 1, evaluated at a random key that is
-# kept with the table. Two different texts of n words collide for at most n of the 2^61 keys, so nobody who does not
-# know the key can make a table slow. `vocabulary.hashtable` holds the twins in plain Python; the two must agree in
-# every bit.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- saved terms: a table over flat texts -------------------------------------------------------------------------
 
 _PRIME = np.uint64((1 << 61) - 1)
-_3, _8, _29, _61 = (np.uint64(number) for number in (3, 8, 29, 61))
+_ONE, _3, _8, _29, _32, _61 = (np.uint64(number) for number in (1, 3, 8, 29, 32, 61))
+_BYTE, _LOW = np.uint64(255), np.uint64((1 << 32) - 1)
 
-
-def _array(dtype: Any, *, readonly: bool) -> Any:
-    return types.Array(dtype, 1, "C", readonly=readonly)
-
-
-def _table(*, readonly: bool) -> Any:
-    return _NAMED((_array(int32, readonly=readonly), _array(uint32, readonly=readonly), uint64), Table)
-
-
-_NAMED: Any = types.NamedTuple
-_TEXTS = _NAMED((_array(int32, readonly=True), _array(int64, readonly=True), _array(uint8, readonly=True)), Texts)
+TEXTS: Any = named(Texts, INT32S, INT64S, INT8S)
+TABLE: Any = named(Table, INT32S, array(uint32), uint64)
+NEW_TABLE: Any = named(Table, NEW_INT32S, NEW_COUNTS, uint64)
 
 
 @kernel((uint64, uint64))
@@ -78,7 +69,7 @@ def step(hashed: Any, key: Any, word: Any) -> Any:
     return total - _PRIME if total >= _PRIME else total
 
 
-@kernel((_TEXTS, int64, uint64))
+@kernel((TEXTS, int64, uint64))
 def _hash(texts: Texts, number: int, key: Any) -> Any:
     first, last = texts.offsets[number], texts.offsets[number + 1]
     hashed = np.uint64(texts.heads[number])
@@ -90,14 +81,14 @@ def _hash(texts: Texts, number: int, key: Any) -> Any:
     return step(hashed, key, np.uint64(last - first))
 
 
-@kernel((_TEXTS, uint64, _array(uint64, readonly=False)))
+@kernel((TEXTS, uint64, NEW_HASHES))
 def hashes(texts: Texts, key: Any, out: npt.NDArray[np.uint64]) -> None:
     """The hash of every text."""
     for number in range(len(texts.heads)):
         out[number] = _hash(texts, number, key)
 
 
-@kernel((_TEXTS, _table(readonly=False)))
+@kernel((TEXTS, NEW_TABLE))
 def fill(texts: Texts, table: Table) -> None:
     """Enters every text, all different, into an empty table."""
     mask = np.uint64(len(table.slots) - 1)
@@ -105,12 +96,12 @@ def fill(texts: Texts, table: Table) -> None:
         hashed = _hash(texts, number, table.key)
         slot = hashed & mask
         while table.slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
+            slot = (slot + _ONE) & mask
         table.slots[slot] = number
         table.marks[slot] = np.uint32(hashed >> _29)
 
 
-@kernel((_TEXTS, int64, _TEXTS, int32))
+@kernel((TEXTS, int64, TEXTS, int32))
 def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
     start, other = left.offsets[i], right.offsets[j]
     length = left.offsets[i + 1] - start
@@ -122,7 +113,7 @@ def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
     return place == length
 
 
-@kernel((_TEXTS, _TEXTS, _table(readonly=True), _array(int32, readonly=False)))
+@kernel((TEXTS, TEXTS, TABLE, NEW_INT32S))
 def find(wanted: Texts, stored: Texts, table: Table, out: npt.NDArray[np.int32]) -> None:
     """The number under which each wanted text is stored, or -1."""
     mask = np.uint64(len(table.slots) - 1)
@@ -135,23 +126,19 @@ def find(wanted: Texts, stored: Texts, table: Table, out: npt.NDArray[np.int32])
             if table.marks[slot] == mark and _same(wanted, number, stored, table.slots[slot]):
                 out[number] = table.slots[slot]
                 break
-            slot = (slot + np.uint64(1)) & mask
+            slot = (slot + _ONE) & mask
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Interning whole columns: cells read, found and entered without an object for each.
-#
-# A cell is *simple* if it is the one spelling of an IRI and ASCII: a plain name of unreserved characters that reads
-# as nothing else, or an IRI in angle brackets outside the namespace of plain names. `read` hashes the simple cells
-# and marks the others, which Python reads; `enter` then goes through the column once more, so that numbers are given
-# in order of first appearance whoever read the cell.
+# --- whole columns ------------------------------------------------------------------------------------------------
+# A cell is *simple* if it is the one spelling of an IRI and ASCII: a plain name of unreserved characters that reads as
+# nothing else, or an IRI in angle brackets outside the namespace of plain names. `read` hashes the simple cells and
+# marks the others, which Python reads; `enter` then goes through the column once more, so that numbers are given in
+# order of first appearance either way.
 #
 # The law: a row below `size` never changes, and a search looks at rows below a given limit only. So readers of an
-# earlier state need no lock, and an overlay searches the lexicon of its base as it was. The hash is that of
-# `kernels.hashing`, keyed at random.
-# ----------------------------------------------------------------------------------------------------------------------
+# earlier state need no lock, and an overlay searches the table of its base as it was.
 
-LEXICON: Any = named(Lexicon, uint64, int64, NEW_INT8S, NEW_INT64S, NEW_INT8S, NEW_HASHES)
+INTERNER: Any = named(InternerArrays, uint64, int64, NEW_INT8S, NEW_INT64S, NEW_INT8S, NEW_HASHES)
 STRINGS: Any = named(Strings, INT64S, INT8S)
 OTHERS: Any = named(Others, INT32S, NEW_INT32S, INT8S, STRINGS)
 
@@ -160,8 +147,6 @@ _LESS, _GREATER, _COLON, _A = ord("<"), ord(">"), ord(":"), ord("a")
 _PLAIN = np.frombuffer(b"<urn:heliograph:", np.uint8)
 _TRUE, _FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
 _SLOT_AHEAD, _ROW_AHEAD, _TEXT_AHEAD = 24, 16, 8  # rows; of a million texts 100 ns a cell, 400 unasked
-_ONE, _lexicon_8, _lexicon_29, _32 = (np.uint64(number) for number in (1, 8, 29, 32))
-_BYTE, _LOW = np.uint64(255), np.uint64((1 << 32) - 1)
 
 
 def _classes() -> Bytes:
@@ -208,7 +193,7 @@ def _seven(data: Bytes, start: int, end: int) -> Any:
         return word_at(data, start) & ((_ONE << np.uint64(8 * size)) - _ONE)
     word = np.uint64(0)
     for place in range(start + size - 1, start - 1, -1):
-        word = (word << _lexicon_8) | np.uint64(data[place])
+        word = (word << _8) | np.uint64(data[place])
     return word
 
 
@@ -220,7 +205,7 @@ def _common(data: Bytes, begin: int, end: int) -> Any:
         word = _seven(data, start, end)
         for _ in range(min(end - start, 7)):
             common &= _CLASSES[word & _BYTE]
-            word >>= _lexicon_8
+            word >>= _8
     return common
 
 
@@ -255,12 +240,12 @@ def _is_simple(data: Bytes, begin: int, end: int, is_property: Any) -> Any:
 
 
 @kernel()
-def _lexicon_hash(data: Bytes, begin: int, end: int, key: Any) -> Any:
+def _spelling_hash(data: Bytes, begin: int, end: int, key: Any) -> Any:
     """The upper 32 bits of the hash of a text."""
     hashed = np.uint64(HEAD)
     for start in range(begin, end, 7):
         hashed = step(hashed, key, _seven(data, start, end))
-    return step(hashed, key, np.uint64(end - begin)) >> _lexicon_29
+    return step(hashed, key, np.uint64(end - begin)) >> _29
 
 
 @kernel((STRINGS, INT8S, int64, uint64, NEW_COUNTS, NEW_INT32S))
@@ -272,14 +257,14 @@ def read(cells: Strings, valid: Bytes, is_property: int, key: Any, hashes: Hashe
     return _read(cells, valid, is_property, key, hashes, ids)
 
 
-@kernel()
+@kernel()  # in a part, as in `_enter` and `_find`, taking an array out of a tuple counts no references
 def _read(cells: Strings, valid: Bytes, is_property: int, key: Any, hashes: Hashes, ids: Int32s) -> Any:
     others = 0
     for row in range(len(ids)):
         begin, end = cells.offsets[row], cells.offsets[row + 1]
         if (len(valid) == 0 or valid[row]) and _is_simple(cells.data, begin, end, is_property):
             ids[row] = UNSEEN
-            hashes[row] = np.uint32(_lexicon_hash(cells.data, begin, end, key))
+            hashes[row] = np.uint32(_spelling_hash(cells.data, begin, end, key))
         else:
             ids[row] = OTHER
             others += 1
@@ -287,18 +272,18 @@ def _read(cells: Strings, valid: Bytes, is_property: int, key: Any, hashes: Hash
 
 
 @kernel()
-def _place(lexicon: Lexicon, hashed: Any) -> Any:
-    return np.int64((np.uint64(hashed) * np.uint64(len(lexicon.slots))) >> _32)
+def _place(table: InternerArrays, hashed: Any) -> Any:
+    return np.int64((np.uint64(hashed) * np.uint64(len(table.slots))) >> _32)
 
 
 @kernel()
-def _is(lexicon: Lexicon, number: Any, word: Word) -> Any:
-    start, size = lexicon.offsets[number], word.end - word.begin
-    if lexicon.offsets[number + 1] - start != size:
+def _is(table: InternerArrays, number: Any, word: Word) -> Any:
+    start, size = table.offsets[number], word.end - word.begin
+    if table.offsets[number + 1] - start != size:
         return False
     if size >= 8:
-        return _same_words(lexicon.data, start, word, size)
-    return _seven(lexicon.data, start, start + size) == _seven(word.data, word.begin, word.end)
+        return _same_words(table.data, start, word, size)
+    return _seven(table.data, start, start + size) == _seven(word.data, word.begin, word.end)
 
 
 @kernel()
@@ -311,13 +296,13 @@ def _same_words(stored: Bytes, start: int, word: Word, size: int) -> Any:
 
 
 @kernel()
-def _search(lexicon: Lexicon, limit: int, word: Word) -> Any:
+def _search(table: InternerArrays, limit: int, word: Word) -> Any:
     """The number of a text among the rows below a limit, or -1 less the empty slot where the search ended."""
-    slots = lexicon.slots
-    place = _place(lexicon, word.hashed)
+    slots = table.slots
+    place = _place(table, word.hashed)
     while slots[place] != 0:
         number = np.int64(slots[place] & _LOW) - 1
-        if number < limit and slots[place] >> _32 == np.uint64(word.hashed) and _is(lexicon, number, word):
+        if number < limit and slots[place] >> _32 == np.uint64(word.hashed) and _is(table, number, word):
             return number
         place += 1
         if place == len(slots):
@@ -326,100 +311,104 @@ def _search(lexicon: Lexicon, limit: int, word: Word) -> Any:
 
 
 @kernel()
-def _append(lexicon: Lexicon, number: int, slot: int, word: Word, kind: Any) -> None:
+def _append(table: InternerArrays, number: int, slot: int, word: Word, kind: Any) -> None:
     """Enters a text as the next row; the slot last, so that it never leads to half a row."""
-    start, size = lexicon.offsets[number], word.end - word.begin
+    start, size = table.offsets[number], word.end - word.begin
     if size >= 8:
         for place in range(0, size - 8, 8):
-            put_word(lexicon.data, start + place, word_at(word.data, word.begin + place))
-        put_word(lexicon.data, start + size - 8, word_at(word.data, word.end - 8))
+            put_word(table.data, start + place, word_at(word.data, word.begin + place))
+        put_word(table.data, start + size - 8, word_at(word.data, word.end - 8))
     else:
-        put_word(lexicon.data, start, _seven(word.data, word.begin, word.end))
-    lexicon.offsets[number + 1] = start + size
-    lexicon.kinds[number] = kind
-    lexicon.slots[slot] = (np.uint64(word.hashed) << _32) | np.uint64(number + 1)
+        put_word(table.data, start, _seven(word.data, word.begin, word.end))
+    table.offsets[number + 1] = start + size
+    table.kinds[number] = kind
+    table.slots[slot] = (np.uint64(word.hashed) << _32) | np.uint64(number + 1)
 
 
 @kernel()
-def _intern(lexicon: Lexicon, count: int, under: Lexicon, word: Word, kind: Any) -> Any:
-    """The id of a text: that in the lexicon below, or its number in this one, or the next one."""
+def _intern(table: InternerArrays, count: int, under: InternerArrays, word: Word, kind: Any) -> Any:
+    """The id of a text: that in the table below, or its number in this one, or the next one."""
     if under.size > 0:
         known = _search(under, under.size, word)
         if known >= 0:
             return known
-    number = _search(lexicon, count, word)
+    number = _search(table, count, word)
     if number < 0:
-        _append(lexicon, count, -1 - number, word, kind)
+        _append(table, count, -1 - number, word, kind)
         number = count
     return under.size + number
 
 
 @kernel()
-def _ask_ahead(lexicon: Lexicon, hashes: Hashes, row: int) -> None:
+def _ask_ahead(table: InternerArrays, hashes: Hashes, row: int) -> None:
     """Asks for what a few rows on will need: the slot, then the row it leads to, then its text."""
     if row + _SLOT_AHEAD < len(hashes):
-        prefetch(lexicon.slots, _place(lexicon, hashes[row + _SLOT_AHEAD]))
+        prefetch(table.slots, _place(table, hashes[row + _SLOT_AHEAD]))
     if row + _ROW_AHEAD < len(hashes):
-        slot = lexicon.slots[_place(lexicon, hashes[row + _ROW_AHEAD])]
-        prefetch(lexicon.offsets, np.int64(slot & _LOW))
+        slot = table.slots[_place(table, hashes[row + _ROW_AHEAD])]
+        prefetch(table.offsets, np.int64(slot & _LOW))
     if row + _TEXT_AHEAD < len(hashes):
-        slot = lexicon.slots[_place(lexicon, hashes[row + _TEXT_AHEAD])]
+        slot = table.slots[_place(table, hashes[row + _TEXT_AHEAD])]
         if slot != 0:
-            prefetch(lexicon.data, lexicon.offsets[np.int64(slot & _LOW) - 1])
+            prefetch(table.data, table.offsets[np.int64(slot & _LOW) - 1])
 
 
 @kernel()
-def _enter_other(lexicon: Lexicon, count: int, under: Lexicon, others: Others, entry: Any) -> Any:
+def _enter_other(table: InternerArrays, count: int, under: InternerArrays, others: Others, entry: Any) -> Any:
     """The id of a cell that Python read, or REFUSED."""
     if others.known[entry] == UNSEEN:
         begin, end = others.spelled.offsets[entry], others.spelled.offsets[entry + 1]
-        hashed = np.uint32(_lexicon_hash(others.spelled.data, begin, end, lexicon.key))
+        hashed = np.uint32(_spelling_hash(others.spelled.data, begin, end, table.key))
         word = Word(others.spelled.data, begin, end, hashed)
-        others.known[entry] = _intern(lexicon, count, under, word, others.kinds[entry])
+        others.known[entry] = _intern(table, count, under, word, others.kinds[entry])
     return others.known[entry]
 
 
-@kernel((LEXICON, LEXICON, STRINGS, NEW_COUNTS, OTHERS, NEW_INT32S))
-def enter(lexicon: Lexicon, under: Lexicon, cells: Strings, hashes: Hashes, others: Others, ids: Int32s) -> Any:
+@kernel((INTERNER, INTERNER, STRINGS, NEW_COUNTS, OTHERS, NEW_INT32S))
+def enter(
+    table: InternerArrays, under: InternerArrays, cells: Strings, hashes: Hashes, others: Others, ids: Int32s
+) -> Any:
     """The ids of a column that was read, with room for all of it; gives the number of rows that there are then.
 
     The ids below `under.size` are those of the rows of `under`.
     """
-    return _enter(lexicon, under, cells, hashes, others, ids)
+    return _enter(table, under, cells, hashes, others, ids)
 
 
 @kernel()
-def _enter(lexicon: Lexicon, under: Lexicon, cells: Strings, hashes: Hashes, others: Others, ids: Int32s) -> Any:
-    count, seen = lexicon.size, 0
+def _enter(
+    table: InternerArrays, under: InternerArrays, cells: Strings, hashes: Hashes, others: Others, ids: Int32s
+) -> Any:
+    count, seen = table.size, 0
     for row in range(len(ids)):
-        _ask_ahead(lexicon, hashes, row)
+        _ask_ahead(table, hashes, row)
         if ids[row] == OTHER:
-            ids[row] = _enter_other(lexicon, count, under, others, others.codes[seen])
+            ids[row] = _enter_other(table, count, under, others, others.codes[seen])
             seen += 1
         else:
             word = Word(cells.data, cells.offsets[row], cells.offsets[row + 1], hashes[row])
-            ids[row] = _intern(lexicon, count, under, word, IRI)
+            ids[row] = _intern(table, count, under, word, IRI)
         if ids[row] == under.size + count:
             count += 1
     return count
 
 
-@kernel((LEXICON, STRINGS, NEW_INT32S))
-def lexicon_find(lexicon: Lexicon, wanted: Strings, out: Int32s) -> None:
+@kernel((INTERNER, STRINGS, NEW_INT32S))
+def find_spelled(table: InternerArrays, wanted: Strings, out: Int32s) -> None:
     """The number of each text, or -1."""
-    _find(lexicon, wanted, out)
+    _find(table, wanted, out)
 
 
 @kernel()
-def _find(lexicon: Lexicon, wanted: Strings, out: Int32s) -> None:
+def _find(table: InternerArrays, wanted: Strings, out: Int32s) -> None:
     for row in range(len(out)):
         begin, end = wanted.offsets[row], wanted.offsets[row + 1]
-        word = Word(wanted.data, begin, end, np.uint32(_lexicon_hash(wanted.data, begin, end, lexicon.key)))
-        out[row] = max(_search(lexicon, lexicon.size, word), -1)
+        word = Word(wanted.data, begin, end, np.uint32(_spelling_hash(wanted.data, begin, end, table.key)))
+        out[row] = max(_search(table, table.size, word), -1)
 
 
-@kernel((LEXICON, LEXICON))
-def refill(old: Lexicon, new: Lexicon) -> Any:
+@kernel((INTERNER, INTERNER))
+def refill(old: InternerArrays, new: InternerArrays) -> Any:
     """Enters the slots of a table into an empty, larger one; gives how many those are.
 
     A slot beyond `size` was left by a call that was interrupted before its rows were counted.

@@ -1,4 +1,4 @@
-"""The kernels of a lexicon against plain Python: which cells are simple, what is entered, what is found."""
+"""The kernels of an interner table against plain Python: which cells are simple, what is entered, what is found."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.compiled.growing import fixed
 from heliograph.errors import TermError
 from heliograph.terms import Position, TermKind, parse_cell, spell
 from heliograph.vocabulary import columns as layout
 from heliograph.vocabulary import kernels
-from heliograph.vocabulary.columns import PRIME, Others, Strings, empty, entries, fixed, hash_text, strings, strings_of
-from heliograph.vocabulary.columns import LexiconLexicon as Lexicon
-from heliograph.vocabulary.columns import lexicon_find_text as find_text
-from heliograph.vocabulary.columns import lexicon_find_texts as find_texts
+from heliograph.vocabulary.columns import (
+    PRIME,
+    InternerTable,
+    Others,
+    Strings,
+    entries,
+    find_spelled,
+    find_spelling,
+    hash_text,
+    no_rows,
+    strings,
+    strings_of,
+)
 from tests import naive
 from tests import term_strategies as hostile
 
@@ -113,7 +123,7 @@ def test_cells_at_the_end_of_a_buffer_are_read_to_the_byte() -> None:
 # --- entering and finding ---------------------------------------------------------------------------------------
 
 
-def _enter(into: Lexicon, texts: list[str]) -> list[int]:
+def _enter(into: InternerTable, texts: list[str]) -> list[int]:
     """Enters texts as cells that Python read."""
     codes = fixed(np.arange(len(texts), dtype=np.int32))
     known, kinds = np.full(len(texts), layout.UNSEEN, np.int32), fixed(np.zeros(len(texts), np.uint8))
@@ -127,51 +137,51 @@ def _enter(into: Lexicon, texts: list[str]) -> list[int]:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(TEXTS, max_size=12), max_size=5), st.lists(TEXTS, max_size=5))
 def test_texts_are_numbered_in_order_of_first_appearance(batches: list[list[str]], others: list[str]) -> None:
-    ours, order = Lexicon(), list[str]()
+    ours, order = InternerTable(), list[str]()
     for batch in batches:
         order = list(dict.fromkeys([*order, *batch]))
         assert _enter(ours, batch) == [order.index(text) for text in batch]
     wanted = [*order, *others]
     expected = [order.index(text) if text in order else -1 for text in wanted]
-    assert find_texts(ours.state.rows, wanted) == expected
-    assert [find_text(ours.state.rows, text) for text in wanted] == expected
+    assert find_spelled(ours.state[0], wanted) == expected
+    assert [find_spelling(ours.state[0], text) for text in wanted] == expected
     assert ours.spelled().to_pylist() == order
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, max_size=8), st.lists(TEXTS, max_size=8), st.lists(TEXTS, max_size=12))
-def test_a_lexicon_over_another_sees_it_as_it_was(old: list[str], later: list[str], own: list[str]) -> None:
-    base = Lexicon()
+def test_a_table_over_another_sees_it_as_it_was(old: list[str], later: list[str], own: list[str]) -> None:
+    base = InternerTable()
     _enter(base, old)
     size = base.end
     _enter(base, [*later, *(f"{number}" for number in range(3000))])  # its table is another one by now
-    over = Lexicon(base.state.rows._replace(size=size))
+    over = InternerTable(base.state[0]._replace(size=size))
     order = list(dict.fromkeys([*old, *own]))
     assert _enter(over, own) == [order.index(text) for text in own]
     assert (over.first, over.end) == (size, len(order))
 
 
 def test_an_earlier_state_finds_what_it_found() -> None:
-    ours = Lexicon()
+    ours = InternerTable()
     _enter(ours, [f"a{number}" for number in range(500)])
-    before = ours.state.rows
+    before = ours.state[0]
     _enter(ours, [f"b{number}" for number in range(400)])
     texts = [*(f"a{number}" for number in range(500)), *(f"b{number}" for number in range(400))]
-    assert find_texts(before, texts) == [*range(500), *[-1] * 400]
-    assert [find_text(before, text) for text in texts] == [*range(500), *[-1] * 400]
+    assert find_spelled(before, texts) == [*range(500), *[-1] * 400]
+    assert [find_spelling(before, text) for text in texts] == [*range(500), *[-1] * 400]
 
 
 def test_a_search_goes_round_the_end_of_the_table() -> None:
     """Texts that hash to the last slot of a small table: found by both twins."""
-    rows = empty(KEY)._replace(slots=np.zeros(4, np.uint64))
+    rows = no_rows(KEY)._replace(slots=np.zeros(4, np.uint64))
     last = [text for text in (f"v{number}" for number in range(100)) if _slot(text, KEY, 4) == 3][:3]
     for number, text in enumerate(last):
         _append(rows, number, text, (3 + number) % 4)
     rows = rows._replace(size=3)
-    assert find_texts(rows, [*last, "w"]) == [find_text(rows, text) for text in [*last, "w"]] == [0, 1, 2, -1]
+    assert find_spelled(rows, [*last, "w"]) == [find_spelling(rows, text) for text in [*last, "w"]] == [0, 1, 2, -1]
     larger = rows._replace(slots=np.zeros(8, np.uint64))
     assert kernels.refill(rows, larger) == 3
-    assert find_texts(larger, last) == [0, 1, 2]
+    assert find_spelled(larger, last) == [0, 1, 2]
     assert kernels.refill(rows._replace(size=2), rows._replace(slots=np.zeros(3, np.uint64))) == 2
 
 
@@ -187,13 +197,13 @@ def _append(rows: Any, number: int, text: str, slot: int) -> None:
     rows.slots[slot] = hashed << 32 | number + 1
 
 
-def test_terms_that_others_hold_are_not_counted_as_the_lexicons_own() -> None:
-    ours = Lexicon()
+def test_terms_that_others_hold_are_not_counted_as_the_tables_own() -> None:
+    ours = InternerTable()
     ours.add(entries([parse_cell(text) for text in ("a", '"text"', "5", "_:b", '"chat"@fr')]))
-    assert ours.state.alone == 0
+    assert ours.state[1] == 0
     assert ours.kinds(0, 9).tolist() == [layout.IRI, layout.TEXT, layout.LITERAL, layout.BLANK, layout.TEXT]
     _enter(ours, ["v", "a"])
-    assert ours.state.alone == 1
+    assert ours.state[1] == 1
 
 
 def test_offsets_may_be_short_or_long_and_a_column_a_slice() -> None:

@@ -16,8 +16,8 @@ from heliograph.storage import read_folder, write_folder
 from heliograph.terms import Position, Term, blank, literal, plain_name
 from heliograph.values import XSD
 from heliograph.vocabulary import Vocabulary
-from heliograph.vocabulary import columns as hashtable
-from heliograph.vocabulary import vocabulary as flat
+from heliograph.vocabulary import mapped as flat
+from heliograph.vocabulary import mapped as hashtable
 from tests import term_strategies as hostile
 from tests.vocabulary.columns import same
 
@@ -81,7 +81,7 @@ def test_a_loaded_vocabulary_holds_no_dictionary_of_its_terms(monkeypatch: pytes
     assert [loaded.find(loaded.term(id)) for id in range(100)] == list(range(100))
     assert len(loaded._ids) == 0
     below = loaded._below
-    assert isinstance(below, flat.Stored)
+    assert isinstance(below, flat.SavedTerms)
     assert len(below._decoded) <= 8
 
 
