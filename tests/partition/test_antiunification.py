@@ -11,10 +11,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import Form, form_of, query_of
 from heliograph.partition.merging import Candidate, Edge, Names, antiunify, hull_of, merged
-from heliograph.partition.regions import EVERYTHING, NOTHING, holds, just, truth_of
+from heliograph.sparql.normalize import Form, form_of, query_of
 from heliograph.sparql.query import ClassPattern, ClassRelation, Query, TriplePattern
+from heliograph.sparql.regions import EVERYTHING, NOTHING, holds, just, region_where
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, Variable, literal, plain_name
@@ -100,8 +100,8 @@ def _may_lie_side_by_side(edges: Sequence[Edge]) -> bool:
 @settings(max_examples=150 * MORE)
 @given(st.lists(st.lists(filters, min_size=1, max_size=2), min_size=1, max_size=4))
 def test_a_hull_holds_the_regions(tests: list[list[object]]) -> None:
-    truths = [truth_of(each) for group in tests for each in group]  # type: ignore[arg-type]
-    regions = [truth.true for truth in truths if truth is not None]
+    found = [region_where(each) for group in tests for each in group]  # type: ignore[arg-type]
+    regions = [each for each in found if each is not None]
     if regions:
         found = hull_of(regions)
         assert all(holds(found, term) for term in LITERALS if any(holds(region, term) for region in regions))

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from heliograph.partition.containment import Candidates, Forest
-from heliograph.partition.forms import form_of
 from heliograph.partition.plan import Arrangement, Change
+from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy

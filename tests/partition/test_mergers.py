@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import Form, form_of
 from heliograph.partition.merging import (
     Access,
     Candidate,
@@ -27,6 +26,7 @@ from heliograph.partition.merging import (
     same_edges,
 )
 from heliograph.partition.statistics import Graph, Sample, Summary
+from heliograph.sparql.normalize import Form, form_of
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from heliograph.errors import UsageError
 from heliograph.filter.encode import encode
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import form_of
 from heliograph.partition.merging import Merging, MergingOptions, Observed
 from heliograph.partition.plan import Arrangement, Change
+from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy

@@ -36,6 +36,7 @@ from heliograph.sparql.query import (
     walk,
 )
 from heliograph.sparql.regions import (
+    EVERYTHING,
     HIGH_OPEN,
     LOW_OPEN,
     ROUNDED,
@@ -44,12 +45,10 @@ from heliograph.sparql.regions import (
     Domain,
     Intern,
     Region,
-    all_of,
-    alternatives,
-    any_of,
+    atoms_of,
     box_of,
-    common,
-    identity,
+    intersection,
+    just,
     place_of,
     text_keys,
 )
@@ -266,12 +265,15 @@ def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable
 
     Variables that a filter names are taken to be bound. `intern` gives the ids of constants.
     """
-    boxes = [*given, *(_box(asked, intern) for each in filters for asked in _parts(Asked(each, True)))]
-    return Conditions(_conjuncts(boxes), all(box.exact for box in boxes), any(box.never for box in boxes))
+    boxes = [*given, *(box_of(*asked) for each in filters for asked in _parts(Asked(each, True)))]
+    regions = [(variable, atoms_of(region, intern)) for variable, region in _regions(boxes)]
+    exact = all(box.exact for box in boxes) and all(exact for _, (_, exact) in regions)
+    conjuncts = tuple([(variable, atoms) for variable, (atoms, _) in regions])
+    return Conditions(conjuncts, exact, any(box.never for box in boxes))
 
 
-def _conjuncts(boxes: Iterable[Box]) -> tuple[tuple[Variable, tuple[Atom, ...]], ...]:
-    """One conjunct a variable, and one more for each region by text."""
+def _regions(boxes: Iterable[Box]) -> list[tuple[Variable, Region]]:
+    """One region a variable, and one more for each region by text."""
     plain: dict[Variable, list[Region]] = {}
     worded: list[tuple[Variable, Region]] = []
     for box in boxes:
@@ -280,8 +282,8 @@ def _conjuncts(boxes: Iterable[Box]) -> tuple[tuple[Variable, tuple[Atom, ...]],
                 worded.append((variable, region))
             else:
                 plain.setdefault(variable, []).append(region)
-    joined = [(variable, Region(common([each.lines for each in regions]))) for variable, regions in plain.items()]
-    return tuple([(variable, alternatives(region)) for variable, region in joined + worded if not region.everything])
+    joined = [(variable, intersection(regions)) for variable, regions in plain.items()]
+    return [each for each in joined + worded if each[1] != EVERYTHING]
 
 
 # --- the connectives --------------------------------------------------------------------------------------------
@@ -301,32 +303,6 @@ def _parts(asked: Asked) -> list[Asked]:
         else:
             parts.append(each)
     return parts
-
-
-def _box(asked: Asked, intern: Intern) -> Box:
-    """The box of a part: its connectives are run on a stack, operands first."""
-    if not isinstance(asked.expression, _CONNECTIVES):
-        return box_of(asked.expression, asked.wanted, intern)
-    done: list[Box] = []
-    for each, operands in reversed(_prefix(asked)):
-        if operands is None:
-            done.append(box_of(each.expression, each.wanted, intern))
-        else:
-            taken = [done.pop() for _ in range(operands)]
-            done.append(all_of(taken) if _needs_all(each) else any_of(taken))
-    return done[0]
-
-
-def _prefix(asked: Asked) -> list[tuple[Asked, int | None]]:
-    """Connectives with the number of their operands, which follow them; None for anything else."""
-    ordered: list[tuple[Asked, int | None]] = []
-    stack = [asked]
-    while stack:
-        each = _without_not(stack.pop())
-        operands = _operands(each)
-        ordered.append((each, None if operands is None else len(operands)))
-        stack.extend(operands or ())
-    return ordered
 
 
 def _without_not(asked: Asked) -> Asked:
@@ -392,7 +368,7 @@ def interest_of(query: Query, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Int
         return Interest((), (), COMPLEX)
     parts = _split(query, taxonomy)
     ids = _ids(parts, vocabulary)
-    asked = _asked(query, parts.variables, vocabulary.intern)
+    asked = _asked(query, parts.variables)
     conditions = conditions_of(asked.filters, vocabulary.intern, asked.choices)
     whole = parts.whole and asked.whole and not query.counted
     flags = (0 if whole else COMPLEX) | (0 if conditions.exact and not conditions.never else INEXACT)
@@ -496,9 +472,9 @@ def _classes(parts: _Parts, ids: Mapping[Node, int]) -> Iterator[Conjunct]:
 # --- conditions -------------------------------------------------------------------------------------------------
 
 
-def _asked(query: Query, variables: Mapping[Variable, int], intern: Intern) -> _Asked:
+def _asked(query: Query, variables: Mapping[Variable, int]) -> _Asked:
     filters = [each for each in query.filters if _names(each) <= variables.keys()]
-    choices = [_choice(block, intern) for block in query.values if _is_choice(block, variables)]
+    choices = [_choice(block) for block in query.values if _is_choice(block, variables)]
     return _Asked(filters, choices, len(filters) == len(query.filters) and len(choices) == len(query.values))
 
 
@@ -510,16 +486,10 @@ def _is_choice(block: Values, variables: Mapping[Variable, int]) -> bool:
     return len(block.variables) == 1 and block.variables[0] in variables and (None,) not in block.rows
 
 
-def _choice(block: Values, intern: Intern) -> Box:
+def _choice(block: Values) -> Box:
     """A VALUES block on one variable: its value is one of these very terms."""
     (variable,) = block.variables
-    boxes = [_identical(variable, term, intern) for (term,) in block.rows if term is not None]
-    return any_of(boxes) if boxes else Box({variable: Region({})})
-
-
-def _identical(variable: Variable, term: Term, intern: Intern) -> Box:
-    lines, exact = identity(term, intern)
-    return Box({variable: Region(lines)}, exact)
+    return Box({variable: just(term for (term,) in block.rows if term is not None)})
 
 
 def _numbered(conditions: Conditions, variables: Mapping[Variable, int]) -> Iterator[Conjunct]:

@@ -6,12 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, pairwise
-from math import ceil, floor, inf, isfinite, isnan, nan
+from math import ceil, floor
 from typing import NamedTuple
 
-import numpy as np
-
-from heliograph.filter.interests import conditions_of
 from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
 from heliograph.lint.names import Near, Sample, Spellings, distance, frequent
 from heliograph.sparql.evaluate import Condition
@@ -38,17 +35,17 @@ from heliograph.sparql.query import (
     walk,
 )
 from heliograph.sparql.regions import (
+    IRIS,
     MIRRORED,
     NAMES,
-    WHOLE,
+    NOTHING,
+    TEXT_REGION,
     Box,
-    Domain,
-    Intern,
-    Lines,
     Region,
-    any_of,
-    identity,
-    place_of,
+    all_of,
+    box_of,
+    holds,
+    just,
 )
 from heliograph.sparql.solve import Plan
 from heliograph.taxonomy import Taxonomy
@@ -61,11 +58,10 @@ from heliograph.terms import (
     Term,
     TermKind,
     Variable,
-    literal,
     spell,
     value_of,
 )
-from heliograph.values import NUMERIC, XSD_FLOAT, XSD_STRING, Instant, to_float32
+from heliograph.values import NUMERIC, XSD_STRING, Instant
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
@@ -76,16 +72,14 @@ from heliograph.values import NUMERIC, XSD_FLOAT, XSD_STRING, Instant, to_float3
 # ----------------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 200  # characters of a condition that a message quotes
-_IRIS: Lines = {Domain.IRI: WHOLE}
-_TEXTS: Lines = {Domain.TEXT: WHOLE}
-_RESULTS = {"STR": _TEXTS, "LANG": _TEXTS, "DATATYPE": _IRIS}
+_RESULTS = {"STR": TEXT_REGION, "LANG": TEXT_REGION, "DATATYPE": IRIS}
 
 
 class Place(NamedTuple):
     """Where the value of a variable must lie."""
 
     variable: Variable
-    lines: Lines
+    region: Region
 
 
 class Demand(NamedTuple):
@@ -104,7 +98,7 @@ class Demand(NamedTuple):
         if self.values is not None:
             return f"VALUES {' '.join(map(str, self.values.variables))}"
         assert self.place is not None
-        said = "a property (always an IRI)" if self.place.lines is _IRIS else "a subject (never a literal)"
+        said = "a property (always an IRI)" if self.place.region is IRIS else "a subject (never a literal)"
         return f"{self.place.variable} being {said}"
 
 
@@ -180,8 +174,8 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
 def _places(query: Query) -> Iterator[Place]:
     subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
     properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
-    for nodes, lines in ((subjects, NAMES), (properties, _IRIS)):
-        yield from [Place(node, lines) for node in nodes if isinstance(node, Variable)]
+    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
+        yield from [Place(node, region) for node in nodes if isinstance(node, Variable)]
 
 
 # --- what functions give ----------------------------------------------------------------------------------------
@@ -385,7 +379,7 @@ def _agrees(alternative: Alternative, demand: Demand) -> bool:
         return _may_hold(demand.condition, alternative)
     if demand.place is not None:
         term = alternative.get(demand.place.variable)
-        return term is None or _lies(term, demand.place.lines)
+        return term is None or holds(demand.place.region, term)
     assert demand.values is not None
     return any(all(row.get(name, term) == term for name, term in alternative.items()) for row in _rows(demand.values))
 
@@ -397,111 +391,36 @@ def _may_hold(condition: Expression, alternative: Alternative) -> bool:
     return Condition.of(known).holds({})
 
 
-def _lies(term: Term, lines: Lines) -> bool:
-    """Whether a term lies in a place that takes whole domains."""
-    return place_of(term, lambda _: 0).domain in lines
-
-
 # ----------------------------------------------------------------------------------------------------------------------
-# Where the demands leave no value for a variable: intervals, sets and kinds of term, as the filter's index sees them.
-#
-# The law is that of `index.conditions`: a term for which the conditions hold lies in every conjunct of its variable,
-# so an empty conjunct is a contradiction. An xsd:float is in every interval of numbers there, because it is compared
-# after rounding the other side; where floats alone are left, the ones that matter are tried. Between two constants,
-# as floats, comparisons do not change, so it is enough to try each constant and its neighbours.
+# Where the demands leave no value for a variable: `sparql.regions` holds every term for which the conditions are true,
+# so an empty region is a contradiction.
 # ----------------------------------------------------------------------------------------------------------------------
-
-Number = int | float | Decimal
 
 
 def no_region(demands: Sequence[Demand]) -> bool:
     """Whether some variable has nowhere to lie."""
     conditions = [demand.condition for demand in demands if demand.condition is not None and demand.settled]
-    found = [made for made in map(abstracted, conditions) if made is not None]
+    made = [each for each in map(abstracted, conditions) if each is not None]
     places = [demand.place for demand in demands if demand.place is not None]
-    places += [place for made in found for place in made.places]
-    everything = conditions + [made.condition for made in found]
-    ids: dict[Term, int] = {}
-    boxes = [*map(_box, places), *_choices(demands, lambda term: ids.setdefault(term, len(ids)))]
-    asked = conditions_of(everything, lambda term: ids.setdefault(term, len(ids)), boxes)
-    return asked.never or any(
-        not atoms or (_floats_alone(atoms) and _no_float(variable, everything)) for variable, atoms in asked.conjuncts
-    )
+    places += [place for each in made for place in each.places]
+    boxes = [Box({place.variable: place.region}) for place in places]
+    boxes += [_values_box(demand.values) for demand in demands if demand.values is not None]
+    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(each.condition) for each in made)])
+    return asked.never or NOTHING in asked.regions.values()
 
 
-def _box(place: Place) -> Box:
-    return Box({place.variable: Region(place.lines)})
-
-
-def _choices(demands: Sequence[Demand], intern: Intern) -> Iterator[Box]:
+def _values_box(block: Values) -> Box:
     """What VALUES leaves of each variable for which it has no UNDEF."""
-    for block in [demand.values for demand in demands if demand.values is not None]:
-        for at, variable in enumerate(block.variables):
-            yield from _regions_choice(block, at, variable, intern)
+    columns = {name: [row[at] for row in block.rows] for at, name in enumerate(block.variables)}
+    return Box({name: just(term for term in terms if term) for name, terms in columns.items() if None not in terms})
 
 
-def _regions_choice(block: Values, at: int, variable: Variable, intern: Intern) -> Iterator[Box]:
-    terms = {row[at] for row in block.rows}
-    known = [term for term in terms if term is not None]
-    if len(known) == len(terms):
-        boxes = [Box({variable: Region(identity(term, intern).lines)}) for term in known]
-        yield any_of(boxes) if boxes else Box({variable: Region({})})
-
-
-# --- floats -----------------------------------------------------------------------------------------------------
-
-
-def _floats_alone(atoms: Sequence[tuple[int, float, float, int]]) -> bool:
-    return all(atom[0] == Domain.FLOAT for atom in atoms)
-
-
-def _no_float(variable: Variable, conditions: Sequence[Expression]) -> bool:
-    """Whether the comparisons of a variable with constants are satisfied by no xsd:float."""
-    asked = [each for each in conditions if names_in(each) == {variable} and _compares(each)]
-    tests = [Condition.of(each) for each in asked]
-    numbers = {number for each in asked for number in numbers_in(each)}
-    return not any(all(test.holds({variable: term}) for test in tests) for term in _floats(numbers))
-
-
-def _compares(expression: Expression) -> bool:
-    """Whether it is made of comparisons of a variable with constants, and nothing else."""
-    match expression:
-        case And() | Or() | Not():
-            return all(map(_compares, children(expression)))
-        case Compare() | In():
-            parts = children(expression)
-            return all(isinstance(part, (Term, Variable)) for part in parts)
-    return False
-
-
-def numbers_in(expression: Expression) -> Iterator[Number]:
+def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
     """The numeric constants of an expression."""
     for node in walk(expression):
         value = value_of(node) if isinstance(node, Term) else None
         if value is not None and value.kind in NUMERIC and not isinstance(value.value, Instant):
             yield value.value
-
-
-def _floats(numbers: set[Number]) -> Iterator[Term]:
-    """The floats at and beside these numbers, the infinities and not-a-number."""
-    at = [to_float32(_as_double(number)) for number in numbers]
-    with np.errstate(all="ignore"):
-        beside = [float(np.nextafter(np.float32(each), np.float32(end))) for each in at for end in (-inf, inf)]
-    for each in dict.fromkeys([*at, *beside, -inf, inf, nan, 0.0]):
-        yield literal(_spelled(each), XSD_FLOAT)
-
-
-def _as_double(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
-
-
-def _spelled(number: float) -> str:
-    if isfinite(number):
-        return repr(number)
-    return "NaN" if isnan(number) else "INF" if number > 0 else "-INF"
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,11 +14,35 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.io.reads import collector_paused
-from heliograph.partition.forms import Flat, Form, Head, form_of, is_ground, query_of, raised, substituted, variables_of
 from heliograph.partition.plan import Change
-from heliograph.partition.regions import EVERYTHING, Extent, Extents, Region, holds, just, meet, truth_of, within
 from heliograph.sparql import evaluate as expressions
+from heliograph.sparql.normalize import (
+    Flat,
+    Form,
+    Head,
+    form_of,
+    is_ground,
+    query_of,
+    raised,
+    substituted,
+    variables_of,
+)
 from heliograph.sparql.query import ClassPattern, ClassRelation, Node, Pattern, Query, TriplePattern
+from heliograph.sparql.regions import (
+    EVERYTHING,
+    NONE,
+    Number,
+    Part,
+    Region,
+    Some,
+    holds,
+    intersection,
+    just,
+    region_where,
+    sort_of,
+    to_double,
+    within,
+)
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
 
@@ -305,8 +330,8 @@ def _follows(asked: Flat, special: Form) -> bool:
     if is_ground(asked):
         return expressions.holds(raised(asked), {})
     found = variables_of(asked)
-    truth = truth_of(raised(asked)) if len(found) == 1 else None
-    return truth is not None and within(special.region(found.pop()), truth.true)
+    needed = region_where(raised(asked)) if len(found) == 1 else None
+    return needed is not None and within(special.region(found.pop()), needed)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -673,6 +698,58 @@ def holds_by(general: Form, images: Images, special: Form) -> bool:
 # every box that holds the asked one, `inside` every box that it holds; both may answer others.
 # ----------------------------------------------------------------------------------------------------------------------
 
+# How far a region reaches, as two numbers in one order of all terms. The law: if one region is within another, its
+# extent is within the other's. Sorts follow each other; on a line a place keeps the 48 leading binary digits of its
+# float64, which is monotone. Terms known by identity alone lie where they were first met.
+
+_BITS = 59  # of a place within its sort, so that all sorts fit into 63
+_ROUNDED = 64 - _BITS
+_SIGN = 1 << 63
+
+
+class Extent(NamedTuple):
+    """The first and the last place of a region; the last lies before the first where there is nothing in it."""
+
+    low: int
+    high: int
+
+
+class Extents:
+    """Extents of regions, with the places of the terms that these name."""
+
+    def __init__(self) -> None:
+        self._places: dict[Term, int] = {}
+
+    def of(self, region: Region) -> Extent:
+        if region.among is not None:
+            places = [self._of_term(term) for term in region.among]
+            return Extent(min(places), max(places)) if places else Extent(1, 0)
+        spans = [self._span(sort, part) for sort, part in enumerate(region.parts) if part and part != NONE]
+        return Extent(spans[0][0], spans[-1][1]) if spans else Extent(1, 0)
+
+    def _of_term(self, term: Term) -> int:
+        sort, value = sort_of(term)
+        return (sort << _BITS) | (self._named(term) if value is None else _squeezed(value))
+
+    def _named(self, term: Term) -> int:
+        return self._places.setdefault(term, len(self._places))
+
+    def _span(self, sort: int, part: Part) -> tuple[int, int]:
+        base = sort << _BITS
+        if isinstance(part, Some):
+            if part.but:
+                return base, base | ((1 << _BITS) - 1)
+            places = [self._named(term) for term in part.terms]
+            return base | min(places), base | max(places)
+        return base | _squeezed(part[0][0]), base | _squeezed(part[-1][0])
+
+
+def _squeezed(value: Number) -> int:
+    """The leading digits of a number, as an integer in the same order."""
+    bits: int = struct.unpack("Q", struct.pack("d", to_double(value) + 0.0))[0]
+    return (bits ^ (2 * _SIGN - 1) if bits & _SIGN else bits | _SIGN) >> _ROUNDED
+
+
 _FEW = 16  # boxes that are not worth a look at their extents
 
 
@@ -858,7 +935,7 @@ class Shape:
         for node, region in probe.asked.items():
             image = images[node]
             if isinstance(image, Variable):
-                wanted[image] = meet(wanted.get(image, EVERYTHING), region)
+                wanted[image] = intersection((wanted.get(image, EVERYTHING), region))
         extents = {node: probe.extent(region) for node, region in wanted.items()}
         needed = {substituted(flat, images) for flat in probe.form.residue}
         for names, by_residue in self._groups.items():

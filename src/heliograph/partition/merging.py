@@ -15,7 +15,9 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.reads import collector_paused
-from heliograph.partition.forms import (
+from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme
+from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
+from heliograph.sparql.normalize import (
     Flat,
     Form,
     Head,
@@ -29,9 +31,6 @@ from heliograph.partition.forms import (
     substituted,
     variables_of,
 )
-from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme
-from heliograph.partition.regions import EVERYTHING, Line, Number, Region, Some, comparison, convex, holds, join, just
-from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.query import (
     And,
     ClassPattern,
@@ -43,6 +42,7 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
 )
+from heliograph.sparql.regions import EVERYTHING, Line, Region, Some, comparison, convex, just, to_double, union
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable, sort_key
@@ -306,7 +306,7 @@ def hull_of(regions: Sequence[Region]) -> Region:
     if all(region.among is not None for region in regions):
         terms = frozenset[Term]().union(*(region.among or () for region in regions))
         return just(terms) if len(terms) <= _TERMS else EVERYTHING
-    joined = reduce(join, map(_by_value, regions))
+    joined = union([_by_value(region) for region in regions])
     if any(map(_is_long, joined.parts)):
         joined = convex(joined)
     return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
@@ -314,8 +314,8 @@ def hull_of(regions: Sequence[Region]) -> Region:
 
 def _by_value(region: Region) -> Region:
     """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
-    equals = [truth.true for term in region.among or () if (truth := comparison("=", term)) and holds(truth.true, term)]
-    return reduce(join, equals, region)
+    equals = [comparison("=", term) for term in region.among or ()]
+    return union([region, *(same for same in equals if same is not None)])
 
 
 def _is_long(part: Some | Line) -> bool:
@@ -453,7 +453,7 @@ class Names:
         if region.among is not None:
             return VARIABLE, min(map(self.number, region.among), default=VARIABLE)
         lines = [(sort, part[0][0]) for sort, part in enumerate(region.parts) if part and not isinstance(part, Some)]
-        return next(((sort, _place(low)) for sort, low in lines), (VARIABLE, VARIABLE))
+        return next(((sort, to_double(low)) for sort, low in lines), (VARIABLE, VARIABLE))
 
     # --- keys ---------------------------------------------------------------------------------------------------
 
@@ -594,13 +594,6 @@ def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> 
     if region is None:
         return ASKED if node in asked else FREE
     return ASKED if region.among is None else GIVEN
-
-
-def _place(value: Number) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
 
 
 def distinct_first(rows: Sequence[Sequence[tuple[int, float]]]) -> list[int]:

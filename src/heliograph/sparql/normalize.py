@@ -6,30 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from heliograph.partition.regions import (
-    ALL,
-    END,
-    EVERYTHING,
-    LITERALS,
-    NOTHING,
-    NUMBERS,
-    START,
-    Cut,
-    Line,
-    Region,
-    Some,
-    Sort,
-    comparison,
-    convex,
-    cuts_of,
-    join,
-    just,
-    meet,
-    true_of,
-    truth_of,
-    whole,
-    within,
-)
 from heliograph.sparql.query import (
     And,
     Arithmetic,
@@ -50,6 +26,29 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
     children,
+)
+from heliograph.sparql.regions import (
+    ALL,
+    END,
+    EVERYTHING,
+    LITERALS,
+    NOTHING,
+    NUMBERS,
+    START,
+    Cut,
+    Line,
+    Region,
+    Some,
+    Sort,
+    comparison,
+    convex,
+    cuts_of,
+    intersection,
+    just,
+    region_where,
+    union,
+    whole,
+    within,
 )
 from heliograph.terms import Term, Variable, literal, sort_key
 from heliograph.values import ATTO, XSD_DATE, XSD_DATETIME, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
@@ -204,12 +203,8 @@ def region_of(said: Spelled) -> Region:
     """What conditions on one variable leave of its values; they are of the kind that regions can say."""
     if said.values is not None:
         return Region(among=frozenset(said.values))
-    left = EVERYTHING
-    for each in said.filters:
-        truth = truth_of(each)
-        assert truth is not None
-        left = meet(left, truth.true)
-    return left
+    regions = [region_where(each) for each in said.filters]
+    return intersection([each for each in regions if each is not None])
 
 
 _PROBE = Variable("x")
@@ -242,8 +237,7 @@ def _is_exact(cuts: list[Cut | None], low: bool) -> bool:
 
 def hull(one: Region, other: Region) -> Region:
     """A region that holds both, with one interval on each line, and that can be said."""
-    found = convex(join(one, other))
-    return region_of(spelled(_PROBE, found))
+    return region_of(spelled(_PROBE, convex(union((one, other)))))
 
 
 def _any(found: Sequence[Expression]) -> Expression:
@@ -437,7 +431,7 @@ def _moment(at: object, kind: Kind, zoned: bool) -> Term | None:
     term = _literal(Value(kind, Instant(at, zone)))
     same = comparison("=", term)
     assert same is not None
-    lines = [part for part in same.true.parts if not isinstance(part, Some) and part]
+    lines = [part for part in same.parts if not isinstance(part, Some) and part]
     return term if lines == [((at, 0), (at, 1))] else None
 
 
@@ -449,10 +443,10 @@ def _moment_bound(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Term
         term = None if cut is None else _moment(cut[0], kind, zoned)
         if cut is None or term is None:
             continue
-        truth = comparison(symbol + "=" * (cut[1] == (symbol == "<")), term)
-        assert truth is not None
-        if within(asked, truth.true):
-            found.append((within(truth.true, asked), (term, cut[1])))
+        ray = comparison(symbol + "=" * (cut[1] == (symbol == "<")), term)
+        assert ray is not None
+        if within(asked, ray):
+            found.append((within(ray, asked), (term, cut[1])))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
@@ -639,18 +633,18 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     for expression in _conjuncts(query.filters):
         found = _variables(expression)
         loose |= not found <= names.keys()
-        true = true_of(expression) if len(found) == 1 and found <= names.keys() else None
+        true = region_where(expression) if len(found) == 1 and found <= names.keys() else None
         if true is None:
             residue.append(substituted(laid(expression), names))
         else:
             variable = names[found.pop()]
-            regions[variable] = meet(regions.get(variable, EVERYTHING), true)
+            regions[variable] = intersection((regions.get(variable, EVERYTHING), true))
             said.setdefault(variable, []).append(expression)
     for block in query.values:
         loose |= not names.keys() >= set(block.variables)
         if len(block.variables) == 1 and block.variables[0] in names and (None,) not in block.rows:
             variable = names[block.variables[0]]
-            regions[variable] = meet(regions.get(variable, EVERYTHING), _choice(block))
+            regions[variable] = intersection((regions.get(variable, EVERYTHING), _choice(block)))
         else:
             residue.append(_laid_values(block, names))
     kept = tuple(sorted([each for each in regions.items() if each[1] != EVERYTHING]))
