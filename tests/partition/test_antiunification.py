@@ -100,8 +100,8 @@ def _may_lie_side_by_side(edges: Sequence[Edge]) -> bool:
 @settings(max_examples=150 * MORE)
 @given(st.lists(st.lists(filters, min_size=1, max_size=2), min_size=1, max_size=4))
 def test_a_hull_holds_the_regions(tests: list[list[object]]) -> None:
-    found = [region_where(each) for group in tests for each in group]  # type: ignore[arg-type]
-    regions = [each for each in found if each is not None]
+    asked = [region_where(each) for group in tests for each in group]  # type: ignore[arg-type]
+    regions = [each for each in asked if each is not None]
     if regions:
         found = hull_of(regions)
         assert all(holds(found, term) for term in LITERALS if any(holds(region, term) for region in regions))

@@ -494,22 +494,22 @@ def box_of(condition: Expression, wanted: bool = True) -> Box:
     if not isinstance(condition, (And, Or, Not)):
         return _test_box(condition, wanted)
     ordered: list[tuple[Expression, bool]] = []  # connectives before their operands
-    stack = [(condition, wanted)]
+    stack: list[tuple[Expression, bool]] = [(condition, wanted)]
     while stack:
-        each, wanted = stack.pop()
+        each, asked = stack.pop()
         while isinstance(each, Not):
-            each, wanted = each.operand, not wanted
-        ordered.append((each, wanted))
+            each, asked = each.operand, not asked
+        ordered.append((each, asked))
         if isinstance(each, (And, Or)):
-            stack.extend([(operand, wanted) for operand in each.operands])
+            stack.extend([(operand, asked) for operand in each.operands])
     done: list[Box] = []
-    for each, wanted in reversed(ordered):
+    for each, asked in reversed(ordered):
         if isinstance(each, (And, Or)):
             taken = [done.pop() for _ in each.operands]
             # `a && b` is true where both are, `a || b` is false where both are
-            done.append(all_of(taken) if isinstance(each, And) == wanted else any_of(taken))
+            done.append(all_of(taken) if isinstance(each, And) == asked else any_of(taken))
         else:
-            done.append(_test_box(each, wanted))
+            done.append(_test_box(each, asked))
     return done[0]
 
 
@@ -803,7 +803,7 @@ _DOMAIN_OF = {
 _SHARED = (Domain.NUMBER, Domain.FLOAT, Domain.TIME, Domain.DATE)  # where several terms are one value
 
 # A cut as the index sees it: at a coordinate, before all that have it (0), among these (1) or behind them (2).
-Mark = tuple[float, int]
+_Mark = tuple[float, int]
 
 
 def atoms_of(region: Region, intern: Intern) -> tuple[tuple[Atom, ...], bool]:
@@ -866,7 +866,7 @@ def _number_atoms(exact: Line, doubles: Line) -> tuple[list[Atom], bool]:
     return _intervals(Domain.NUMBER, [[_number_mark(cut, marks) for cut in exact], marks], state)
 
 
-def _number_mark(cut: Cut, marks: Sequence[Mark]) -> Mark:
+def _number_mark(cut: Cut, marks: Sequence[_Mark]) -> _Mark:
     """Where a cut of exact numbers lies. Halfway between two doubles it lies behind one and before the other alike: it
     is where the doubles are cut, if that is one of both."""
     value, side = cut
@@ -881,7 +881,7 @@ def _moment_atoms(sort: Sort, domain: Domain, line: Line) -> list[Atom]:
     """Attoseconds as microseconds."""
     kind = Kind.DATETIME if sort in (Sort.TIME, Sort.LOCAL_TIME) else Kind.DATE
 
-    def mark(cut: Cut) -> Mark:
+    def mark(cut: Cut) -> _Mark:
         at, side = cut
         if not isinstance(at, int):
             return float(at), 2 * side  # an infinity
@@ -898,7 +898,7 @@ _OUT, _DOUBT, _IN = 0, 1, 2  # of the values that are their coordinate, where a 
 
 
 def _intervals(
-    domain: Domain, lines: Sequence[Sequence[Mark]], state: Callable[[float], int]
+    domain: Domain, lines: Sequence[Sequence[_Mark]], state: Callable[[float], int]
 ) -> tuple[list[Atom], bool]:
     """Lines that share a domain as atoms: what lies on any of them. Not exact where one line runs and another does not
     over more than a single coordinate. Rounded values at a cut are in doubt whatever its state, so a cut at which they
