@@ -15,7 +15,7 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.reads import collector_paused
-from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme
+from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme, Trees
 from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.normalize import (
     Flat,
@@ -796,127 +796,6 @@ def _asked(member: Candidate, place: int) -> object:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Nodes in trees, and what became different of them: the bookkeeping of merging trees.
-#
-# The law: between two calls of `settle`, whatever was grown, joined and cut, `settle` tells exactly the difference:
-# of each node that stands now, its root if that is another than before, and of each that stood before, whether it is
-# gone. Every change costs the nodes below the place where it happens, nothing else.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_NEW = -1  # the root before, of a node that was not there
-
-
-class Trees:
-    """A forest whose nodes are numbers that are never used again."""
-
-    def __init__(self) -> None:
-        self._next = 0
-        self._parent: dict[int, int] = {}
-        self._children: dict[int, dict[int, None]] = {}  # of nodes with children only
-        self._roots: dict[int, None] = {}
-        self._before: dict[int, int] = {}  # of the nodes touched since the last settlement, their roots then
-
-    # --- asking -------------------------------------------------------------------------------------------------
-
-    def __contains__(self, node: int) -> bool:
-        return node in self._parent or node in self._roots
-
-    def roots(self) -> Iterator[int]:
-        return iter(tuple(self._roots))
-
-    @property
-    def width(self) -> int:
-        """How many roots there are."""
-        return len(self._roots)
-
-    def is_root(self, node: int) -> bool:
-        return node in self._roots
-
-    def root_of(self, node: int) -> int:
-        parent = self._parent.get(node)
-        while parent is not None:
-            node, parent = parent, self._parent.get(parent)
-        return node
-
-    def parent_of(self, node: int) -> int | None:
-        return self._parent.get(node)
-
-    def children_of(self, node: int) -> tuple[int, ...]:
-        return tuple(self._children.get(node, ()))
-
-    def below(self, node: int) -> Iterator[int]:
-        """The node and everything below it, parents first."""
-        todo = [node]
-        while todo:
-            each = todo.pop()
-            yield each
-            todo.extend(self._children.get(each, ()))
-
-    # --- changing -----------------------------------------------------------------------------------------------
-
-    def grow(self) -> int:
-        """A new root."""
-        node = self._next
-        self._next += 1
-        self._before[node] = _NEW
-        self._roots[node] = None
-        return node
-
-    def join(self, roots: Sequence[int]) -> int:
-        """A new root above some roots."""
-        for root in roots:
-            self._touch(root, root)
-        parent = self.grow()
-        for root in roots:
-            self._put(root, parent)
-        return parent
-
-    def cut(self, node: int) -> None:
-        """Takes a node away; its children go to its parent, or become roots."""
-        self._touch(node, self.root_of(node))
-        parent = self._parent.get(node)
-        for child in self._children.pop(node, ()):
-            self._detach(child)
-            self._put(child, parent)
-        if parent is None:
-            del self._roots[node]
-        else:
-            self._detach(node)
-            siblings = self._children[parent]
-            del siblings[node]
-            if not siblings:
-                del self._children[parent]
-
-    def _put(self, node: int, parent: int | None) -> None:
-        if parent is None:
-            self._roots[node] = None
-            return
-        self._roots.pop(node, None)
-        self._parent[node] = parent
-        self._children.setdefault(parent, {})[node] = None
-
-    def _detach(self, node: int) -> None:
-        del self._parent[node]
-
-    # --- what became different ----------------------------------------------------------------------------------
-
-    def _touch(self, top: int, root: int) -> None:
-        for node in self.below(top):
-            self._before.setdefault(node, root)
-
-    def settle(self) -> Change:
-        """The difference since the last time."""
-        touched, self._before = sorted(self._before.items()), {}
-        now = [(node, before, self.root_of(node)) for node, before in touched if node in self]
-        return Change(
-            entered=tuple(node for node, before, root in now if root == node != before),
-            left=tuple(node for node, before, root in now if before == node != root),
-            placed=tuple((node, root) for node, before, root in now if root not in (node, before)),
-            gone=tuple(node for node, before in touched if before != _NEW and node not in self),
-        )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
 # Which patterns are merged: groups by what they share, until the front is small enough.
 #
 # [R] lets the summary with the highest access frequency pick what is merged. Those that it picks are put together
@@ -1255,7 +1134,7 @@ class Merging:
         return node in self._made
 
     def roots(self) -> Iterable[int]:
-        return self._trees.roots()
+        return tuple(self._trees.roots)
 
     def members_of(self, node: int) -> tuple[int, ...]:
         """What a merger was made of, as far as it still stands: patterns and mergers."""
@@ -1280,7 +1159,7 @@ class Merging:
             self._subscribers.setdefault(node, {})[number] = None
             self._of[number] = node
         self._review()
-        if self._trees.width >= self._trigger():
+        if len(self._trees.roots) >= self._trigger():
             self._merge()
         return self._settle()
 
@@ -1293,7 +1172,7 @@ class Merging:
                 del self._subscribers[node], self._nodes[self._forms[node]]
                 self._take_away(node)
         self._review()
-        self._rest = min(self._rest, self._trees.width)
+        self._rest = min(self._rest, len(self._trees.roots))
         return self._settle()
 
     def _take_away(self, node: int) -> None:
@@ -1315,7 +1194,7 @@ class Merging:
             self._past = self._past.more(self._observed.pop(node, Observed()))
 
     def _settle(self) -> Change:
-        change = self._trees.settle()
+        change = self._trees.difference()
         for node, _ in change.placed:  # new ones that were merged at once, too
             self._candidates.pop(node, None)
         return change
@@ -1341,7 +1220,7 @@ class Merging:
 
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
-        fixed = self._trees.width - len(pool)
+        fixed = len(self._trees.roots) - len(pool)
         return propose(pool, self._goal() - fixed, self._knowledge())
 
     def _knowledge(self) -> Knowledge:
@@ -1356,7 +1235,7 @@ class Merging:
 
     def _pool(self) -> dict[int, Candidate]:
         """The roots of which anything is known."""
-        found = {root: self._candidate(root) for root in self._trees.roots()}
+        found = {root: self._candidate(root) for root in tuple(self._trees.roots)}
         return {root: candidate for root, candidate in found.items() if candidate is not None}
 
     def _candidate(self, root: int) -> Candidate | None:
@@ -1371,11 +1250,13 @@ class Merging:
         with collector_paused():
             for number, members, form in self._proposals():
                 nodes[number] = self._join([nodes.get(member, member) for member in members], form)
-        self._rest = self._trees.width
+        self._rest = len(self._trees.roots)
 
     def _join(self, members: Sequence[int], form: Form) -> int:
         """A merger of nodes. A single merger among them is widened: its members become members of the new one."""
-        node = self._trees.join(members)
+        node = self._trees.grow()
+        for member in members:
+            self._trees.hang(member, node)
         self._forms[node] = form
         self._made[node] = len(members)
         mergers = [member for member in members if member in self._made]

@@ -80,6 +80,110 @@ class Arrangement(Protocol):
     def roots(self) -> Iterable[int]: ...
 
 
+# --- trees ------------------------------------------------------------------------------------------------------
+
+
+class Trees:
+    """A forest whose nodes are numbers that are never used again, and what became different of it.
+
+    The laws: `root_of` is what it was when `difference` was last called, which reports exactly what changed since the
+    time before, however often a node moved in between. It costs the nodes that moved and those below them, each once,
+    and no recursion.
+    """
+
+    def __init__(self) -> None:
+        self.roots: dict[int, None] = {}
+        self._next = 0
+        self._parent: dict[int, int] = {}
+        self._children: dict[int, dict[int, None]] = {}  # of nodes that have any
+        self._reported: dict[int, int] = {}  # the root of every node, as last reported
+        self._moved: dict[int, None] = {}  # nodes that came or moved since then
+        self._gone: dict[int, None] = {}
+
+    def root_of(self, node: int) -> int:
+        return self._reported[node]
+
+    def parent_of(self, node: int) -> int | None:
+        return self._parent.get(node)
+
+    def children_of(self, node: int) -> tuple[int, ...]:
+        return tuple(self._children.get(node, ()))
+
+    def grow(self) -> int:
+        """A new root."""
+        node = self._next
+        self._next += 1
+        self.roots[node] = self._moved[node] = None
+        return node
+
+    def hang(self, root: int, parent: int) -> None:
+        """Puts a root below another node."""
+        del self.roots[root]
+        self._put(root, parent)
+
+    def _put(self, node: int, parent: int) -> None:
+        self._parent[node] = parent
+        self._children.setdefault(parent, {})[node] = None
+        self._moved[node] = None
+
+    def cut(self, node: int) -> tuple[int, ...]:
+        """Takes a node away. Its children go to its parent; where it has none they are roots, and are returned."""
+        children = tuple(self._children.pop(node, ()))
+        parent = self._parent.pop(node, None)
+        self._moved.pop(node, None)
+        self._gone[node] = None
+        if parent is None:
+            del self.roots[node]
+            for child in children:
+                del self._parent[child]
+                self.roots[child] = self._moved[child] = None
+            return children
+        siblings = self._children[parent]
+        del siblings[node]
+        if not siblings:
+            del self._children[parent]
+        for child in children:
+            self._put(child, parent)
+        return ()
+
+    def difference(self) -> Change:
+        """What changed since the last time."""
+        gone = tuple(sorted(node for node in self._gone if self._reported.pop(node, None) is not None))
+        entered, left, placed = list[int](), list[int](), list[tuple[int, int]]()
+        for node, root in sorted(self._roots_of_moved().items()):
+            before = self._reported.get(node)
+            if root == before:
+                continue
+            self._reported[node] = root
+            if root == node:
+                entered.append(node)
+            else:
+                placed.append((node, root))
+                if before == node:
+                    left.append(node)
+        self._moved, self._gone = {}, {}
+        return Change(tuple(entered), tuple(left), tuple(placed), gone)
+
+    def _roots_of_moved(self) -> dict[int, int]:
+        """The present root of every node that moved, or that stands below one."""
+        known: dict[int, int] = {}  # of the nodes above those
+        walked: dict[int, int] = {}
+        for top in self._moved:
+            path, node = list[int](), top
+            while node not in known and node in self._parent:
+                path.append(node)
+                node = self._parent[node]
+            root = known.setdefault(node, node)
+            known.update(dict.fromkeys(path, root))
+            todo = [top]
+            while todo:
+                node = todo.pop()
+                if node not in walked:
+                    walked[node] = root
+                    todo.extend(self._children.get(node, ()))
+        return walked
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # The arrangement that arranges nothing: every subscription is a pattern of its own, below no root.
 #
@@ -161,7 +265,7 @@ class Scheme:
 
     @classmethod
     def of(cls, shards: Any = None, partition: Any = None, merging: Mapping[str, Any] | None = None) -> Self | None:
-        """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard
+        """What was asked for, None if nothing was. Shards alone are filled by a hash; a partitioning alone gets a shard
         for each processor."""
         if merging and partition != "merging":
             raise UsageError("HG-032", "options of merging without it", fix='ask for the partition "merging" as well')
@@ -275,14 +379,14 @@ _TENTH, _TWENTIETH = 10, 20  # of the mean: beyond the first it is balanced agai
 _LOOKED_AT = 32  # subscriptions among which one is chosen to be moved
 
 
-class Dealt(NamedTuple):
+class Standing(NamedTuple):
     """Where a subscription stands: its shard, and the root that it is below."""
 
     shard: int
     root: int
 
 
-class Dealer:
+class Sharding:
     """Who stands in which shard, and how many below each root."""
 
     def __init__(self, shards: int) -> None:
@@ -294,9 +398,9 @@ class Dealer:
     def __contains__(self, number: int) -> bool:
         return number in self._shard
 
-    def find(self, number: int) -> Dealt:
+    def find(self, number: int) -> Standing:
         shard = self._shard[number]
-        return Dealt(shard, self._members[shard][number])
+        return Standing(shard, self._members[shard][number])
 
     def root(self, number: int) -> int | None:
         """The root that a subscription is below, if it is there."""
@@ -308,7 +412,7 @@ class Dealer:
 
     # --- one subscription ---------------------------------------------------------------------------------------
 
-    def deal(self, number: int, root: int, wished: int | None = None) -> int:
+    def assign(self, number: int, root: int, wished: int | None = None) -> int:
         """Gives a subscription to the shard with the fewest below its root; or to the one it wishes for, if that is
         not too full."""
         allowed = min(self.sizes) + max(1, sum(self.sizes) // (_TWENTIETH * len(self.sizes)))
@@ -330,7 +434,7 @@ class Dealer:
         self.sizes[shard] += 1
         self._below.setdefault(root, [0] * len(self.sizes))[shard] += 1
 
-    def take(self, number: int) -> Dealt:
+    def remove(self, number: int) -> Standing:
         """Takes a subscription out; returns where it stood."""
         shard = self._shard.pop(number)
         root = self._members[shard].pop(number)
@@ -339,20 +443,20 @@ class Dealer:
         counts[shard] -= 1
         if not any(counts):
             del self._below[root]
-        return Dealt(shard, root)
+        return Standing(shard, root)
 
-    def give(self, number: int, root: int) -> int:
+    def move(self, number: int, root: int) -> int:
         """Puts a subscription below another root; it stays in its shard unless that holds more below the root."""
-        shard = self.take(number).shard
+        shard = self.remove(number).shard
         counts = self._below.get(root)
         if counts is None or counts[shard] <= min(counts) + sum(counts) // (_TENTH * len(counts)):
             self.put(number, root, shard)
             return shard
-        return self.deal(number, root)
+        return self.assign(number, root)
 
     # --- all of them --------------------------------------------------------------------------------------------
 
-    def level(self) -> Iterator[tuple[int, Dealt]]:
+    def balance(self) -> Iterator[tuple[int, Standing]]:
         """Moves subscriptions from the fullest shard to the emptiest until they are balanced; yields each, and where it
         stood."""
         mean = sum(self.sizes) // len(self.sizes)
@@ -361,9 +465,9 @@ class Dealer:
         while max(self.sizes) - min(self.sizes) > max(1, mean // _TWENTIETH):
             full, empty = self.sizes.index(max(self.sizes)), self.sizes.index(min(self.sizes))
             number = self._movable(full, empty)
-            dealt = self.take(number)
-            self.put(number, dealt.root, empty)
-            yield number, dealt
+            standing = self.remove(number)
+            self.put(number, standing.root, empty)
+            yield number, standing
 
     def _movable(self, full: int, empty: int) -> int:
         """One of the last that came to a shard: if possible, one whose root has fewer in the other."""
@@ -377,7 +481,7 @@ class Dealer:
 # Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
 #
 # The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is
-# dealt to the shards, further subscribers of the root's own pattern too. So whatever matches is either at the front
+# assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
 # or behind a root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not
 # rebuilt.
 # ----------------------------------------------------------------------------------------------------------------------
@@ -402,7 +506,7 @@ class Placement:
     def __init__(self, arrangement: Arrangement, shards: int, known: Mapping[int, int] = _NOBODY) -> None:
         """`known` are the places of those that stand somewhere already, and will be inserted anew."""
         self.arrangement = arrangement
-        self.dealer = Dealer(shards)
+        self.sharding = Sharding(shards)
         self.routes = Routes()
         self.front: dict[int, int] = {}  # numbers at the front, each with its node
         self._heads: dict[int, int] = {}  # the number of each such node
@@ -414,17 +518,17 @@ class Placement:
     def place_of(self, number: int) -> int:
         if number in self.front:
             return FRONT
-        return self.dealer.find(number).shard if number in self.dealer else NOWHERE
+        return self.sharding.find(number).shard if number in self.sharding else NOWHERE
 
     def root_of(self, number: int) -> int:
         """The root that a subscription is, or is below; `EVERYTHING` if there is none."""
         node = self.front.get(number)
-        return self.dealer.find(number).root if node is None else node
+        return self.sharding.find(number).root if node is None else node
 
     def roots_of(self, numbers: Iterable[int]) -> set[int]:
         """The roots above any of these that are there; anybody may ask, while somebody writes too."""
-        front, dealt = self.front, self.dealer.root
-        found = (front.get(number, dealt(number)) for number in numbers)
+        front, root_of = self.front, self.sharding.root
+        found = (front.get(number, root_of(number)) for number in numbers)
         return {root for root in found if root is not None}
 
     def head(self, root: int) -> int:
@@ -475,9 +579,9 @@ class Placement:
 
     def _moves(self, version: int) -> Moves:
         """Who stands elsewhere than before the change, once the shards are level again."""
-        for number, dealt in self.dealer.level():
-            self._before.setdefault(number, dealt.shard)
-            self._rerouted[dealt.root] = None
+        for number, standing in self.sharding.balance():
+            self._before.setdefault(number, standing.shard)
+            self._rerouted[standing.root] = None
         moves = Moves({}, {})
         for number in sorted(self._before):
             before, now = self._before[number], self.place_of(number)
@@ -492,7 +596,7 @@ class Placement:
     def _reroute(self, version: int) -> None:
         for root in self._rerouted:
             if root in self._ways:
-                counts = self.dealer.counts(root)
+                counts = self.sharding.counts(root)
                 self._ways[root].become(sum(1 << shard for shard, count in enumerate(counts) if count), version)
         self._rerouted = {}
 
@@ -518,28 +622,28 @@ class Placement:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        if number not in self.dealer:
-            self._deal(number, root)
-        elif self.dealer.find(number).root != root:
-            self._rerouted[self.dealer.find(number).root] = None
-            self.dealer.give(number, root)
+        if number not in self.sharding:
+            self._assign(number, root)
+        elif self.sharding.find(number).root != root:
+            self._rerouted[self.sharding.find(number).root] = None
+            self.sharding.move(number, root)
         self._rerouted[root] = None
 
-    def _deal(self, number: int, root: int) -> None:
+    def _assign(self, number: int, root: int) -> None:
         """To where it stood, if it did; else apart from the others."""
         known = self._known.get(number, FRONT)
         if known != FRONT:
-            self.dealer.put(number, root, known)
+            self.sharding.put(number, root, known)
         else:
-            wished = preferred(number, len(self.dealer.sizes)) if root == EVERYTHING else None
-            self.dealer.deal(number, root, wished)
+            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
+            self.sharding.assign(number, root, wished)
 
     def _take_out(self, number: int) -> None:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        elif number in self.dealer:
-            self._rerouted[self.dealer.take(number).root] = None
+        elif number in self.sharding:
+            self._rerouted[self.sharding.remove(number).root] = None
 
     def _behead(self, node: int) -> None:
         """Takes a node from the front, if it stands there."""
@@ -862,7 +966,7 @@ def _worst(placement: Placement, arrangement: Merging) -> tuple[MergerOutline, .
     seen = [(node, arrangement.observed(node)) for node in nodes]
     seen.sort(key=lambda each: (-each[1].false, -each[1].answers, each[0]))
     return tuple(
-        MergerOutline(node, sum(placement.dealer.counts(node)), observed.answers, observed.false)
+        MergerOutline(node, sum(placement.sharding.counts(node)), observed.answers, observed.false)
         for node, observed in seen[:_SHOWN]
         if observed.answers
     )
@@ -881,7 +985,7 @@ def place_in_words(plan: Plan, number: int) -> str:
 def _below(placement: Placement | None, number: int) -> str:
     if placement is None:
         return "it is a root"
-    counts = placement.dealer.counts(placement.root_of(number))
+    counts = placement.sharding.counts(placement.root_of(number))
     shards = [str(shard) for shard, count in enumerate(counts) if count]
     return f"a root with {sum(counts)} below it{', in shards ' + ', '.join(shards) if shards else ''}"
 
@@ -893,7 +997,7 @@ def _above(plan: Plan, placement: Placement, number: int) -> str:
     head = placement.head(root)
     if head < MERGERS:
         return f"whatever matches it matches the root {plan.members[head].id!r}"
-    count = sum(placement.dealer.counts(root))
+    count = sum(placement.sharding.counts(root))
     arrangement = plan.merging()
     assert arrangement is not None  # nobody else makes mergers
     seen = arrangement.observed(root)
