@@ -31,7 +31,9 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
     children,
+    conjuncts,
     spell_expression,
+    variables_in,
     walk,
 )
 from heliograph.sparql.regions import (
@@ -63,19 +65,18 @@ from heliograph.terms import (
 )
 from heliograph.values import NUMERIC, XSD_STRING, Instant
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- demands ----------------------------------------------------------------------------------------------------
 # What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
 #
 # The laws: a solution satisfies all demands of its query, so demands that contradict each other rule out every
 # publication. A subject is never a literal and a property is an IRI, in documents and in taxonomies. Conditions with
 # `hg:` functions are left out: what a graph measures is nobody's to say beforehand.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 200  # characters of a condition that a message quotes
 _RESULTS = {"STR": TEXT_REGION, "LANG": TEXT_REGION, "DATATYPE": IRIS}
 
 
-class Place(NamedTuple):
+class VariablePlace(NamedTuple):
     """Where the value of a variable must lie."""
 
     variable: Variable
@@ -89,7 +90,7 @@ class Demand(NamedTuple):
     settled: bool = False  # every variable of the condition is bound in every solution
     lost: tuple[Variable, ...] = ()  # variables that nothing binds, without which the condition is an error
     values: Values | None = None
-    place: Place | None = None
+    place: VariablePlace | None = None
 
     @property
     def text(self) -> str:
@@ -111,21 +112,6 @@ def demands_of(query: Query) -> list[Demand]:
     return demands + [Demand(place=place) for place in _places(query)]
 
 
-def conjuncts(filters: Iterable[Expression]) -> Iterator[Expression]:
-    """What filters demand, one by one."""
-    stack = list(filters)[::-1]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, And):
-            stack.extend(reversed(node.operands))
-        else:
-            yield node
-
-
-def names_in(expression: Expression) -> set[Variable]:
-    return {node for node in walk(expression) if isinstance(node, Variable)}
-
-
 def _measures(expression: Expression) -> bool:
     return any(isinstance(node, Metric) for node in walk(expression))
 
@@ -133,16 +119,12 @@ def _measures(expression: Expression) -> bool:
 def _doubtful(query: Query) -> set[Variable]:
     """Variables that some solutions may leave unbound: no pattern has them, and VALUES says UNDEF."""
     bound = set(Query(patterns=query.patterns).variables)
-    columns = ((name, {row[at] for row in block.rows}) for block in query.values for at, name in _numbered(block))
-    return {name for name, terms in columns if None in terms} - bound
-
-
-def _numbered(block: Values) -> Iterable[tuple[int, Variable]]:
-    return enumerate(block.variables)
+    cells = (zip(block.variables, row, strict=True) for block in query.values for row in block.rows)
+    return {name for row in cells for name, term in row if term is None} - bound
 
 
 def _condition(expression: Expression, known: set[Variable], doubtful: set[Variable]) -> Demand:
-    names = names_in(expression)
+    names = variables_in(expression)
     unbound = names - known
     lost = tuple(sorted(unbound)) if unbound and _is_lost(expression, unbound) else ()
     return Demand(expression, names <= known - doubtful, lost)
@@ -171,11 +153,11 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
 # --- places -----------------------------------------------------------------------------------------------------
 
 
-def _places(query: Query) -> Iterator[Place]:
+def _places(query: Query) -> Iterator[VariablePlace]:
     subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
     properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
     for nodes, region in ((subjects, NAMES), (properties, IRIS)):
-        yield from [Place(node, region) for node in nodes if isinstance(node, Variable)]
+        yield from [VariablePlace(node, region) for node in nodes if isinstance(node, Variable)]
 
 
 # --- what functions give ----------------------------------------------------------------------------------------
@@ -185,7 +167,7 @@ class Abstract(NamedTuple):
     """A condition in which calls that give text or an IRI are variables, and where these must lie."""
 
     condition: Expression
-    places: list[Place]
+    places: list[VariablePlace]
 
 
 def abstracted(condition: Expression) -> Abstract | None:
@@ -198,7 +180,7 @@ def abstracted(condition: Expression) -> Abstract | None:
     if not calls:
         return None
     stand_ins: dict[Expression, Expression] = {node: Variable(spell_expression(node)) for node in calls}
-    places = [Place(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
+    places = [VariablePlace(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
     return Abstract(replaced(condition, stand_ins), places)
 
 
@@ -227,12 +209,11 @@ def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -
     return expression
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- opposites --------------------------------------------------------------------------------------------------
 # Comparisons and text tests that exclude each other, seen from their operands alone.
 #
 # The laws come from `semantics.comparison`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
 # is, `!=` never where `=` is; a text equals itself alone, and is ordered within its language by its characters.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TEXTS = (XSD_STRING, RDF_LANG_STRING)
 
@@ -255,7 +236,7 @@ def opposed(conditions: Iterable[Expression]) -> bool:
     return False
 
 
-class Test(NamedTuple):
+class TextTest(NamedTuple):
     """What is asked of the text that an expression gives."""
 
     operator: str  # < <= = >= > STRSTARTS STRENDS
@@ -264,13 +245,13 @@ class Test(NamedTuple):
 
 def texts_apart(conditions: Iterable[Expression]) -> bool:
     """Whether some expression is asked for a text that there is none of."""
-    tests: dict[Expression, list[Test]] = {}
+    tests: dict[Expression, list[TextTest]] = {}
     for subject, test in _tests(conditions):
         tests.setdefault(subject, []).append(test)
     return any(len(asked) > 1 and _no_text(asked) for asked in tests.values())
 
 
-def _no_text(tests: list[Test]) -> bool:
+def _no_text(tests: list[TextTest]) -> bool:
     ordered = [test for test in tests if len(test.operator) <= 2]
     if len({test.constant[2:] for test in ordered}) > 1:  # datatype and language
         return True
@@ -279,7 +260,7 @@ def _no_text(tests: list[Test]) -> bool:
     return _crossed(ordered) or _branching(starts) or _branching(ends)
 
 
-def _crossed(tests: list[Test]) -> bool:
+def _crossed(tests: list[TextTest]) -> bool:
     """Whether a lower end lies above an upper one, or at it where one of both is open."""
     lows = [(test.constant.value, test.operator == ">") for test in tests if test.operator in (">", ">=", "=")]
     highs = [(test.constant.value, test.operator != "<") for test in tests if test.operator in ("<", "<=", "=")]
@@ -295,27 +276,26 @@ def _branching(beginnings: list[str]) -> bool:
     return any(not longer.startswith(shorter) for shorter, longer in pairwise(ordered))
 
 
-def _tests(conditions: Iterable[Expression]) -> Iterator[tuple[Expression, Test]]:
+def _tests(conditions: Iterable[Expression]) -> Iterator[tuple[Expression, TextTest]]:
     for condition in conditions:
         match condition:
             case Compare(operator, subject, Term() as constant):
-                test = Test(operator, constant)
+                test = TextTest(operator, constant)
             case Compare(operator, Term() as constant, subject):
-                test = Test(MIRRORED[operator], constant)
+                test = TextTest(MIRRORED[operator], constant)
             case Call(("STRSTARTS" | "STRENDS") as name, (subject, Term() as constant)):
-                test = Test(name, constant)
+                test = TextTest(name, constant)
             case _:
                 continue
         if test.constant.datatype in TEXTS and test.operator != "!=":
             yield subject, test
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- choices ----------------------------------------------------------------------------------------------------
 # Where a query leaves finitely many values to choose from, each is tried: VALUES, `=` and `IN` with texts and names.
 #
 # The law: a text or a name equals itself alone, so a condition `x = "a"` puts that very term in the place of x, and a
 # demand about nothing else is decided by evaluating it. A choice of which every alternative fails a demand is empty.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Alternative = Mapping[Expression, Term]  # an expression and the very term that it gives
 
@@ -391,10 +371,9 @@ def _may_hold(condition: Expression, alternative: Alternative) -> bool:
     return Condition.of(known).holds({})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- regions ----------------------------------------------------------------------------------------------------
 # Where the demands leave no value for a variable: `sparql.regions` holds every term for which the conditions are true,
 # so an empty region is a contradiction.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def no_region(demands: Sequence[Demand]) -> bool:
@@ -423,21 +402,13 @@ def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
             yield value.value
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- classes apart ----------------------------------------------------------------------------------------------
 # Classes that one variable is asked to belong to, and that have nothing in common in the taxonomy.
 #
 # That is no proof: a publication may type anything with any two classes. So it is told as what it is, a suspicion,
 # and withdrawn where the sample has something of both.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ANY = Variable("x")
-
-
-class Pair(NamedTuple):
-    """Two classes."""
-
-    one: Term
-    other: Term
 
 
 class Kinds:
@@ -446,7 +417,7 @@ class Kinds:
     def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
         self._taxonomy, self._sample = taxonomy, sample
         self._known = {term for row in taxonomy.rows for term in row}
-        self._apart: dict[Pair, bool] = {}
+        self._apart: dict[tuple[Term, Term], bool] = {}
 
     def apart(self, query: Query) -> Iterator[str]:
         """What is asked to be of two classes that nothing is of both."""
@@ -456,21 +427,21 @@ class Kinds:
                 asked.setdefault(variable, {})[kind] = None
         for variable, kinds in asked.items():
             for one, other in combinations(kinds, 2):
-                if self._are_apart(Pair(one, other)):
+                if self._are_apart((one, other)):
                     yield (
                         f"{variable} must be both {spell(one)} and {spell(other)}, and nothing in the taxonomy is: "
                         "only a publication that says so itself can match"
                     )
 
-    def _are_apart(self, pair: Pair) -> bool:
+    def _are_apart(self, pair: tuple[Term, Term]) -> bool:
         if pair not in self._apart:
-            self._apart[pair] = not self._below(pair.one) & self._below(pair.other) and not self._is_met(pair)
+            self._apart[pair] = not self._below(pair[0]) & self._below(pair[1]) and not self._is_met(pair)
         return self._apart[pair]
 
     def _below(self, kind: Term) -> set[Term]:
         return {kind, *self._taxonomy.descendants(kind)}
 
-    def _is_met(self, pair: Pair) -> bool:
+    def _is_met(self, pair: tuple[Term, Term]) -> bool:
         """Whether a publication of the sample has something of both."""
         plan = Plan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
         publications = self._sample.publications if self._sample is not None else ()
@@ -484,12 +455,11 @@ def _memberships(query: Query) -> Iterator[tuple[Variable, Term]]:
             yield pattern.subject, pattern.object
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- unbound variables ------------------------------------------------------------------------------------------
 # Variables that are asked for and that nothing binds, with the variable that was probably meant.
 #
 # The law: edges, VALUES and `hg:` functions bind variables; SELECT, GROUP BY and conditions do not. Such a variable
 # is absent from every solution.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SHORT, _LONG = 3, 8  # letters from which on one letter, or two, may be wrong
 _BEGUN = 2  # letters that are enough to begin another name
@@ -525,7 +495,7 @@ def _begins(one: str, other: str) -> bool:
     return len(short) >= _BEGUN and long.startswith(short)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- why a query never matches ----------------------------------------------------------------------------------
 # Why a query can never match, as far as that can be proved.
 #
 # The law: what is said never to match matches no publication, whatever it adds to the taxonomy. So classes are never
@@ -533,7 +503,6 @@ def _begins(one: str, other: str) -> bool:
 # that contradict each other: without any one of them the others do not, as far as we can tell.
 #
 # A count may be satisfied by no solution at all, and such a query is left alone.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _WHOLE = 2**53  # up to here every integer is a double
 
@@ -605,12 +574,11 @@ def _only_counts(expression: Expression) -> bool:
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- unseen names -----------------------------------------------------------------------------------------------
 # Properties and classes that a query names and nobody uses, with the known name that comes nearest.
 #
 # A class is known if the sample or the taxonomy has it. Without a sample only a class that looks like one of the
 # taxonomy is told: documents may have classes of their own.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Unseen(NamedTuple):
@@ -621,7 +589,7 @@ class Unseen(NamedTuple):
     nearest: str | None
 
 
-class Names:
+class NameCheck:
     """The names that are known; asked for one query after another."""
 
     def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:

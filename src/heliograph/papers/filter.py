@@ -30,7 +30,7 @@ from heliograph.taxonomy import Classes
 from heliograph.terms import RDF_LANG_STRING, RDF_TYPE, RDFS_MEMBER, Term, Variable, value_of
 from heliograph.values import NUMERIC, XSD_STRING, Instant, to_float32
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraints ------------------------------------------------------------------------------------------------
 # Constraints on a star: [G] section 3.2's `(?x, op, v)`, comparing values or asking the taxonomy, and
 # CheckConstraint.
 #
@@ -41,7 +41,6 @@ from heliograph.values import NUMERIC, XSD_STRING, Instant, to_float32
 # class are one node where the text says "direct instance", and `<=` cannot tell an instance from a sub-class. Here
 # values are compared by SPARQL's rules, and there are four class relations. The taxonomy is not walked for each
 # value: ancestors come from its closure, so a cycle never hangs.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -152,7 +151,7 @@ def class_constraint(pattern: Pattern) -> tuple[Variable, ClassConstraint] | Non
             return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- subscriptions ----------------------------------------------------------------------------------------------
 # A subscription as the seeds see it: G_S, edges between constants and stars, and the stars' constraints.
 #
 # [G] section 3.2 writes it as 5-tuples (subject, property, object, constraintSet(subject), constraintSet(object)).
@@ -167,7 +166,6 @@ def class_constraint(pattern: Pattern) -> tuple[Variable, ClassConstraint] | Non
 # Two variables may take one value (SEED_NOTES, filter 1): both seeds say "isomorphic" and both implement
 # homomorphism. A variable on several edges has one constraint set (SEED_NOTES, filter 5); printed, each 5-tuple has
 # its own.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Star = int
 Vertex = Term | Star
@@ -255,7 +253,7 @@ def _asked(query: Query) -> Iterator[tuple[Variable, tuple[Constraint, ...]] | N
         yield from map(value_constraints, conjuncts(expression))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- binding tables ---------------------------------------------------------------------------------------------
 # Binding tables and their natural join: which values the stars of a subscription can take together.
 #
 # A table has a column for each end of an edge ([G] algorithm Insert: newTable(E.v, E.w)) and a row for each
@@ -266,7 +264,6 @@ def _asked(query: Query) -> Iterator[tuple[Variable, tuple[Constraint, ...]] | N
 # has |table| ** n rows. Only truth is asked here, so a column that no table still to come shares is checked and
 # dropped, equal rows are kept once, and parts that share no column are joined apart: their product is empty only if
 # one is.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Row = tuple[Term, ...]
 Accept = Callable[[Vertex, Term], bool]
@@ -355,14 +352,13 @@ def _picker(table: BindingTable, columns: Sequence[Vertex]) -> Callable[[Row], R
     return lambda row: tuple([row[place] for place in places])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- stamped subscriptions --------------------------------------------------------------------------------------
 # Subscriptions with the stamps between which they lived, so that one index serves many versions.
 #
 # The law: a version sees an entry exactly if it was born by the version's stamp and had not died by then. An index
 # only grows: an entry is put into it before the version that sees it is published, and a removed one stays until so
 # many are dead that a new index is built of the living; versions in use keep the older one. So taking a version
 # copies nothing, and no change disturbs a reader.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ALIVE = 1 << 62  # a stamp that no version reaches
 _WORTH_FOLDING = 64  # dead entries below which the index is left as it is
@@ -494,7 +490,7 @@ def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
     return {entry.subscription.number: entry for entry in ordered}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- intervals --------------------------------------------------------------------------------------------------
 # Constraints as intervals on an axis of values, and the intervals that a value stabs.
 #
 # A term lies on one axis, at one key; terms of different axes are never equal and never ordered. The law: if `x op c`
@@ -509,7 +505,6 @@ def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
 # looked for in either list and found half of the time in vain. Here the constraints of a variable are intersected
 # first, and a tree of intervals answers: those that contain a centre, ordered by both ends, and the rest to its left
 # and right. As in [R], going through an ordered list stops "at the first non-satisfied look-up".
-# ----------------------------------------------------------------------------------------------------------------------
 
 Axis = tuple[str, ...]
 Bound = tuple[int] | tuple[int, Any]  # (-1,) and (1,) lie beyond every (0, key)
@@ -663,7 +658,7 @@ def _stabbed(tree: _Tree[T] | None, at: Bound) -> Iterator[T]:
         tree = tree.left if below else tree.right
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraint tables ------------------------------------------------------------------------------------------
 # The constraint table of one end of an edge of G_M ([R] section 4.1, figure 4): whom a value satisfies.
 #
 # [R] prints four lists, for = > < and !=, each ordered by value, an entry leading from a value to the subscriptions
@@ -674,7 +669,6 @@ def _stabbed(tree: _Tree[T] | None, at: Bound) -> Iterator[T]:
 # 9); = and IN are intervals of one point, looked up by hash. != keeps [R]'s list, in which each distinct value is
 # compared once, by value. A fifth list holds the classes, which [R] dropped (SEED_NOTES, filter 6): by relation and
 # class, looked up for each class that the value stands in that relation to.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class ConstraintTable(Generic[T]):
@@ -728,7 +722,7 @@ class ConstraintTable(Generic[T]):
                     yield from items.get(kind, ())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- G-ToPSS ----------------------------------------------------------------------------------------------------
 # G-ToPSS ([G] section 4): all subscriptions in one union graph, against which a publication is matched edge by edge.
 #
 # What the paper prints. G_M is the union of the subscription graphs. Constants are shared by name; variables are the
@@ -753,7 +747,6 @@ class ConstraintTable(Generic[T]):
 # which the paper says nothing: see `filter_entries`.
 #
 # Candidates are SubSet: every subscription whose counter was touched.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class UnionEdge:
@@ -867,7 +860,7 @@ class GToPSSMatcher:
         return self._entries.version
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- OPS --------------------------------------------------------------------------------------------------------
 # OPS-style subgraph matching ([G] section 2 and figure 9(g)): subscriptions that overlap share their subgraphs.
 #
 # What the paper prints of OPS, its opponent: "a very general subgraph isomorphism algorithm for matching over
@@ -888,7 +881,6 @@ class GToPSSMatcher:
 # edges.
 #
 # Candidates are the subscriptions whose last edge was tried, and those behind a subgraph that was given up.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MOST_INSTANCES = 10_000
 
@@ -1065,7 +1057,7 @@ class OpsMatcher:
         return self._entries.version
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the RSS matcher --------------------------------------------------------------------------------------------
 # The matcher of the paper on RSS filtering ([R] sections 4.1 and 4.5): edge labels first, constraints before joins.
 #
 # What the paper prints. G_M is kept in two levels of hash tables, the other way round than in [G]: a label leads to
@@ -1090,7 +1082,6 @@ class OpsMatcher:
 # nothing empties them. Unsubscribing within one machine: see `filter_entries`.
 #
 # Candidates are SubSet, with whoever is dropped from C because of the other end.
-# ----------------------------------------------------------------------------------------------------------------------
 
 STAR = 0  # stands for any variable
 

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- arrangements -----------------------------------------------------------------------------------------------
 # How subscriptions are arranged so that those matched together are evaluated apart: the narrow waist of partitioning.
 #
 # An arrangement keeps distinct patterns as *nodes*, each with the numbers of the subscriptions that ask it. Nodes
 # form trees. The laws: whatever matches a node matches its root, so only roots need be looked up at the front; a root
 # is a pattern that somebody subscribed to, or a synthetic merger that nobody did and that is never reported; every
 # change returns exactly what became different, so plans are maintained, not rebuilt.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Change(NamedTuple):
@@ -184,12 +183,11 @@ class Trees:
         return walked
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- hashing ----------------------------------------------------------------------------------------------------
 # The arrangement that arranges nothing: every subscription is a pattern of its own, below no root.
 #
 # The law: nobody is looked up at the front, so every shard gets every publication. Which shard a subscription prefers
 # is a hash of its number, the same in every process.
-# ----------------------------------------------------------------------------------------------------------------------
 
 EVERYTHING: Final = -1  # what stands above every subscription: it matches every publication
 _MASK = (1 << 64) - 1
@@ -247,9 +245,8 @@ class Hashing:
         return ()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- schemes ----------------------------------------------------------------------------------------------------
 # How a filter is to be divided: into how many shards, and by which arrangement.
-# ----------------------------------------------------------------------------------------------------------------------
 
 PARTITIONS = ("hash", "containment", "merging")
 MOST_SHARDS = 1024
@@ -297,13 +294,12 @@ class Scheme:
         return {"partition": self.partition, "shards": self.shards, "merging": dict(self.merging)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- routes -----------------------------------------------------------------------------------------------------
 # The shards of each root: where a publication goes that matches it.
 #
 # The law: for a version of the plan a route names at least the shards that hold something below the root in that
 # version, and exactly those if nothing has left them since. So a publication is never kept from a shard that it must
 # reach, however old its publisher's version is; one shard too many costs a look-up.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SPARE = 64  # routes that nobody uses any more, beyond as many as are used, before they are dropped
 
@@ -367,13 +363,12 @@ class Routes:
             self._table = {number: self._table[number] for number in self._used}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sharding ---------------------------------------------------------------------------------------------------
 # Dealing subscriptions to shards: those below one root apart, so that whatever matches them is matched in parallel.
 #
 # The laws: below one root no shard holds many more than another, and of all subscriptions the fullest shard holds at
 # most a tenth of the mean more than the emptiest (or one more, of a few). The second law is the stronger one: where
 # roots empty unevenly, subscriptions are moved until it holds again, about one for every two that left.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _TENTH, _TWENTIETH = 10, 20  # of the mean: beyond the first it is balanced again, until the second
 _LOOKED_AT = 32  # subscriptions among which one is chosen to be moved
@@ -477,14 +472,13 @@ class Sharding:
         return next(apart, some[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- placement --------------------------------------------------------------------------------------------------
 # Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
 #
 # The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is
 # assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
 # or behind a root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not
 # rebuilt.
-# ----------------------------------------------------------------------------------------------------------------------
 
 FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
 NOWHERE: Final = -2
@@ -664,14 +658,13 @@ def _query(subscription: Subscription) -> Query:
     return subscription.query if origin is None else origin.query(subscription.row)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the plan ---------------------------------------------------------------------------------------------------
 # A plan: the front-end index, the shards, and who stands where; maintained while publications are matched.
 #
 # The laws: a version of the plan is one version of the front and one of every shard, taken together, and never
 # changes; a subscription that moves leaves one place and comes to another between two versions, so in each it stands
 # in exactly one. Whatever matches in a shard matches a root at the front whose route names that shard, in every
 # version.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LOG = logging.getLogger("heliograph")
 _LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
@@ -913,9 +906,8 @@ def _holds(tier: Tiers, number: int) -> bool:
     return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the plan in numbers and words ------------------------------------------------------------------------------
 # A plan in a few numbers, and in words about one subscription: for people, for `--stats` and for `explain`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SHOWN = 10  # mergers
 

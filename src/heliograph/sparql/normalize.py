@@ -1,4 +1,9 @@
-"""A query as containment and merging see it: edges, the region of each variable, and what regions cannot say."""
+"""Normal forms of queries: equal forms ask the same. Containment and merging compare forms, and plans turn them back.
+
+A form has the query's edges, the region of each variable (`sparql.regions`), and the residue that regions cannot say,
+as expressions laid flat. `form_of` makes one of a query; `query_of` makes a query of one, for which regions are spelled
+as conditions again.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +31,14 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
     children,
+    conjuncts,
+    variables_in,
 )
 from heliograph.sparql.regions import (
     ALL,
     END,
     EVERYTHING,
     LITERALS,
-    NOTHING,
     NUMBERS,
     START,
     Cut,
@@ -53,12 +59,11 @@ from heliograph.sparql.regions import (
 from heliograph.terms import Term, Variable, literal, sort_key
 from heliograph.values import ATTO, XSD_DATE, XSD_DATETIME, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- flat expressions -------------------------------------------------------------------------------------------
 # Expressions laid flat: their nodes in prefix order, so that depth costs no recursion when they are compared.
 #
 # The laws: `raised(laid(expression)) == expression`; two expressions are equal exactly if they are laid alike. In
 # normal form `a > b` is `b < a`, and the operands of `=` and `!=` stand in order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Head(NamedTuple):
@@ -156,13 +161,12 @@ def is_ground(flat: Flat) -> bool:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- regions as conditions --------------------------------------------------------------------------------------
 # A region as the conditions of a query that say it.
 #
 # The law: what is spelled holds of every term of the region. It holds of no other one if `says` confirms it, as it
 # does of whatever a query's own conditions leave but for odd cases, such as intervals that end in several ways at
 # once. A `hull` is always of the kind that can be said exactly.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _DATATYPES = {
     Kind.INTEGER: "http://www.w3.org/2001/XMLSchema#integer",
@@ -460,7 +464,7 @@ def _with_ray(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Some | L
     return tuple(parts)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- forms ------------------------------------------------------------------------------------------------------
 # A query as containment and merging see it: its edges, the region of each variable, and what regions cannot say.
 #
 # The laws: a publication matches a form exactly if it matches the query that the form was made of, and exactly if it
@@ -468,9 +472,6 @@ def _with_ray(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Some | L
 # which differ in the names of their variables alone have one form, but for the rare ones that are alike in all their
 # edges. What a query selects makes no difference. One that counts, or that has variables no edge binds, is `opaque`:
 # nothing is known of it but what it is.
-# ----------------------------------------------------------------------------------------------------------------------
-
-__all__ = ["EVERYTHING", "NOTHING", "Counted", "Form", "Region", "form_of", "hull", "numbered", "query_of"]
 
 _NAMED = tuple(Variable(f"v{number}") for number in range(64))
 _VALUES = "Values"  # the head of a VALUES block that is laid flat: its variables, then its rows
@@ -630,7 +631,7 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     regions: _Regions = {}
     residue: list[Flat] = []
     loose = False
-    for expression in _conjuncts(query.filters):
+    for expression in conjuncts(query.filters):
         found = _variables(expression)
         loose |= not found <= names.keys()
         true = region_where(expression) if len(found) == 1 and found <= names.keys() else None
@@ -644,7 +645,8 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
         loose |= not names.keys() >= set(block.variables)
         if len(block.variables) == 1 and block.variables[0] in names and (None,) not in block.rows:
             variable = names[block.variables[0]]
-            regions[variable] = intersection((regions.get(variable, EVERYTHING), _choice(block)))
+            given = just(term for (term,) in block.rows if term is not None)
+            regions[variable] = intersection((regions.get(variable, EVERYTHING), given))
         else:
             residue.append(_laid_values(block, names))
     kept = tuple(sorted([each for each in regions.items() if each[1] != EVERYTHING]))
@@ -653,25 +655,11 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     return kept, tuple(sorted(dict.fromkeys(residue), key=repr)), loose
 
 
-def _conjuncts(filters: Iterable[Expression]) -> Iterable[Expression]:
-    """Filters without the ANDs on top of them."""
-    stack = list(reversed([*filters]))
-    while stack:
-        each = stack.pop()
-        if isinstance(each, And):
-            stack.extend(reversed(each.operands))
-        else:
-            yield each
-
-
 def _variables(expression: Expression) -> set[Variable]:
-    if isinstance(expression, Compare) and isinstance(expression.right, Term):  # as most filters are
-        return {expression.left} if isinstance(expression.left, Variable) else variables_of(laid(expression))
-    return variables_of(laid(expression))
-
-
-def _choice(block: Values) -> Region:
-    return just({term for (term,) in block.rows if term is not None})
+    match expression:
+        case Compare(_, Variable() as variable, Term()):  # as most filters are
+            return {variable}
+    return variables_in(expression)
 
 
 def _laid_values(block: Values, names: Mapping[Node, Variable]) -> Flat:
