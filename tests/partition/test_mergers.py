@@ -10,13 +10,13 @@ import pytest
 
 from heliograph.partition.containment import contains
 from heliograph.partition.merging import (
+    AccessMatrix,
     Candidate,
     Estimator,
     Frequencies,
     Knowledge,
     MergeKeys,
     Proposal,
-    SubscriptionMatrix,
     TermNumbers,
     Tolerance,
     alike,
@@ -287,7 +287,7 @@ def test_what_the_sample_shows_to_be_met_in_vain_is_not_accepted() -> None:
 
 def test_a_summary_picks_the_patterns_whose_edges_it_holds() -> None:
     world = World("?x :p :A", ":S :p ?y . ?y :q :B", "?x :p ?y", ":S :p :C", "?x ?p :A", "?x :r :A")
-    matrix = SubscriptionMatrix(world.pool, world.names)
+    matrix = AccessMatrix(world.pool, world.names)
     assert matrix.picked(graph("S p A", "A q B", "A u V")) == [0, 1, 2]
     assert matrix.picked(graph("T p C")) == [2]
     assert matrix.picked(frozenset()) == []

@@ -151,7 +151,7 @@ def test_patterns_that_cannot_be_merged_are_left_and_not_tried_at_every_change(
     assert len(list(made.roots())) == 20
     assert made.would_merge() == []
     tried: list[int] = []
-    monkeypatch.setattr(merging_module, "propose", lambda pool, *_: tried.append(len(pool)) or [])
+    monkeypatch.setattr(merging_module, "propose", lambda pool, *_: [tried.append(len(pool))])
     made.insert([(20, query(":s20 :p20 ?x"))])
     assert tried == []
 

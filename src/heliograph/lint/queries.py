@@ -212,7 +212,7 @@ def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -
 # --- opposites --------------------------------------------------------------------------------------------------
 # Comparisons and text tests that exclude each other, seen from their operands alone.
 #
-# The laws come from `semantics.comparison`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
+# The laws come from `sparql.evaluate`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
 # is, `!=` never where `=` is; a text equals itself alone, and is ordered within its language by its characters.
 
 TEXTS = (XSD_STRING, RDF_LANG_STRING)

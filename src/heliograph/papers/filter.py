@@ -439,8 +439,8 @@ class IndexVersion:
         return last
 
 
-class Entries:
-    """The living entries of an index that is told of every change. One writer at a time."""
+class PaperMatcher:
+    """The living entries of an index that takes every change. One writer at a time."""
 
     def __init__(self, make: Callable[[], Index]) -> None:
         self._make = make
@@ -448,7 +448,10 @@ class Entries:
         self._by_number: dict[int, Entry] = {}
         self._dead = 0
         self._stamp = 0
-        self.version = IndexVersion(self._index)
+        self._version = IndexVersion(self._index)
+
+    def version(self) -> IndexVersion:
+        return self._version
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
         """Takes all of them, or none: what was entered before one fails never lives."""
@@ -481,7 +484,7 @@ class Entries:
     def _publish(self) -> None:
         """One assignment makes a change visible, all of it at once."""
         self._stamp += 1
-        self.version = IndexVersion(self._index, self._stamp, len(self._by_number))
+        self._version = IndexVersion(self._index, self._stamp, len(self._by_number))
 
 
 def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
@@ -491,7 +494,8 @@ def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
 
 
 # --- intervals --------------------------------------------------------------------------------------------------
-# Constraints as intervals on an axis of values, and the intervals that a value stabs.
+# The ordered lists of [R]'s constraint tables: constraints as intervals on an axis of values, and those that a value
+# stabs. They are the paper's structure, not the algebra of `sparql.regions`.
 #
 # A term lies on one axis, at one key; terms of different axes are never equal and never ordered. The law: if `x op c`
 # holds for one of = < <= > >=, then x lies on c's axis, in the interval of `op c`. The converse may fail by a
@@ -743,8 +747,8 @@ class ConstraintTable(Generic[T]):
 # publication, as the binding tables do; printed, nothing ever empties those either. Section 4.2 prints "a fully
 # connected graph" over v, w and the stars, which also holds w → v and *i → v. The text names the four kinds that
 # agree with the edge, v w, v *i, *i w and *i *j, and only those are looked up; an edge from *i to *i takes only v =
-# w. SEED_NOTES, filter 1, 2, 5, 6, 7: see `gm_subscription`, `binding_tables` and `gm_constraints`. Unsubscribing, of
-# which the paper says nothing: see `filter_entries`.
+# w. SEED_NOTES, filter 1, 2, 5, 6, 7: see the sections above. Unsubscribing, of
+# which the paper says nothing: see the stamped subscriptions.
 #
 # Candidates are SubSet: every subscription whose counter was touched.
 
@@ -844,20 +848,11 @@ def _binding_tables(union: UnionGraph, world: World) -> dict[UnionEdge, list[Row
     return tables
 
 
-class GToPSSMatcher:
+class GToPSSMatcher(PaperMatcher):
     """Candidates by counting matched edges in the union graph, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        self._entries = Entries(UnionGraph)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(UnionGraph)
 
 
 # --- OPS --------------------------------------------------------------------------------------------------------
@@ -1041,20 +1036,11 @@ def _fits(entry: Entry, vertices: tuple[Vertex, ...], instance: Instance, classe
     )
 
 
-class OpsMatcher:
+class OpsMatcher(PaperMatcher):
     """Candidates by their structure alone, verified on the structure's instances."""
 
     def __init__(self) -> None:
-        self._entries = Entries(Network)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(Network)
 
 
 # --- the RSS matcher --------------------------------------------------------------------------------------------
@@ -1074,12 +1060,12 @@ class OpsMatcher:
 # The mends: SEED_NOTES, filter 4: the binding tables are shared, so they hold values that *any* subscription's
 # constraint accepts, and printed nothing is checked again: false positives. Each subscription's constraints are
 # checked on its own binding. SEED_NOTES, filter 5: who is constrained on both ends of an edge needs both; printed, C
-# is a union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see
-# `gm_intervals`. SEED_NOTES, filter 6: classes, see `gm_constraint_table`. Printed, C holds whoever has no constraint
+# is a union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see the
+# intervals. SEED_NOTES, filter 6: classes, see the constraint tables. Printed, C holds whoever has no constraint
 # on *this* edge, even if another of its edges has one. Subscriptions of one structure then all enter SubSet through
 # the edges that they share, and figure 9(b) cannot be flat. A subscription with a constraint enters only through
 # edges that have one: one of those must be satisfied anyway. Binding tables belong to one publication; printed,
-# nothing empties them. Unsubscribing within one machine: see `filter_entries`.
+# nothing empties them. Unsubscribing within one machine: see the stamped subscriptions.
 #
 # Candidates are SubSet, with whoever is dropped from C because of the other end.
 
@@ -1144,8 +1130,8 @@ class SubscriptionMatrix:
         pair = (_starred(edge.source), _starred(edge.target))
         return pairs.get(pair) or pairs.setdefault(pair, LabelledPair())
 
-    def search(self, world: World, stamp: int) -> FilterRssMatching:
-        return FilterRssMatching(self, world, stamp)
+    def search(self, world: World, stamp: int) -> RssMatching:
+        return RssMatching(self, world, stamp)
 
     def edges(self, triple: Triple) -> Iterator[LabelledPair]:
         """The edges of G_M that a publication edge matches."""
@@ -1168,7 +1154,7 @@ def _starred(vertex: Vertex) -> Vertex:
     return STAR if isinstance(vertex, Star) else vertex
 
 
-class FilterRssMatching:
+class RssMatching:
     """[R]'s algorithm match for one publication: SubSet when made, the joins when asked."""
 
     def __init__(self, matrix: SubscriptionMatrix, world: World, stamp: int) -> None:
@@ -1208,17 +1194,8 @@ class FilterRssMatching:
         return joins(graph, tables, self.world.classes)
 
 
-class RssMatcher:
+class RssMatcher(PaperMatcher):
     """Candidates by label and constraint, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        self._entries = Entries(SubscriptionMatrix)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(SubscriptionMatrix)

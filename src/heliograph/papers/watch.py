@@ -607,7 +607,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class _WatchTrieAsked:
+class _TrieQuery:
     id: str
     variables: tuple[Variable, ...]
     parts: tuple[_Part, ...]
@@ -641,7 +641,7 @@ class Trie:
     def __init__(self) -> None:
         self.joined = 0
         self._forest = Forest()
-        self._queries: dict[str, _WatchTrieAsked] = {}
+        self._queries: dict[str, _TrieQuery] = {}
 
     @property
     def nodes(self) -> int:
@@ -651,7 +651,7 @@ class Trie:
     def subscribe(self, id: str, query: Query) -> None:
         paths = covering_paths(edges_of(query))
         parts = [_Part(path, self._forest.use(path.forms, (id, number))) for number, path in enumerate(paths)]
-        asked = self._queries[id] = _WatchTrieAsked(id, query.variables, tuple(parts))
+        asked = self._queries[id] = _TrieQuery(id, query.variables, tuple(parts))
         asked.count = len(asked.all_solutions())
 
     def unsubscribe(self, id: str) -> None:
@@ -695,7 +695,7 @@ class Trie:
         self._forest.graph.remove(triple)
         return changes
 
-    def _concerned(self, touched: dict[Node, Walks]) -> list[tuple[_WatchTrieAsked, set[Values]]]:
+    def _concerned(self, touched: dict[Node, Walks]) -> list[tuple[_TrieQuery, set[Values]]]:
         """The queries with solutions that have one of the walks, and these solutions."""
         found: dict[str, set[Values]] = {}
         for node, walks in touched.items():

@@ -137,14 +137,13 @@ class Target:
 
     def _instance_ways(self, subject: Node | None, kind: Node | None) -> Iterator[Ends]:
         """Instances of the very class, of one below it, or where none is asked for yet, of those that are named."""
-
-        def reaches(low: Node) -> bool:
-            return low == kind or kind in self._ancestors(low)
-
         for instance, own in self._instances:
-            yield instance, kind if kind is not None and reaches(own) else own
+            yield instance, kind if kind is not None and self._reaches(own, kind) else own
         if isinstance(subject, Term) and kind is not None:
-            yield from ((subject, kind) for own in self.taxonomy.parents(subject) if reaches(own))
+            yield from ((subject, kind) for own in self.taxonomy.parents(subject) if self._reaches(own, kind))
+
+    def _reaches(self, low: Node, high: Node) -> bool:
+        return low == high or high in self._ancestors(low)
 
     def _below_ways(self, low: Node | None, high: Node | None) -> Iterator[Ends]:
         yield from self._below

@@ -341,7 +341,8 @@ def _connected(found: Sequence[Pattern]) -> tuple[Pattern, ...]:
         parts = [part for part in parts if not part[0] & ends]
         nodes = ends.union(*(nodes for nodes, _ in touching))
         parts.append((nodes, [*(each for _, patterns in touching for each in patterns), pattern]))
-    return tuple(dict.fromkeys(max((patterns for _, patterns in parts), key=len, default=[])))
+    largest = max((patterns for _, patterns in parts), key=len, default=[])
+    return tuple(dict.fromkeys(largest))
 
 
 def merged_region(regions: Sequence[Region]) -> Region:
@@ -736,7 +737,7 @@ def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> l
     """What to merge so that no more than `goal` of these patterns and their mergers are left, if that is possible."""
     planner = _Planner(pool, max(1, goal), knowledge)
     if knowledge.summaries and planner.excess > 0:
-        matrix = SubscriptionMatrix(pool, knowledge.numbers)
+        matrix = AccessMatrix(pool, knowledge.numbers)
         for summary in knowledge.summaries:
             planner.merge_picked(matrix.picked(summary.edges))
     for tolerance in _tolerances(knowledge.max_false_positives, max(1, goal)):
@@ -868,7 +869,7 @@ def distinct_first(rows: Sequence[Sequence[tuple[int, float]]]) -> list[int]:
 _Way = tuple[int, int, int]  # subject, label, object; -1 for any
 
 
-class SubscriptionMatrix:
+class AccessMatrix:
     """Patterns under one edge of each, the one with most constants: [R]'s subscription matrix, asked by summaries."""
 
     def __init__(self, pool: Mapping[int, Candidate], numbers: TermNumbers) -> None:
@@ -1120,7 +1121,7 @@ class Merging:
         """Learns from publications and from how many subscriptions each matched; else, from how many roots it might."""
         graphs = list(graphs_of(publications, _BATCH))
         if matched is None:
-            matrix = SubscriptionMatrix(self._pool(), self._numbers)
+            matrix = AccessMatrix(self._pool(), self._numbers)
             matches = [len(matrix.picked(graph)) for _, graph in graphs]
         else:
             matches = [matched[place] for place, _ in graphs]

@@ -842,7 +842,7 @@ def _selection(cursor: Cursor, draft: Draft) -> None:
                 what = f"more than {MAX_VARIABLES:,} variables in SELECT"
                 raise _too_large(cursor, what, "write SELECT *, or fewer of them", at=cursor.at - 1)
         elif cursor.kind == "(":
-            _sparql_parser_count(cursor, draft)
+            _count_column(cursor, draft)
         else:
             break
     if not draft.selected and not draft.counts:
@@ -858,7 +858,7 @@ def _variable(cursor: Cursor, clause: str, fixed: bool = True) -> Variable:
     return node
 
 
-def _sparql_parser_count(cursor: Cursor, draft: Draft) -> None:
+def _count_column(cursor: Cursor, draft: Draft) -> None:
     """`(COUNT(*) AS ?n)`, the only expression in SELECT."""
     opened = cursor.at
     cursor.at += 1

@@ -538,13 +538,13 @@ def limit_faults(limits: LimitRows, edges: EdgeRows) -> dict[int, HeliographErro
     """What is wrong with each wrong subscription's constraints."""
     if not len(limits.variable):
         return {}
-    readings = _pattern_faults_read(limits)
+    readings = _read_limits(limits)
     lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, readings))
     wrong = _first(limits.groups, lacking[0] | lacking[1])
     return {owner: _limit_fault(limits, readings, position, bool(lacking[0, position])) for owner, position in wrong}
 
 
-def _pattern_faults_read(limits: LimitRows) -> _Readings:
+def _read_limits(limits: LimitRows) -> _Readings:
     """Reads every distinct row except variables compared with bare integers: nothing can be wrong with those."""
     sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG)
     if len(sure) > _FEW:
