@@ -19,7 +19,7 @@ from heliograph.sparql.templates import compile_sparql
 from heliograph.watch.options import Options, check_options, read_options
 
 # --- findings ---------------------------------------------------------------------------------------------------
-# What lint tells: a subscription, what is odd about it, and the other one that this has to do with.
+# What lint reports: a subscription, what is odd about it, and the other one that this has to do with.
 
 TWICE = "HG-501"
 SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"

@@ -217,7 +217,7 @@ def owners(each: Sound, other: Sound) -> str:
 #
 # Each subscriber's patterns stand in a containment forest of their own, so that a pattern which any other contains is
 # below a root. Subscriptions without a subscriber count as of one. Those whose options say when to notify, and those
-# with `hg:` functions, are left out: of them more is told than whether they match.
+# with `hg:` functions, are left out: of them more is reported than whether they match.
 
 
 def covered(sound: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Finding]]:
@@ -249,7 +249,7 @@ def _covered(own: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Fi
 # lint: everything that looks wrong with subscriptions, in their order.
 #
 # The laws: "the same", "covered" and "can never match" are true of every publication; "expensive", "never seen" and
-# "nothing in common" are what a shape, a sample and a taxonomy suggest, and are told as such.
+# "nothing in common" are what a shape, a sample and a taxonomy suggest, and are reported as such.
 
 Placed = tuple[int, Finding]
 
@@ -282,7 +282,7 @@ def lint_subscriptions(
 
 
 class Linter:
-    """Takes subscriptions as an engine does, and a sample of what will be published; then tells."""
+    """Takes subscriptions as an engine does, and a sample of what will be published; then reports."""
 
     def __init__(self, taxonomy: Taxonomy, prefixes: Mapping[str, str]) -> None:
         self.vocabulary = Vocabulary()
@@ -311,12 +311,12 @@ class Linter:
         never = {each.place: why for each in sound if (why := why_never(each.query)) is not None}
         possible = [each for each in sound if each.place not in never]
         repeats = list(repeated([each for each in sound if each.stands]))
-        told = {each.place for each, first in repeats if each.subscriber == first.subscriber}
+        reported = {each.place for each, first in repeats if each.subscriber == first.subscriber}
         return [
             *self._unread(),
             *((repeat.each.place, repeat.finding) for repeat in repeats),
             *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
-            *covered([each for each in possible if each.stands and each.place not in told], self._taxonomy),
+            *covered([each for each in possible if each.stands and each.place not in reported], self._taxonomy),
             *self._apart(possible),
             *self._expensive(possible),
             *self._unseen(sound),

@@ -405,7 +405,7 @@ def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
 # --- classes apart ----------------------------------------------------------------------------------------------
 # Classes that one variable is asked to belong to, and that have nothing in common in the taxonomy.
 #
-# That is no proof: a publication may type anything with any two classes. So it is told as what it is, a suspicion,
+# That is no proof: a publication may type anything with any two classes. So it is reported as what it is, a suspicion,
 # and withdrawn where the sample has something of both.
 
 _ANY = Variable("x")
@@ -578,7 +578,7 @@ def _only_counts(expression: Expression) -> bool:
 # Properties and classes that a query names and nobody uses, with the known name that comes nearest.
 #
 # A class is known if the sample or the taxonomy has it. Without a sample only a class that looks like one of the
-# taxonomy is told: documents may have classes of their own.
+# taxonomy is reported: documents may have classes of their own.
 
 
 class Unseen(NamedTuple):

@@ -663,7 +663,8 @@ def _stabbed(tree: _Tree[T] | None, at: Bound) -> Iterator[T]:
 
 
 # --- constraint tables ------------------------------------------------------------------------------------------
-# The constraint table of one end of an edge of G_M ([R] section 4.1, figure 4): whom a value satisfies.
+# The constraint table of one end of an edge of G_M ([R] section 4.1, figure 4): the subscriptions that a value
+# satisfies.
 #
 # [R] prints four lists, for = > < and !=, each ordered by value, an entry leading from a value to the subscriptions
 # that compare with it. The law: `satisfied(v)` holds every item one of whose constraints is known to hold of v and
@@ -983,7 +984,7 @@ class Descent:
                         stack.append(child)
 
     def _extend(self, instances: list[Instance], step: Step) -> list[Instance]:
-        """The instances with one more edge; if there are too many, one more than are borne."""
+        """The instances with one more edge; if there are too many, one more than are allowed."""
         extended: list[Instance] = []
         for instance in instances:
             extended += _extensions(instance, step, self.world)
@@ -1054,20 +1055,20 @@ class OpsMatcher(PaperMatcher):
 # without, those satisfied by v and those satisfied by w; the edge's binding table takes (v, w), and C joins SubSet.
 # Then each subscription of SubSet joins the binding tables of its edges and matches if a row is left.
 #
-# The law it relies on: a selection commutes with a natural join, so constraints may go first; whoever's constraint no
-# publication edge satisfies cannot match, and is never looked at.
+# The law it relies on: a selection commutes with a natural join, so constraints may go first; a subscription whose
+# constraint no publication edge satisfies cannot match, and is never looked at.
 #
 # The mends: SEED_NOTES, filter 4: the binding tables are shared, so they hold values that *any* subscription's
-# constraint accepts, and printed nothing is checked again: false positives. Each subscription's constraints are
-# checked on its own binding. SEED_NOTES, filter 5: who is constrained on both ends of an edge needs both; printed, C
-# is a union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see the
-# intervals. SEED_NOTES, filter 6: classes, see the constraint tables. Printed, C holds whoever has no constraint
-# on *this* edge, even if another of its edges has one. Subscriptions of one structure then all enter SubSet through
-# the edges that they share, and figure 9(b) cannot be flat. A subscription with a constraint enters only through
-# edges that have one: one of those must be satisfied anyway. Binding tables belong to one publication; printed,
-# nothing empties them. Unsubscribing within one machine: see the stamped subscriptions.
+# constraint accepts, and printed nothing is checked again: false positives. Each subscription's constraints are checked
+# on its own binding. SEED_NOTES, filter 5: one that is constrained on both ends of an edge needs both; printed, C is a
+# union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see the
+# intervals. SEED_NOTES, filter 6: classes, see the constraint tables. Printed, C holds all that have no constraint on
+# *this* edge, even if another of its edges has one. Subscriptions of one structure then all enter SubSet through the
+# edges that they share, and figure 9(b) cannot be flat. A subscription with a constraint enters only through edges that
+# have one: one of those must be satisfied anyway. Binding tables belong to one publication; printed, nothing empties
+# them. Unsubscribing within one machine: see the stamped subscriptions.
 #
-# Candidates are SubSet, with whoever is dropped from C because of the other end.
+# Candidates are SubSet, with those dropped from C because of the other end.
 
 STAR = 0  # stands for any variable
 
@@ -1082,7 +1083,7 @@ class Listing(NamedTuple):
 
 
 class LabelledPair:
-    """An edge of G_M: who holds it, classified by constraints."""
+    """An edge of G_M: the subscriptions that hold it, classified by constraints."""
 
     __slots__ = ("free", "source", "target")
 

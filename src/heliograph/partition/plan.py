@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #
 # An arrangement keeps distinct patterns as *nodes*, each with the numbers of the subscriptions that ask it. Nodes
 # form trees. The laws: whatever matches a node matches its root, so only roots need be looked up at the front; a root
-# is a pattern that somebody subscribed to, or a synthetic merger that nobody did and that is never reported; every
+# is a pattern of a subscription, or a synthetic merger that no subscription asks and that is never reported; every
 # change returns exactly what became different, so plans are maintained, not rebuilt.
 
 
@@ -254,7 +254,7 @@ MOST_SHARDS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A partitioning by name, the number of its shards, and what merging is told."""
+    """A partitioning by name, the number of its shards, and the options of merging."""
 
     partition: str
     shards: int
@@ -364,7 +364,7 @@ class Routes:
 
 
 # --- sharding ---------------------------------------------------------------------------------------------------
-# Dealing subscriptions to shards: those below one root apart, so that whatever matches them is matched in parallel.
+# Sharding: subscriptions below one root go to different shards, so that whatever matches them is matched in parallel.
 #
 # The laws: below one root no shard holds many more than another, and of all subscriptions the fullest shard holds at
 # most a tenth of the mean more than the emptiest (or one more, of a few). The second law is the stronger one: where
@@ -382,7 +382,7 @@ class Standing(NamedTuple):
 
 
 class Sharding:
-    """Who stands in which shard, and how many below each root."""
+    """Which subscriptions stand in which shard, and how many below each root."""
 
     def __init__(self, shards: int) -> None:
         self.sizes = [0] * shards
@@ -475,12 +475,12 @@ class Sharding:
 # --- placement --------------------------------------------------------------------------------------------------
 # Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
 #
-# The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is
-# assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
-# or behind a root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not
+# The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; every other subscription
+# is assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
+# or behind a root that matches as well. Each change returns exactly what moved, so that indexes are maintained, not
 # rebuilt.
 
-FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
+FRONT: Final = -1  # the place of what is looked up first; any other place is the number of a shard
 NOWHERE: Final = -2
 MERGERS: Final = MOST_NUMBERS  # numbers at the front from here on are those of synthetic mergers
 _CHUNK = 4096  # subscriptions whose queries are made at a time
@@ -495,7 +495,7 @@ class Moves(NamedTuple):
 
 
 class Placement:
-    """Who stands where, for one arrangement and so many shards."""
+    """Where subscriptions stand, for one arrangement and so many shards."""
 
     def __init__(self, arrangement: Arrangement, shards: int, known: Mapping[int, int] = _NOBODY) -> None:
         """`known` are the places of those that stand somewhere already, and will be inserted anew."""
@@ -507,7 +507,7 @@ class Placement:
         self._ways: dict[int, Route] = {}  # and its route
         self._known = known
         self._before = dict(known)  # of those that the present change touches, where they stood
-        self._rerouted: dict[int, None] = {}  # roots below which the present change moved somebody
+        self._rerouted: dict[int, None] = {}  # roots below which the present change moved a subscription
 
     def place_of(self, number: int) -> int:
         if number in self.front:
@@ -520,7 +520,7 @@ class Placement:
         return self.sharding.find(number).root if node is None else node
 
     def roots_of(self, numbers: Iterable[int]) -> set[int]:
-        """The roots above any of these that are there; anybody may ask, while somebody writes too."""
+        """The roots above any of these that are there; any thread may ask, also during a change."""
         front, root_of = self.front, self.sharding.root
         found = (front.get(number, root_of(number)) for number in numbers)
         return {root for root in found if root is not None}
@@ -537,7 +537,7 @@ class Placement:
             chunk = subscriptions[first : first + _CHUNK]
             self._follow(self._inserted(chunk), version)
             for each in chunk:
-                if self.place_of(each.number) == NOWHERE:  # a pattern that somebody asks already
+                if self.place_of(each.number) == NOWHERE:  # a pattern that is asked already
                     self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
         return self._moves(version)
 
@@ -572,7 +572,7 @@ class Placement:
                 self._below(number, root)
 
     def _moves(self, version: int) -> Moves:
-        """Who stands elsewhere than before the change, once the shards are level again."""
+        """What stands elsewhere than before the change, once the shards are balanced again."""
         for number, standing in self.sharding.balance():
             self._before.setdefault(number, standing.shard)
             self._rerouted[standing.root] = None
@@ -597,7 +597,7 @@ class Placement:
     # --- one node, one subscription -----------------------------------------------------------------------------
 
     def _settle(self, root: int, version: int) -> None:
-        """Puts a root at the front, and below it whoever asks the same."""
+        """Puts a root at the front, and below it all that ask the same."""
         if self.arrangement.is_synthetic(root):
             self._to_front(MERGERS + root, root, version)
             return
@@ -659,7 +659,7 @@ def _query(subscription: Subscription) -> Query:
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------
-# A plan: the front-end index, the shards, and who stands where; maintained while publications are matched.
+# A plan: the front-end index, the shards, and what stands where; maintained while publications are matched.
 #
 # The laws: a version of the plan is one version of the front and one of every shard, taken together, and never
 # changes; a subscription that moves leaves one place and comes to another between two versions, so in each it stands
@@ -667,7 +667,7 @@ def _query(subscription: Subscription) -> Query:
 # version.
 
 _LOG = logging.getLogger("heliograph")
-_LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
+_LARGE = 256  # subscriptions that come at once; publishers that waited for them would notice
 
 
 class Version(NamedTuple):
@@ -697,7 +697,7 @@ class _Lot(NamedTuple):
 
 
 class Plan:
-    """One writer at a time; any number of readers, who take a version."""
+    """One writer at a time; any number of readers, each with a version."""
 
     def __init__(self, scheme: Scheme, context: Context) -> None:
         self.scheme = scheme
@@ -715,7 +715,7 @@ class Plan:
 
     @property
     def version(self) -> Version:
-        """The plan as it is now. While a writer is at work it is the one before, which holds until he is done."""
+        """The plan as it is now. While a writer is at work it is the one before, which holds until it is done."""
         if self._lock.acquire(blocking=self._stale):
             try:
                 self._held, self._stale = self._taken(), False
@@ -777,12 +777,12 @@ class Plan:
                 self._anew(numbers)
 
     def _anew(self, gone: Iterable[int]) -> None:
-        """Arranges and indexes everybody anew, but these: a change that failed may be half done."""
+        """Arranges and indexes all subscriptions anew, but these: a change that failed may be half done."""
         for number in gone:
             self.members.pop(number, None)
-        people = [self.members[number] for number in sorted(self.members)]
+        subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards)
-        moves = placement.insert(people, self._stamp + 1)
+        moves = placement.insert(subscribed, self._stamp + 1)
         front, shards = Tiers(), tuple(Tiers() for _ in self.shards)
         for lot in self._lots(moves, placement, {}):
             (front if lot.place == FRONT else shards[lot.place]).add(lot.interests, lot.owners)
@@ -792,7 +792,7 @@ class Plan:
 
     @contextmanager
     def arranging(self) -> Iterator[Callable[[Change], None] | None]:
-        """For whoever changes the arrangement by itself: what does the same to the plan; None while others write."""
+        """For a change of the arrangement by itself: what does the same to the plan; None during another change."""
         if not self.writing.acquire(blocking=False):
             yield None
             return
@@ -809,7 +809,7 @@ class Plan:
     def _apply(
         self, moves: Moves, placement: Placement, added: Mapping[int, Subscription], removed: Iterable[int]
     ) -> None:
-        """The next version: whoever left a place is gone from it, whoever came is there."""
+        """The next version: what left a place is gone from it, what came is there."""
         lots = list(self._lots(moves, placement, added))
         with self._lock:
             if self._stale and sum(len(lot.owners) for lot in lots) > _LARGE:
@@ -827,9 +827,11 @@ class Plan:
 
     def _lots(self, moves: Moves, placement: Placement, added: Mapping[int, Subscription]) -> Iterator[_Lot]:
         for place, numbers in moves.came.items():
-            people = [added.get(number) or self.members[number] for number in numbers if number < MERGERS]
-            queries = {number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(people) :]}
-            owners = [*people, *(merger(number, query) for number, query in queries.items())]
+            subscribed = [added.get(number) or self.members[number] for number in numbers if number < MERGERS]
+            queries = {
+                number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(subscribed) :]
+            }
+            owners = [*subscribed, *(merger(number, query) for number, query in queries.items())]
             yield from (_Lot(place, *ready) for ready in compiled(owners, self.context))
 
     # --- files --------------------------------------------------------------------------------------------------
@@ -860,21 +862,21 @@ class Plan:
             self._stamp, self._stale = self._stamp + 1, True
 
     def placement(self) -> Placement:
-        """Who stands where. A plan that was opened is arranged now; nobody leaves his shard for that without need."""
+        """Where subscriptions stand. A plan that was opened is arranged now; none leaves its shard without need."""
         if self._placement is not None:
             return self._placement
         if self._partial:
             raise UsageError("HG-053", "a plan of which only a part was opened cannot change", fix="open all of it")
-        people = [self.members[number] for number in sorted(self.members)]
+        subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards, self._places())
-        moves = placement.insert(people, self._stamp + 1)
+        moves = placement.insert(subscribed, self._stamp + 1)
         self._apply(moves, placement, {}, ())
-        for each in people:
+        for each in subscribed:
             each.release()
         return placement
 
     def _places(self) -> dict[int, int]:
-        """Where everybody stands, mergers too, as the indexes have it."""
+        """Where all subscriptions stand, mergers too, as the indexes have it."""
         version, places = self.version, {}
         for place, held in ((FRONT, version.front), *enumerate(version.shards)):
             for segment in held.segments:
@@ -923,7 +925,7 @@ class MergerOutline(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """How a plan divides its subscriptions. `front` counts the roots, mergers among them; `shards` who is in each.
+    """How a plan divides its subscriptions. `front` counts the roots, with mergers; `shards` how many are in each.
 
     `answers` of mergers and how many of those were `false_positives` are counted on a sample of the publications, and
     not known of a plan that was opened and has not changed. `worst` are the mergers with the most false ones.

@@ -181,7 +181,7 @@ def _wrong(cursor: Cursor, name: str, at: int, message: str) -> Exception:
 # Expressions of FILTER and HAVING, by precedence climbing: `||`, `&&`, comparison and IN, `+ -`, `* /`, unary.
 #
 # Chains of `||` and `&&` become one node of many operands. Whatever the shape of an expression, its tree is no deeper
-# than `MAX_DEPTH`, so that those who walk it may recurse.
+# than `MAX_DEPTH`, so that a walk over it may recurse.
 
 MAX_DEPTH = 100
 
@@ -1054,7 +1054,7 @@ def _surplus(cursor: Cursor) -> SparqlError:
 
 
 def _check(cursor: Cursor, draft: Draft) -> None:
-    """What can only be judged when the whole query is known."""
+    """What can only be checked when the whole query is known."""
     metric = any(isinstance(node, Metric) for condition in draft.filters for node in walk(condition))
     if not draft.patterns and not draft.values and not metric:
         fix = "write at least one triple; ?s ?p ?o matches any"

@@ -164,8 +164,8 @@ def line_within(one: Line, other: Line) -> bool:
 
 
 def line_holds(line: Line, value: Number) -> bool:
-    at, behind = (value, 0), (value, 1)
-    return any(line[number] <= at and behind <= line[number + 1] for number in range(0, len(line), 2))
+    """Whether a value lies on a line: an odd number of cuts lies before it."""
+    return bisect_right(line, (value, 0)) % 2 == 1
 
 
 # --- regions ----------------------------------------------------------------------------------------------------
@@ -863,10 +863,11 @@ def _number_atoms(exact: Line, doubles: Line) -> tuple[list[Atom], bool]:
         return 2 * found if isinf(at) or line_holds(exact, at) == found else _DOUBT
 
     marks = [(float(value), 2 * side) for value, side in doubles]
-    return _intervals(Domain.NUMBER, [[_number_mark(cut, marks) for cut in exact], marks], state)
+    known = frozenset(marks)
+    return _intervals(Domain.NUMBER, [[_number_mark(cut, known) for cut in exact], marks], state)
 
 
-def _number_mark(cut: Cut, marks: Sequence[_Mark]) -> _Mark:
+def _number_mark(cut: Cut, marks: frozenset[_Mark]) -> _Mark:
     """Where a cut of exact numbers lies. Halfway between two doubles it lies behind one and before the other alike: it
     is where the doubles are cut, if that is one of both."""
     value, side = cut
@@ -908,7 +909,7 @@ def _intervals(
     touched |= {at for line in lines for at, place in line[1::2] if place > 0}  # ends that some of an interval may have
     cuts = sorted({mark[0] for line in lines for mark in line if mark not in ends})
     runs = [[line[:1] == [ends[0]] for line in lines]]  # before the first cut, and behind each: which lines run there
-    runs += [[sum(mark[0] <= at for mark in line) % 2 == 1 for line in lines] for at in cuts]
+    runs += [[bisect_right(line, (at, 2)) % 2 == 1 for line in lines] for at in cuts]
     exact, found = True, list[Atom]()
     inside, low, flags = False, -inf, 0
     for number, running in enumerate(runs):
