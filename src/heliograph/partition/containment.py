@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.partition.plan import Change, Trees
 from heliograph.sparql import evaluate as expressions
 from heliograph.sparql.normalize import (

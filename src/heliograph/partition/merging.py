@@ -27,7 +27,7 @@ from zlib import crc32
 
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme, Trees
 from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.normalize import (

@@ -17,8 +17,8 @@ import numpy as np
 
 from heliograph.compiled.compile import announce, is_warm
 from heliograph.errors import PublicationError, UsageError
-from heliograph.io.items import as_table
-from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, told
+from heliograph.io.tables import as_table
+from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, rejection_report
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -293,7 +293,7 @@ class Watch:
     @property
     def rejected(self) -> Rejections:
         """What was wrong with the taxonomy: rows that spell no terms, and cycles by name."""
-        return told(self._taxonomy.rejected)
+        return rejection_report(self._taxonomy.rejected)
 
     # --- interests ----------------------------------------------------------------------------------------------
 

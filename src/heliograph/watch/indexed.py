@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.sparql.solve import Plan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy

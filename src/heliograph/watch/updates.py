@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError, TermError, UsageError
-from heliograph.io.items import as_table, is_single
 from heliograph.io.publications import Publications
-from heliograph.io.reads import Read
 from heliograph.io.schemas import TABLES
-from heliograph.model import Brief, Rejected, Rejections
+from heliograph.io.tables import TableRows, as_table, is_single
+from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.terms import Position, Term, TermKind
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import NO_TIME, Floats, Int8s, Int32s, Int64s
@@ -501,10 +500,10 @@ class Updates:
     def refusals(self, problems: Iterable[Problem]) -> list[Rejected]:
         """Rows that are refused, in order, each with its place."""
         in_order = sorted(problems, key=lambda problem: problem[0])
-        brief = Brief()
+        limit = MessageLimit()
         return [
             Rejected.of(_placed(error, Place(self.source, str(self.numbers[row]))))
-            if brief.wants(error.code)
+            if limit.allows(error.code)
             else Rejected(self.source, str(self.numbers[row]), error.code, "")
             for row, error in in_order
         ]
@@ -678,11 +677,11 @@ def as_encoded(items: Any, intake: Intake) -> Encoding:
         encoded, late = updates.admit(intake.sequence, intake.timed)
         return Encoding(encoded, updates.refusals(late))
     updates = read_updates(as_table("updates", items), intake.vocabulary, intake.prefixes)
-    encoded, late = updates.admit(intake.sequence, intake.timed, piece=isinstance(items, Read))
+    encoded, late = updates.admit(intake.sequence, intake.timed, piece=isinstance(items, TableRows))
     return Encoding(encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))])
 
 
-def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
+def read_updates(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
     """The rows of an updates table, their terms interned."""
     table = read.table
     terms = _Terms(table, vocabulary, prefixes)
@@ -853,8 +852,8 @@ def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
     return Encoded(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
 
 
-def _read(items: Any) -> Read:
-    if isinstance(items, Read) or hasattr(items, "__arrow_c_stream__"):
+def _read(items: Any) -> TableRows:
+    if isinstance(items, TableRows) or hasattr(items, "__arrow_c_stream__"):
         read = as_table("graph", items)
         return read._replace(table=_as_updates(read.table))
     return as_table("updates", [_as_update(item) for item in _each(items)])
