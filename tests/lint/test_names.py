@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliograph.filter.encode import encode
 from heliograph.lint.names import LOOKED_AT, Sample, Spellings, distance
-from heliograph.lint.queries import Names
+from heliograph.lint.queries import NameCheck
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, RDFS_MEMBER, Position, Term, iri, parse_cell, plain_name
@@ -31,7 +31,7 @@ def sample(*documents: list[tuple[str, str, str]], taxonomy: Taxonomy = TAXONOMY
     return made
 
 
-def unseen(body: str, names: Names) -> list[tuple[str, str | None]]:
+def unseen(body: str, names: NameCheck) -> list[tuple[str, str | None]]:
     return [(each.code, each.nearest) for each in names.unseen(parse_sparql(f"ASK {{ {body} }}"))]
 
 
@@ -57,23 +57,23 @@ def unseen(body: str, names: Names) -> list[tuple[str, str | None]]:
     ],
 )
 def test_with_a_sample(body: str, found: list[tuple[str, str | None]]) -> None:
-    assert unseen(body, Names(TAXONOMY, sample(DOCUMENT))) == found
+    assert unseen(body, NameCheck(TAXONOMY, sample(DOCUMENT))) == found
 
 
 def test_without_a_sample_only_what_looks_like_the_taxonomy() -> None:
-    names = Names(TAXONOMY, None)
+    names = NameCheck(TAXONOMY, None)
     assert unseen("?x :auther ?y . ?x a :Jornal . ?x a :Elephant", names) == [("HG-718", "Journal")]
     [message] = [each.message for each in names.unseen(parse_sparql("ASK { ?x a :Jornal }"))]
     assert message == "nothing in the taxonomy has to do with the class Jornal; did you mean Journal? (its spelling)"
 
 
 def test_an_empty_sample_tells_nothing() -> None:
-    assert unseen("?x :auther ?y . ?x a :Elephant", Names(TAXONOMY, sample())) == []
+    assert unseen("?x :auther ?y . ?x a :Elephant", NameCheck(TAXONOMY, sample())) == []
 
 
 def test_a_type_is_unseen_where_nothing_has_one() -> None:
     nothing = Taxonomy()
-    names = Names(nothing, sample([("P", "author", "Arno")], taxonomy=nothing))
+    names = NameCheck(nothing, sample([("P", "author", "Arno")], taxonomy=nothing))
     assert unseen("?x a :C", names) == [("HG-717", None), ("HG-718", None)]
 
 

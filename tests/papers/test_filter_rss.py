@@ -14,7 +14,7 @@ from heliograph.papers.filter import (
     ValueConstraint,
     holds,
 )
-from heliograph.papers.filter import FilterRssMatching as Matching
+from heliograph.papers.filter import RssMatching as Matching
 from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import Term, literal, plain_name

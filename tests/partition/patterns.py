@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from heliograph.partition.forms import laid, raised
+from heliograph.sparql.normalize import laid, raised
 from heliograph.sparql.query import (
     And,
     Call,

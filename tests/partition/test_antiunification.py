@@ -11,10 +11,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import Form, form_of, query_of
-from heliograph.partition.merging import Candidate, Edge, Names, antiunify, hull_of, merged
-from heliograph.partition.regions import EVERYTHING, NOTHING, holds, just, truth_of
+from heliograph.partition.merging import Candidate, PlacedEdge, TermNumbers, antiunify, merged_region
+from heliograph.partition.merging import merger_of as merger_form
+from heliograph.sparql.normalize import Form, form_of, query_of
 from heliograph.sparql.query import ClassPattern, ClassRelation, Query, TriplePattern
+from heliograph.sparql.regions import EVERYTHING, NOTHING, holds, just, region_where
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Term, Variable, literal, plain_name
@@ -29,23 +30,23 @@ def query(text: str) -> Query:
 
 
 def candidates(asked: Sequence[Query], taxonomy: Taxonomy) -> list[Candidate]:
-    names = Names(taxonomy)
+    names = TermNumbers(taxonomy)
     found = [names.candidate(form_of(each)) for each in asked]
     assert None not in found
     return [each for each in found if each is not None]
 
 
-def merger_of(asked: Sequence[Query], rows: Sequence[Sequence[Edge]], taxonomy: Taxonomy) -> Form | None:
+def merger_of(asked: Sequence[Query], rows: Sequence[Sequence[PlacedEdge]], taxonomy: Taxonomy) -> Form | None:
     members = candidates(asked, taxonomy)
-    product = antiunify([each.shape for each in members], rows)
-    return merged([each.member for each in members], product, taxonomy)
+    product = antiunify(members, rows)
+    return merger_form(members, product, taxonomy)
 
 
 def merge(*texts: str, taxonomy: Taxonomy | None = None) -> Form | None:
     """The merger around the first edges of some queries."""
     known = taxonomy or Taxonomy()
     asked = [query(text) for text in texts]
-    return merger_of(asked, [each.shape.edges[:1] for each in candidates(asked, known)], known)
+    return merger_of(asked, [each.edges[:1] for each in candidates(asked, known)], known)
 
 
 def is_connected(form: Form) -> bool:
@@ -76,7 +77,7 @@ def test_whatever_matches_a_member_matches_the_merger(
     if len(usable) < 2:
         return
     members = candidates(usable, taxonomy)
-    rows = [[data.draw(st.sampled_from(each.shape.edges))] for each in members]
+    rows = [[data.draw(st.sampled_from(each.edges))] for each in members]
     if not _may_lie_side_by_side([row[0] for row in rows]):
         return
     form = merger_of(usable, rows, taxonomy)
@@ -92,7 +93,7 @@ def test_whatever_matches_a_member_matches_the_merger(
                 assert matches(merger, triples, taxonomy), (triples, member, merger)
 
 
-def _may_lie_side_by_side(edges: Sequence[Edge]) -> bool:
+def _may_lie_side_by_side(edges: Sequence[PlacedEdge]) -> bool:
     """Labels that differ may become a variable only if each is that of one edge of the document."""
     return len({edge.label for edge in edges}) == 1 or all(edge.label >= -1 for edge in edges)
 
@@ -100,10 +101,10 @@ def _may_lie_side_by_side(edges: Sequence[Edge]) -> bool:
 @settings(max_examples=150 * MORE)
 @given(st.lists(st.lists(filters, min_size=1, max_size=2), min_size=1, max_size=4))
 def test_a_hull_holds_the_regions(tests: list[list[object]]) -> None:
-    truths = [truth_of(each) for group in tests for each in group]  # type: ignore[arg-type]
-    regions = [truth.true for truth in truths if truth is not None]
+    asked = [region_where(each) for group in tests for each in group]  # type: ignore[arg-type]
+    regions = [each for each in asked if each is not None]
     if regions:
-        found = hull_of(regions)
+        found = merged_region(regions)
         assert all(holds(found, term) for term in LITERALS if any(holds(region, term) for region in regions))
 
 
@@ -286,7 +287,7 @@ def test_alternatives_of_a_merger_are_not_nested() -> None:
     first = merge(*(f'?x :title ?t FILTER(CONTAINS(?t, "{word}"))' for word in ("cup", "golf")))
     assert first is not None
     both = [query_of(first), query('?x :title ?t FILTER(CONTAINS(?t, "ski"))')]
-    form = merger_of(both, [each.shape.edges[:1] for each in candidates(both, Taxonomy())], Taxonomy())
+    form = merger_of(both, [each.edges[:1] for each in candidates(both, Taxonomy())], Taxonomy())
     assert form is not None
     flat = form_of(query('?x :title ?t FILTER(CONTAINS(?t, "cup") || CONTAINS(?t, "golf") || CONTAINS(?t, "ski"))'))
     assert [len(each) for each in form.residue] == [len(each) for each in flat.residue]

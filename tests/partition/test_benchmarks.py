@@ -16,7 +16,7 @@ from benchmarks.tables import TABLES
 from heliograph import Filter
 from heliograph.model import Notifications
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import form_of
+from heliograph.sparql.normalize import form_of
 
 SMALL = Size(subscriptions=400, few=200, publications=10, different=20, matches=5, batch=40, changes=30)
 MEASURES: dict[str, Callable[..., float | Sequence[float]]] = {

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from heliograph.partition.containment import contains, witness
-from heliograph.partition.forms import Form, form_of, numbered
+from heliograph.sparql.normalize import Form, form_of, numbered
 from heliograph.sparql.query import Query, TriplePattern
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy

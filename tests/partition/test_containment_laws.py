@@ -9,7 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import form_of, query_of
+from heliograph.sparql.normalize import form_of, query_of
 from heliograph.sparql.query import Query
 from heliograph.taxonomy import Taxonomy
 from tests.partition.patterns import matches, publications, queries, specialised, taxonomies, witness

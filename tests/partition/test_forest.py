@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from heliograph.partition.containment import Candidates, Forest
-from heliograph.partition.forms import form_of
+from heliograph.partition.containment import Forest, RootIndex
 from heliograph.partition.plan import Arrangement, Change
+from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
@@ -216,22 +216,22 @@ def test_deep_chains_need_no_recursion() -> None:
 def test_candidates_are_few() -> None:
     """Counted, not timed: of 2,000 patterns those that share the rarest edge are looked at."""
     random = Random(5)
-    found = Candidates(Taxonomy())
+    found = RootIndex(Taxonomy())
     bodies = [f":n{random.randrange(200)} :p{random.randrange(9)} ?x . ?x :q :n{number}" for number in range(2_000)]
     forms = [form_of(query(body)) for body in bodies]
     for number, each in enumerate(forms):
-        found.add(number, each.edges, found.marks(each.edges))
-    looked = [len(found.containing(found.marks(each.edges))) for each in forms[::50]]
+        found.add(number, each.edges, found.keys(each.edges))
+    looked = [len(found.containing(found.keys(each.edges))) for each in forms[::50]]
     assert max(looked) <= 2
-    asked = [len(list(found.contained(found.marks(each.edges)))) for each in forms[::50]]
+    asked = [len(list(found.contained(found.keys(each.edges)))) for each in forms[::50]]
     assert max(asked) <= 2
 
 
 def test_what_went_is_cleared_away() -> None:
-    found = Candidates(Taxonomy())
+    found = RootIndex(Taxonomy())
     forms = [form_of(query(f"?x :p :n{number}")) for number in range(3_000)]
-    keys = [found.add(number, each.edges, found.marks(each.edges)) for number, each in enumerate(forms)]
+    keys = [found.add(number, each.edges, found.keys(each.edges)) for number, each in enumerate(forms)]
     for number in range(2_900):
         found.remove(number, keys[number])
     assert sum(map(len, found._posted.values())) < 3_000
-    assert list(found.contained(found.marks(form_of(query("?x :p ?y")).edges))) == list(range(2_900, 3_000))
+    assert list(found.contained(found.keys(form_of(query("?x :p ?y")).edges))) == list(range(2_900, 3_000))

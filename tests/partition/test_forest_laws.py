@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from heliograph.partition.containment import Forest, contains
-from heliograph.partition.forms import form_of
 from heliograph.partition.plan import Change
+from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import ClassPattern, Query
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDFS_SUBCLASS_OF

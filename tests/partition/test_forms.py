@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.partition.forms import Form, form_of, laid, numbered, query_of, raised
-from heliograph.partition.regions import EVERYTHING, holds
+from heliograph.sparql.normalize import Form, form_of, laid, numbered, query_of, raised
 from heliograph.sparql.query import Compare, Expression, Not, Query
+from heliograph.sparql.regions import EVERYTHING, holds
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, literal
 from heliograph.values import XSD_INTEGER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heliograph.partition.containment import image_suits, residue_follows
-from heliograph.partition.forms import Form, form_of, numbered
+from heliograph.sparql.normalize import Form, form_of, numbered
 from heliograph.sparql.query import Node
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Term, literal, plain_name

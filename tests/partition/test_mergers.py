@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from heliograph.partition.containment import contains
-from heliograph.partition.forms import Form, form_of
 from heliograph.partition.merging import (
-    Access,
+    AccessMatrix,
     Candidate,
+    Estimator,
     Frequencies,
-    Judge,
     Knowledge,
-    Level,
-    Merged,
-    Names,
+    MergeKeys,
     Proposal,
+    TermNumbers,
+    Tolerance,
     alike,
     antiunify,
     distinct_first,
@@ -27,6 +26,7 @@ from heliograph.partition.merging import (
     same_edges,
 )
 from heliograph.partition.statistics import Graph, Sample, Summary
+from heliograph.sparql.normalize import Form, form_of
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell
@@ -37,7 +37,8 @@ class World:
 
     def __init__(self, *texts: str, sample: Sequence[Graph] = (), taxonomy: Taxonomy | None = None) -> None:
         self.taxonomy = taxonomy or Taxonomy()
-        self.names = Names(self.taxonomy)
+        self.names = TermNumbers(self.taxonomy)
+        self.merge_keys = MergeKeys(self.names.anchorless)
         self.frequencies = Frequencies(self.names)
         self.sample = Sample()
         for each in sample:
@@ -47,7 +48,7 @@ class World:
         }
         self.pool = {number: self.candidate(form) for number, form in self.forms.items()}
         for candidate in self.pool.values():
-            self.frequencies.count(candidate.shape)
+            self.frequencies.count(candidate)
 
     def candidate(self, form: Form) -> Candidate:
         found = self.names.candidate(form)
@@ -59,7 +60,7 @@ class World:
         return propose(self.pool, goal, known)
 
     def keys(self, way: Any, number: int) -> list[tuple[int, ...]]:
-        return [keyed.key for keyed in way(self.pool[number].shape)]
+        return [key for key, _ in way(self.pool[number])]
 
 
 def graph(*edges: str) -> Graph:
@@ -91,27 +92,27 @@ def test_patterns_of_one_structure_meet_whatever_their_variables_and_constants_a
 
 def test_edges_laid_side_by_side_belong_to_one_another() -> None:
     world = World("?x :p :A . ?x :q ?y", "?a :q ?b . ?a :p :B")
-    rows = [next(same_edges(world.pool[number].shape)).edges for number in (0, 1)]
+    rows = [next(same_edges(world.pool[number]))[1] for number in (0, 1)]
     assert [edge.label for edge in rows[0]] == [edge.label for edge in rows[1]]
 
 
 def test_patterns_with_a_constant_on_an_edge_meet_there() -> None:
     world = World(":A :p ?x . ?x :q :B", ":A :p ?y . ?y :r :C . :D :s ?y", ":E :p ?y . ?y :r :C")
-    assert set(world.keys(world.names.anchors, 0)) & set(world.keys(world.names.anchors, 1))
-    assert set(world.keys(world.names.anchored_paths, 0)) & set(world.keys(world.names.anchored_paths, 1))
-    assert not set(world.keys(world.names.anchored_paths, 0)) & set(world.keys(world.names.anchored_paths, 2))
-    assert set(world.keys(world.names.paths, 1)) & set(world.keys(world.names.paths, 2))
+    assert set(world.keys(world.merge_keys.anchors, 0)) & set(world.keys(world.merge_keys.anchors, 1))
+    assert set(world.keys(world.merge_keys.anchored_paths, 0)) & set(world.keys(world.merge_keys.anchored_paths, 1))
+    assert not set(world.keys(world.merge_keys.anchored_paths, 0)) & set(world.keys(world.merge_keys.anchored_paths, 2))
+    assert set(world.keys(world.merge_keys.paths, 1)) & set(world.keys(world.merge_keys.paths, 2))
 
 
 def test_patterns_that_begin_at_a_constant_meet_there_whatever_the_property() -> None:
     world = World(":A :p ?x . ?x :q :B", ":A :r ?y . ?y :s :C")
-    assert set(world.keys(world.names.rooted_paths, 0)) & set(world.keys(world.names.rooted_paths, 1))
-    assert not set(world.keys(world.names.anchored_paths, 0)) & set(world.keys(world.names.anchored_paths, 1))
+    assert set(world.keys(world.merge_keys.rooted_paths, 0)) & set(world.keys(world.merge_keys.rooted_paths, 1))
+    assert not set(world.keys(world.merge_keys.anchored_paths, 0)) & set(world.keys(world.merge_keys.anchored_paths, 1))
 
 
 def test_edges_of_one_property_meet_if_something_is_asked_of_their_ends() -> None:
     world = World("?x :p ?y FILTER(?y > 1)", "?x :p ?y FILTER(?y < 9)", "?x :p ?y")
-    keys = [world.keys(world.names.properties, number) for number in range(3)]
+    keys = [world.keys(world.merge_keys.properties, number) for number in range(3)]
     assert keys[0] == keys[1]
     assert keys[2] == []
 
@@ -119,12 +120,17 @@ def test_edges_of_one_property_meet_if_something_is_asked_of_their_ends() -> Non
 def test_nobody_meets_at_a_class_or_at_a_variable_property() -> None:
     taxonomy = Taxonomy([(parse_cell("K"), parse_cell("L"))])
     world = World("?x a :K", "?x a/rdfs:subClassOf* :K", "?x ?p :A", "?x rdfs:member :A", taxonomy=taxonomy)
-    ways = (world.names.anchors, world.names.properties, world.names.anchored_paths, world.names.paths)
+    ways = (
+        world.merge_keys.anchors,
+        world.merge_keys.properties,
+        world.merge_keys.anchored_paths,
+        world.merge_keys.paths,
+    )
     assert [world.keys(way, number) for way in ways for number in range(4)] == [[]] * 16
 
 
 def test_nothing_is_known_of_counts_and_of_patterns_without_edges() -> None:
-    names = Names(Taxonomy())
+    names = TermNumbers(Taxonomy())
     counts = parse_sparql("ASK { ?x :p ?y } HAVING (COUNT(*) > 2)", verb="filter")
     assert names.candidate(form_of(counts)) is None
     assert names.candidate(Form(())) is None
@@ -206,44 +212,44 @@ def test_proposals_hold_what_they_merge(seed: int) -> None:
     assert proposals
 
 
-# --- judgement --------------------------------------------------------------------------------------------------
+# --- estimates --------------------------------------------------------------------------------------------------
 
 
-def judged(world: World, merger: str, *members: int, level: Level) -> bool:
-    judge = Judge(world.frequencies, world.sample, 0.1)
+def accepted(world: World, merger: str, *numbers: int, tolerance: Tolerance) -> bool:
+    estimator = Estimator(world.frequencies, world.sample, 0.1)
     candidate = world.candidate(World(merger).forms[0])
-    shapes = [world.pool[number].shape for number in members]
-    product = antiunify(shapes, [next(same_edges(shape)).edges[: len(candidate.shape.edges)] for shape in shapes])
-    return judge.bears(Merged(candidate, [world.pool[number] for number in members], product), level)
+    members = [world.pool[number] for number in numbers]
+    product = antiunify(members, [next(same_edges(each))[1][: len(candidate.edges)] for each in members])
+    return estimator.accepts(candidate, members, product, tolerance)
 
 
 def test_a_merger_must_ask_for_something() -> None:
     world = World("?x :p :A . ?x :q :B", "?x :p :C . ?x :r :D", "?x :p ?y")
-    wide = Level(1e9, anchored=False)
-    assert not judged(world, "?x :p ?y", 0, 1, level=wide)
-    assert judged(world, "?x :p ?y", 0, 2, level=wide)  # one of the members asks for nothing either
+    wide = Tolerance(1e9, anchored=False)
+    assert not accepted(world, "?x :p ?y", 0, 1, tolerance=wide)
+    assert accepted(world, "?x :p ?y", 0, 2, tolerance=wide)  # one of the members asks for nothing either
 
 
 def test_a_merger_must_keep_what_it_is_looked_up_by() -> None:
     world = World(":A :p ?x . ?x :q :B", ":A :r ?x . ?x :q :C")
     sets = "?x ?p ?y VALUES ?x { :A } VALUES ?p { :p :r }"
-    assert not judged(world, sets, 0, 1, level=Level(1e9, anchored=False))
-    assert judged(world, ":A ?p ?y VALUES ?p { :p :r }", 0, 1, level=Level(1e9, anchored=True))
-    assert not judged(world, "?x :q ?y VALUES ?y { :B :C }", 0, 1, level=Level(1e9, anchored=True))
-    assert judged(world, "?x :q ?y VALUES ?y { :B :C }", 0, 1, level=Level(1e9, anchored=False))
+    assert not accepted(world, sets, 0, 1, tolerance=Tolerance(1e9, anchored=False))
+    assert accepted(world, ":A ?p ?y VALUES ?p { :p :r }", 0, 1, tolerance=Tolerance(1e9, anchored=True))
+    assert not accepted(world, "?x :q ?y VALUES ?y { :B :C }", 0, 1, tolerance=Tolerance(1e9, anchored=True))
+    assert accepted(world, "?x :q ?y VALUES ?y { :B :C }", 0, 1, tolerance=Tolerance(1e9, anchored=False))
 
 
-def test_a_merger_that_is_expected_too_often_is_not_borne() -> None:
+def test_a_merger_that_is_expected_too_often_is_not_accepted() -> None:
     world = World(*(f":A :p :B{number} . :B{number} :q :C{number}" for number in range(9)))
-    judge = Judge(world.frequencies, world.sample, 0.1)
-    expected = judge.expected(world.candidate(World(":A :p ?x").forms[0]))
-    assert judged(world, ":A :p ?x", 0, 1, level=Level(1.01 * expected, anchored=True))
-    assert not judged(world, ":A :p ?x", 0, 1, level=Level(0.99 * expected, anchored=True))
+    estimator = Estimator(world.frequencies, world.sample, 0.1)
+    expected = estimator.expected(world.candidate(World(":A :p ?x").forms[0]))
+    assert accepted(world, ":A :p ?x", 0, 1, tolerance=Tolerance(1.01 * expected, anchored=True))
+    assert not accepted(world, ":A :p ?x", 0, 1, tolerance=Tolerance(0.99 * expected, anchored=True))
 
 
 def test_narrower_patterns_are_expected_less() -> None:
     world = World(*(f":A{number} :p :B{number} . :B{number} :q{number} :C" for number in range(9)))
-    judge = Judge(world.frequencies, world.sample, 0.1)
+    estimator = Estimator(world.frequencies, world.sample, 0.1)
     texts = [
         "?x :p ?y",
         "?x :p ?y FILTER(?y > 1)",
@@ -251,29 +257,29 @@ def test_narrower_patterns_are_expected_less() -> None:
         ":A1 :p ?y . ?y ?q :C VALUES ?q { :q1 :q2 }",
         ":A1 :p ?y . ?y :q1 :C",
     ]
-    expected = [judge.expected(world.candidate(form)) for form in World(*texts).forms.values()]
+    expected = [estimator.expected(world.candidate(form)) for form in World(*texts).forms.values()]
     assert expected == sorted(expected, reverse=True)
     assert len(set(expected)) == len(texts)
 
 
 def test_two_edges_that_one_edge_may_meet_are_expected_like_one() -> None:
     world = World(*(f":A{number} :p :B{number} . :A{number} :q :C{number}" for number in range(50)))
-    judge = Judge(world.frequencies, world.sample, 0.1)
+    estimator = Estimator(world.frequencies, world.sample, 0.1)
     common = "VALUES ?y { :B1 :B2 } VALUES ?z { %s }"
     texts = [f"?x :p ?y . ?x ?q ?z VALUES ?q {{ :p }} {common % names}" for names in (":B1 :B2", ":B3 :B4")]
-    one, other = (judge.expected(world.candidate(form)) for form in World(*texts).forms.values())
+    one, other = (estimator.expected(world.candidate(form)) for form in World(*texts).forms.values())
     assert one > 5 * other
 
 
-def test_what_the_sample_shows_to_be_met_in_vain_is_not_borne() -> None:
+def test_what_the_sample_shows_to_be_met_in_vain_is_not_accepted() -> None:
     texts = ["?x :p :A . ?x :q :B", "?x :p :C . ?x :q :D"]
     vain = [graph(f"S{number} p A", f"S{number} q D") for number in range(5)]
-    level = Level(1e9, anchored=False)
+    level = Tolerance(1e9, anchored=False)
     merger = "?x :p ?y . ?x :q ?z VALUES ?y { :A :C } VALUES ?z { :B :D }"
-    assert judged(World(*texts), merger, 0, 1, level=level)
-    assert not judged(World(*texts, sample=vain), merger, 0, 1, level=level)
+    assert accepted(World(*texts), merger, 0, 1, tolerance=level)
+    assert not accepted(World(*texts, sample=vain), merger, 0, 1, tolerance=level)
     right = [graph(f"S{number} p A", f"S{number} q B") for number in range(100)]
-    assert judged(World(*texts, sample=vain + right), merger, 0, 1, level=level)
+    assert accepted(World(*texts, sample=vain + right), merger, 0, 1, tolerance=level)
 
 
 # --- what a summary picks ---------------------------------------------------------------------------------------
@@ -281,7 +287,7 @@ def test_what_the_sample_shows_to_be_met_in_vain_is_not_borne() -> None:
 
 def test_a_summary_picks_the_patterns_whose_edges_it_holds() -> None:
     world = World("?x :p :A", ":S :p ?y . ?y :q :B", "?x :p ?y", ":S :p :C", "?x ?p :A", "?x :r :A")
-    access = Access(world.pool, world.names)
-    assert access.picked(graph("S p A", "A q B", "A u V")) == [0, 1, 2]
-    assert access.picked(graph("T p C")) == [2]
-    assert access.picked(frozenset()) == []
+    matrix = AccessMatrix(world.pool, world.names)
+    assert matrix.picked(graph("S p A", "A q B", "A u V")) == [0, 1, 2]
+    assert matrix.picked(graph("T p C")) == [2]
+    assert matrix.picked(frozenset()) == []

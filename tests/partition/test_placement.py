@@ -79,7 +79,7 @@ class Model:
         front = {number for number, place in self.places.items() if place == FRONT}
         assert len(front) == len(list(arrangement.roots())) == len(placement.routes)
         assert all(placement.root_of(n) == arrangement.root_of(arrangement.node_of(n)) for n in self.live)
-        check_balance([list(self.places.values()).count(shard) for shard in range(len(placement.dealer.sizes))])
+        check_balance([list(self.places.values()).count(shard) for shard in range(len(placement.sharding.sizes))])
         self.check_routes()
 
     def check_routes(self) -> None:

@@ -44,6 +44,7 @@ from heliograph.sparql.query import (
     walk,
 )
 from heliograph.sparql.regions import (
+    EVERYTHING,
     HIGH_OPEN,
     LOW_OPEN,
     Atom,
@@ -51,12 +52,10 @@ from heliograph.sparql.regions import (
     Domain,
     Intern,
     Region,
-    all_of,
-    alternatives,
-    any_of,
+    atoms_of,
     box_of,
-    common,
-    identity,
+    intersection,
+    just,
     place_of,
 )
 from heliograph.sparql.tables import OPERATORS, Constraint, PatternSet, bare_integers
@@ -192,9 +191,7 @@ def interest_of(query: Query, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Int
     for block in query.values:  # on one variable: its value is one of these very terms
         if len(block.variables) == 1 and block.variables[0] in variables and (None,) not in block.rows:
             (variable,) = block.variables
-            found = [identity(term, vocabulary.intern) for (term,) in block.rows if term is not None]
-            boxes = [Box({variable: Region(lines)}, exact) for lines, exact in found]
-            choices.append(any_of(boxes) if boxes else Box({variable: Region({})}))
+            choices.append(Box({variable: just(term for (term,) in block.rows if term is not None)}))
     conditions = conditions_of(filters, vocabulary.intern, choices)
     conjuncts: list[Conjunct] = [(variables[form.variable], (_class_atom(form, ids),)) for form in forms]
     conjuncts += [(variables[variable], atoms) for variable, atoms in conditions.conjuncts]
@@ -291,34 +288,20 @@ class Conditions(NamedTuple):
     never: bool = False
 
 
-class _AskedExpression:
-    """An expression that is asked where it is true, or where it is false, without the `!` before it."""
-
-    __slots__ = ("expression", "needs_all", "operands", "wanted")
-
-    def __init__(self, expression: Expression, wanted: bool) -> None:
-        while isinstance(expression, Not):
-            expression, wanted = expression.operand, not wanted
-        self.expression, self.wanted = expression, wanted
-        self.operands = expression.operands if isinstance(expression, (And, Or)) else None
-        self.needs_all = isinstance(expression, And) == wanted  # `a || b` is false where both are
-
-    def below(self) -> list[_AskedExpression]:
-        return [_AskedExpression(operand, self.wanted) for operand in self.operands or ()]
-
-
 def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable[Box] = ()) -> Conditions:
     """The conjuncts of filters that are ANDed, together with the boxes already `given`.
 
     Variables that a filter names are taken to be bound. `intern` gives the ids of constants.
     """
-    boxes, stack = [*given], [_AskedExpression(each, True) for each in reversed(filters)]
+    boxes, stack = [*given], [(each, True) for each in reversed(filters)]
     while stack:
-        asked = stack.pop()
-        if asked.operands is not None and asked.needs_all:
-            stack.extend(reversed(asked.below()))
+        expression, wanted = stack.pop()
+        while isinstance(expression, Not):
+            expression, wanted = expression.operand, not wanted
+        if isinstance(expression, And if wanted else Or):  # `a || b` is false where both are
+            stack.extend([(operand, wanted) for operand in reversed(expression.operands)])
         else:
-            boxes.append(_box(asked, intern))
+            boxes.append(box_of(expression, wanted))
     plain: dict[Variable, list[Region]] = {}
     worded: list[tuple[Variable, Region]] = []  # one conjunct a variable, and one more for each region by text
     for box in boxes:
@@ -327,26 +310,11 @@ def conditions_of(filters: Sequence[Expression], intern: Intern, given: Iterable
                 worded.append((variable, region))
             else:
                 plain.setdefault(variable, []).append(region)
-    joined = [(variable, Region(common([each.lines for each in regions]))) for variable, regions in plain.items()]
-    conjuncts = [(variable, alternatives(region)) for variable, region in joined + worded if not region.everything]
-    return Conditions(tuple(conjuncts), all(box.exact for box in boxes), any(box.never for box in boxes))
-
-
-def _box(asked: _AskedExpression, intern: Intern) -> Box:
-    """The box of a part: its connectives are run on a stack, operands first."""
-    inorder: list[_AskedExpression] = []
-    stack = [asked]
-    while stack:
-        inorder.append(stack.pop())
-        stack.extend(inorder[-1].below())
-    done: list[Box] = []
-    for each in reversed(inorder):
-        if each.operands is None:
-            done.append(box_of(each.expression, each.wanted, intern))
-        else:
-            taken = [done.pop() for _ in each.operands]
-            done.append(all_of(taken) if each.needs_all else any_of(taken))
-    return done[0]
+    regions = [*((variable, intersection(several)) for variable, several in plain.items()), *worded]
+    found = [(variable, atoms_of(region, intern)) for variable, region in regions if region != EVERYTHING]
+    exact = all(box.exact for box in boxes) and all(exact for _, (_, exact) in found)
+    conjuncts = tuple([(variable, atoms) for variable, (atoms, _) in found])
+    return Conditions(conjuncts, exact, any(box.never for box in boxes))
 
 
 # --- pattern sets, whole columns at a time --------------------------------------------------------------------------

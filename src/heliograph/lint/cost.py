@@ -13,7 +13,7 @@ import numpy as np
 from heliograph.filter.strategy import PAIRS, Failures
 from heliograph.io.publications import Publications
 from heliograph.lint.names import Sample
-from heliograph.lint.queries import conjuncts, names_in, shortened
+from heliograph.lint.queries import shortened
 from heliograph.model import SubscriptionCost, slowest
 from heliograph.sparql.query import (
     ClassPattern,
@@ -22,9 +22,11 @@ from heliograph.sparql.query import (
     Pattern,
     Query,
     TriplePattern,
+    conjuncts,
     spell_expression,
     spell_node,
     spell_pattern,
+    variables_in,
 )
 from heliograph.sparql.solve import Plan, World
 from heliograph.subscriptions import Subscription
@@ -36,13 +38,12 @@ if TYPE_CHECKING:
     from heliograph.filter.strategy import IndexedMatcher
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the cost of a shape ----------------------------------------------------------------------------------------
 # What a subscription will cost, foretold from its shape.
 #
 # The filter's index looks a subscription up by the constants of one plain edge; edges are then joined through their
 # variables. So it is expensive to have no edge with a constant, parts that share no variable, and many variables that
 # range over the same values. A query that asks `hg:` functions is for a watch alone, which looks none up that way.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SHOWN = 3  # parts that a message quotes
 _SIBLINGS = 3  # variables at the end of like edges, from which on their ways multiply beyond use
@@ -116,7 +117,7 @@ def _apart(query: Query, parts: Sequence[Sequence[Pattern]]) -> str:
 
 
 def _spans(condition: Expression, parts: Sequence[Sequence[Pattern]]) -> bool:
-    names = names_in(condition)
+    names = variables_in(condition)
     return sum(any(names & set(pattern) for pattern in part) for part in parts) > 1
 
 
@@ -141,7 +142,7 @@ def _siblings(query: Query) -> Iterator[str]:
 def _unasked(query: Query) -> set[Variable]:
     """Variables of which one edge speaks, and nothing else."""
     uses = Counter(node for pattern in set(query.patterns) for node in pattern if isinstance(node, Variable))
-    asked = set[Variable]().union(*map(names_in, query.filters), *(block.variables for block in query.values))
+    asked = set[Variable]().union(*map(variables_in, query.filters), *(block.variables for block in query.values))
     return {variable for variable, count in uses.items() if count == 1} - asked
 
 
@@ -154,13 +155,12 @@ def _multiplied(predicate: Node, ends: Sequence[Variable]) -> str:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the cost on a sample ---------------------------------------------------------------------------------------
 # What subscriptions cost on a sample, by the filter's own account: how often each was tried, and the steps it took.
 #
 # A small job is not worth an index: there every query is asked of every publication, as it is of the few that look
 # expensive in a large one. What is counted then are ways through the edges, before conditions: the product of the
 # ways of parts that share no variable.
-# ----------------------------------------------------------------------------------------------------------------------
 
 STEPS = 20  # edges looked at, for each publication of the sample, from which on a subscription is expensive
 WAYS = 1_000  # through the edges of one publication, from which on they are many

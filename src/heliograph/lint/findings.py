@@ -18,9 +18,8 @@ from heliograph.sparql.tables import compile_patterns
 from heliograph.sparql.templates import compile_sparql
 from heliograph.watch.options import Options, check_options, read_options
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What lint tells: a subscription, what is odd about it, and the other one that this has to do with.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- findings ---------------------------------------------------------------------------------------------------
+# What lint reports: a subscription, what is odd about it, and the other one that this has to do with.
 
 TWICE = "HG-501"
 SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"
@@ -45,14 +44,13 @@ def table_of(findings: Iterable[Finding]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what is linted ---------------------------------------------------------------------------------------------
 # What is linted: subscriptions as they were given, compiled where that is possible.
 #
 # The laws: every subscription that was given is a subject, in the order of giving, also one that an engine would
 # refuse. Watch reads all that filter reads, and more, so queries are read as a watch reads them. Options and `hg:`
 # functions are for a watch alone, so what has them is checked as a watch checks it. Of those with one id the first
 # that is not refused stands.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _COLUMNS = ("subscription_id", "subscriber", "query", "options")
 _DEFAULTS = Options()

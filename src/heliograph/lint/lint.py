@@ -16,23 +16,22 @@ from heliograph.lint import findings as codes
 from heliograph.lint.cost import SUSPECTS, Trial, expenses, is_small, many_ways
 from heliograph.lint.findings import COVERED, SAME, Finding, Sound, Subjects, table_of
 from heliograph.lint.names import Sample
-from heliograph.lint.queries import Kinds, Names, conjuncts, never_bound, replaced, why_never
+from heliograph.lint.queries import Kinds, NameCheck, never_bound, replaced, why_never
 from heliograph.model import Receipt, Rejections
 from heliograph.partition.containment import Forest
-from heliograph.sparql.query import Compare, Expression, Query, Values, children, walk
+from heliograph.sparql.query import Compare, Expression, Query, Values, children, conjuncts, walk
 from heliograph.sparql.regions import MIRRORED
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, Term, Variable
 from heliograph.vocabulary import Vocabulary
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries that are alike -------------------------------------------------------------------------------------
 # Queries that are one up to the names of their variables and the order of their parts.
 #
 # A query is a set of parts. Its variables are told apart by how they occur: colours are refined until that tells no
 # more, and where variables still look alike each of them is tried as the first. The law: equal keys mean that a
 # renaming turns one query into the other. The converse holds but for patterns so symmetrical that trying would not
 # end, and for conditions and VALUES that say the same in another order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Colours = dict[Variable, int]
 Token = Hashable  # a variable, a constant, or the sort of an operation
@@ -172,9 +171,8 @@ def _renamed(parts: Sequence[Part], colours: Mapping[Variable, int]) -> Hashable
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sameness ---------------------------------------------------------------------------------------------------
 # Subscriptions that ask the same: one pattern up to the names of its variables, with the same options.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Repeat(NamedTuple):
@@ -214,13 +212,12 @@ def owners(each: Sound, other: Sound) -> str:
     return f"that one is of another subscriber, {named}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- covering ---------------------------------------------------------------------------------------------------
 # Subscriptions that another one of the same subscriber covers: whatever matches them matches that one too.
 #
 # Each subscriber's patterns stand in a containment forest of their own, so that a pattern which any other contains is
 # below a root. Subscriptions without a subscriber count as of one. Those whose options say when to notify, and those
-# with `hg:` functions, are left out: of them more is told than whether they match.
-# ----------------------------------------------------------------------------------------------------------------------
+# with `hg:` functions, are left out: of them more is reported than whether they match.
 
 
 def covered(sound: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Finding]]:
@@ -248,12 +245,11 @@ def _covered(own: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Fi
             yield each.place, Finding(each.id, COVERED, message, own[first].id)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the linter -------------------------------------------------------------------------------------------------
 # lint: everything that looks wrong with subscriptions, in their order.
 #
 # The laws: "the same", "covered" and "can never match" are true of every publication; "expensive", "never seen" and
-# "nothing in common" are what a shape, a sample and a taxonomy suggest, and are told as such.
-# ----------------------------------------------------------------------------------------------------------------------
+# "nothing in common" are what a shape, a sample and a taxonomy suggest, and are reported as such.
 
 Placed = tuple[int, Finding]
 
@@ -286,7 +282,7 @@ def lint_subscriptions(
 
 
 class Linter:
-    """Takes subscriptions as an engine does, and a sample of what will be published; then tells."""
+    """Takes subscriptions as an engine does, and a sample of what will be published; then reports."""
 
     def __init__(self, taxonomy: Taxonomy, prefixes: Mapping[str, str]) -> None:
         self.vocabulary = Vocabulary()
@@ -315,12 +311,12 @@ class Linter:
         never = {each.place: why for each in sound if (why := why_never(each.query)) is not None}
         possible = [each for each in sound if each.place not in never]
         repeats = list(repeated([each for each in sound if each.stands]))
-        told = {each.place for each, first in repeats if each.subscriber == first.subscriber}
+        reported = {each.place for each, first in repeats if each.subscriber == first.subscriber}
         return [
             *self._unread(),
             *((repeat.each.place, repeat.finding) for repeat in repeats),
             *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
-            *covered([each for each in possible if each.stands and each.place not in told], self._taxonomy),
+            *covered([each for each in possible if each.stands and each.place not in reported], self._taxonomy),
             *self._apart(possible),
             *self._expensive(possible),
             *self._unseen(sound),
@@ -365,7 +361,7 @@ class Linter:
             yield cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)
 
     def _unseen(self, sound: list[Sound]) -> Iterator[Placed]:
-        names = Names(self._taxonomy, self._sample)
+        names = NameCheck(self._taxonomy, self._sample)
         for each in sound:
             for code, message, nearest in names.unseen(each.query):
                 yield each.place, Finding(each.id, code, message, nearest)

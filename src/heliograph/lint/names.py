@@ -18,13 +18,12 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PLAIN, RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, is_container_member
 from heliograph.vocabulary.columns import Ids
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the nearest name -------------------------------------------------------------------------------------------
 # The known name that comes nearest to one that nobody knows.
 #
 # First come the slips that leave a name the same to the eye (http or https, a slash or hash at the end, case,
 # separators), then the same last part in another namespace, then last parts that few letters tell apart. Near names
 # are found by the letters that may be missing from either side, so that the known names are not all compared.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _END = re.compile(r"[/#:]([^/#:]*)[/#:]*\Z")
 _LAST = re.compile(r"[^/#:]*\Z")
@@ -130,11 +129,10 @@ def distance(one: str, other: str) -> int:
     return row[-1]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the sample -------------------------------------------------------------------------------------------------
 # What a sample of the stream shows: the properties and classes that are in use, and some publications to try.
 #
 # Publications come as interned batches, so names are counted on arrays; the first few are kept as graphs of terms.
-# ----------------------------------------------------------------------------------------------------------------------
 
 LOOKED_AT = 200  # publications that are kept, to be asked one by one
 

@@ -6,12 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, pairwise
-from math import ceil, floor, inf, isfinite, isnan, nan
+from math import ceil, floor
 from typing import NamedTuple
 
-import numpy as np
-
-from heliograph.filter.interests import conditions_of
 from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
 from heliograph.lint.names import Near, Sample, Spellings, distance, frequent
 from heliograph.sparql.evaluate import Condition
@@ -34,21 +31,23 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
     children,
+    conjuncts,
     spell_expression,
+    variables_in,
     walk,
 )
 from heliograph.sparql.regions import (
+    IRIS,
     MIRRORED,
     NAMES,
-    WHOLE,
+    NOTHING,
+    TEXT_REGION,
     Box,
-    Domain,
-    Intern,
-    Lines,
     Region,
-    any_of,
-    identity,
-    place_of,
+    all_of,
+    box_of,
+    holds,
+    just,
 )
 from heliograph.sparql.solve import Plan
 from heliograph.taxonomy import Taxonomy
@@ -61,31 +60,27 @@ from heliograph.terms import (
     Term,
     TermKind,
     Variable,
-    literal,
     spell,
     value_of,
 )
-from heliograph.values import NUMERIC, XSD_FLOAT, XSD_STRING, Instant, to_float32
+from heliograph.values import NUMERIC, XSD_STRING, Instant
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- demands ----------------------------------------------------------------------------------------------------
 # What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
 #
 # The laws: a solution satisfies all demands of its query, so demands that contradict each other rule out every
 # publication. A subject is never a literal and a property is an IRI, in documents and in taxonomies. Conditions with
 # `hg:` functions are left out: what a graph measures is nobody's to say beforehand.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 200  # characters of a condition that a message quotes
-_IRIS: Lines = {Domain.IRI: WHOLE}
-_TEXTS: Lines = {Domain.TEXT: WHOLE}
-_RESULTS = {"STR": _TEXTS, "LANG": _TEXTS, "DATATYPE": _IRIS}
+_RESULTS = {"STR": TEXT_REGION, "LANG": TEXT_REGION, "DATATYPE": IRIS}
 
 
-class Place(NamedTuple):
+class VariablePlace(NamedTuple):
     """Where the value of a variable must lie."""
 
     variable: Variable
-    lines: Lines
+    region: Region
 
 
 class Demand(NamedTuple):
@@ -95,7 +90,7 @@ class Demand(NamedTuple):
     settled: bool = False  # every variable of the condition is bound in every solution
     lost: tuple[Variable, ...] = ()  # variables that nothing binds, without which the condition is an error
     values: Values | None = None
-    place: Place | None = None
+    place: VariablePlace | None = None
 
     @property
     def text(self) -> str:
@@ -104,7 +99,7 @@ class Demand(NamedTuple):
         if self.values is not None:
             return f"VALUES {' '.join(map(str, self.values.variables))}"
         assert self.place is not None
-        said = "a property (always an IRI)" if self.place.lines is _IRIS else "a subject (never a literal)"
+        said = "a property (always an IRI)" if self.place.region is IRIS else "a subject (never a literal)"
         return f"{self.place.variable} being {said}"
 
 
@@ -117,21 +112,6 @@ def demands_of(query: Query) -> list[Demand]:
     return demands + [Demand(place=place) for place in _places(query)]
 
 
-def conjuncts(filters: Iterable[Expression]) -> Iterator[Expression]:
-    """What filters demand, one by one."""
-    stack = list(filters)[::-1]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, And):
-            stack.extend(reversed(node.operands))
-        else:
-            yield node
-
-
-def names_in(expression: Expression) -> set[Variable]:
-    return {node for node in walk(expression) if isinstance(node, Variable)}
-
-
 def _measures(expression: Expression) -> bool:
     return any(isinstance(node, Metric) for node in walk(expression))
 
@@ -139,16 +119,12 @@ def _measures(expression: Expression) -> bool:
 def _doubtful(query: Query) -> set[Variable]:
     """Variables that some solutions may leave unbound: no pattern has them, and VALUES says UNDEF."""
     bound = set(Query(patterns=query.patterns).variables)
-    columns = ((name, {row[at] for row in block.rows}) for block in query.values for at, name in _numbered(block))
-    return {name for name, terms in columns if None in terms} - bound
-
-
-def _numbered(block: Values) -> Iterable[tuple[int, Variable]]:
-    return enumerate(block.variables)
+    cells = (zip(block.variables, row, strict=True) for block in query.values for row in block.rows)
+    return {name for row in cells for name, term in row if term is None} - bound
 
 
 def _condition(expression: Expression, known: set[Variable], doubtful: set[Variable]) -> Demand:
-    names = names_in(expression)
+    names = variables_in(expression)
     unbound = names - known
     lost = tuple(sorted(unbound)) if unbound and _is_lost(expression, unbound) else ()
     return Demand(expression, names <= known - doubtful, lost)
@@ -177,11 +153,11 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
 # --- places -----------------------------------------------------------------------------------------------------
 
 
-def _places(query: Query) -> Iterator[Place]:
+def _places(query: Query) -> Iterator[VariablePlace]:
     subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
     properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
-    for nodes, lines in ((subjects, NAMES), (properties, _IRIS)):
-        yield from [Place(node, lines) for node in nodes if isinstance(node, Variable)]
+    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
+        yield from [VariablePlace(node, region) for node in nodes if isinstance(node, Variable)]
 
 
 # --- what functions give ----------------------------------------------------------------------------------------
@@ -191,7 +167,7 @@ class Abstract(NamedTuple):
     """A condition in which calls that give text or an IRI are variables, and where these must lie."""
 
     condition: Expression
-    places: list[Place]
+    places: list[VariablePlace]
 
 
 def abstracted(condition: Expression) -> Abstract | None:
@@ -204,7 +180,7 @@ def abstracted(condition: Expression) -> Abstract | None:
     if not calls:
         return None
     stand_ins: dict[Expression, Expression] = {node: Variable(spell_expression(node)) for node in calls}
-    places = [Place(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
+    places = [VariablePlace(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
     return Abstract(replaced(condition, stand_ins), places)
 
 
@@ -233,12 +209,11 @@ def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -
     return expression
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- opposites --------------------------------------------------------------------------------------------------
 # Comparisons and text tests that exclude each other, seen from their operands alone.
 #
-# The laws come from `semantics.comparison`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
+# The laws come from `sparql.evaluate`: of two values at most one of `<`, `=`, `>` is true, `<=` where `<` or `=`
 # is, `!=` never where `=` is; a text equals itself alone, and is ordered within its language by its characters.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TEXTS = (XSD_STRING, RDF_LANG_STRING)
 
@@ -261,7 +236,7 @@ def opposed(conditions: Iterable[Expression]) -> bool:
     return False
 
 
-class Test(NamedTuple):
+class TextTest(NamedTuple):
     """What is asked of the text that an expression gives."""
 
     operator: str  # < <= = >= > STRSTARTS STRENDS
@@ -270,13 +245,13 @@ class Test(NamedTuple):
 
 def texts_apart(conditions: Iterable[Expression]) -> bool:
     """Whether some expression is asked for a text that there is none of."""
-    tests: dict[Expression, list[Test]] = {}
+    tests: dict[Expression, list[TextTest]] = {}
     for subject, test in _tests(conditions):
         tests.setdefault(subject, []).append(test)
     return any(len(asked) > 1 and _no_text(asked) for asked in tests.values())
 
 
-def _no_text(tests: list[Test]) -> bool:
+def _no_text(tests: list[TextTest]) -> bool:
     ordered = [test for test in tests if len(test.operator) <= 2]
     if len({test.constant[2:] for test in ordered}) > 1:  # datatype and language
         return True
@@ -285,7 +260,7 @@ def _no_text(tests: list[Test]) -> bool:
     return _crossed(ordered) or _branching(starts) or _branching(ends)
 
 
-def _crossed(tests: list[Test]) -> bool:
+def _crossed(tests: list[TextTest]) -> bool:
     """Whether a lower end lies above an upper one, or at it where one of both is open."""
     lows = [(test.constant.value, test.operator == ">") for test in tests if test.operator in (">", ">=", "=")]
     highs = [(test.constant.value, test.operator != "<") for test in tests if test.operator in ("<", "<=", "=")]
@@ -301,27 +276,26 @@ def _branching(beginnings: list[str]) -> bool:
     return any(not longer.startswith(shorter) for shorter, longer in pairwise(ordered))
 
 
-def _tests(conditions: Iterable[Expression]) -> Iterator[tuple[Expression, Test]]:
+def _tests(conditions: Iterable[Expression]) -> Iterator[tuple[Expression, TextTest]]:
     for condition in conditions:
         match condition:
             case Compare(operator, subject, Term() as constant):
-                test = Test(operator, constant)
+                test = TextTest(operator, constant)
             case Compare(operator, Term() as constant, subject):
-                test = Test(MIRRORED[operator], constant)
+                test = TextTest(MIRRORED[operator], constant)
             case Call(("STRSTARTS" | "STRENDS") as name, (subject, Term() as constant)):
-                test = Test(name, constant)
+                test = TextTest(name, constant)
             case _:
                 continue
         if test.constant.datatype in TEXTS and test.operator != "!=":
             yield subject, test
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- choices ----------------------------------------------------------------------------------------------------
 # Where a query leaves finitely many values to choose from, each is tried: VALUES, `=` and `IN` with texts and names.
 #
 # The law: a text or a name equals itself alone, so a condition `x = "a"` puts that very term in the place of x, and a
 # demand about nothing else is decided by evaluating it. A choice of which every alternative fails a demand is empty.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Alternative = Mapping[Expression, Term]  # an expression and the very term that it gives
 
@@ -385,7 +359,7 @@ def _agrees(alternative: Alternative, demand: Demand) -> bool:
         return _may_hold(demand.condition, alternative)
     if demand.place is not None:
         term = alternative.get(demand.place.variable)
-        return term is None or _lies(term, demand.place.lines)
+        return term is None or holds(demand.place.region, term)
     assert demand.values is not None
     return any(all(row.get(name, term) == term for name, term in alternative.items()) for row in _rows(demand.values))
 
@@ -397,84 +371,30 @@ def _may_hold(condition: Expression, alternative: Alternative) -> bool:
     return Condition.of(known).holds({})
 
 
-def _lies(term: Term, lines: Lines) -> bool:
-    """Whether a term lies in a place that takes whole domains."""
-    return place_of(term, lambda _: 0).domain in lines
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Where the demands leave no value for a variable: intervals, sets and kinds of term, as the filter's index sees them.
-#
-# The law is that of `index.conditions`: a term for which the conditions hold lies in every conjunct of its variable,
-# so an empty conjunct is a contradiction. An xsd:float is in every interval of numbers there, because it is compared
-# after rounding the other side; where floats alone are left, the ones that matter are tried. Between two constants,
-# as floats, comparisons do not change, so it is enough to try each constant and its neighbours.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Number = int | float | Decimal
+# --- regions ----------------------------------------------------------------------------------------------------
+# Where the demands leave no value for a variable: `sparql.regions` holds every term for which the conditions are true,
+# so an empty region is a contradiction.
 
 
 def no_region(demands: Sequence[Demand]) -> bool:
     """Whether some variable has nowhere to lie."""
     conditions = [demand.condition for demand in demands if demand.condition is not None and demand.settled]
-    found = [made for made in map(abstracted, conditions) if made is not None]
+    made = [each for each in map(abstracted, conditions) if each is not None]
     places = [demand.place for demand in demands if demand.place is not None]
-    places += [place for made in found for place in made.places]
-    everything = conditions + [made.condition for made in found]
-    ids: dict[Term, int] = {}
-    boxes = [*map(_box, places), *_choices(demands, lambda term: ids.setdefault(term, len(ids)))]
-    asked = conditions_of(everything, lambda term: ids.setdefault(term, len(ids)), boxes)
-    return asked.never or any(
-        not atoms or (_floats_alone(atoms) and _no_float(variable, everything)) for variable, atoms in asked.conjuncts
-    )
+    places += [place for each in made for place in each.places]
+    boxes = [Box({place.variable: place.region}) for place in places]
+    boxes += [_values_box(demand.values) for demand in demands if demand.values is not None]
+    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(each.condition) for each in made)])
+    return asked.never or NOTHING in asked.regions.values()
 
 
-def _box(place: Place) -> Box:
-    return Box({place.variable: Region(place.lines)})
-
-
-def _choices(demands: Sequence[Demand], intern: Intern) -> Iterator[Box]:
+def _values_box(block: Values) -> Box:
     """What VALUES leaves of each variable for which it has no UNDEF."""
-    for block in [demand.values for demand in demands if demand.values is not None]:
-        for at, variable in enumerate(block.variables):
-            yield from _regions_choice(block, at, variable, intern)
+    columns = {name: [row[at] for row in block.rows] for at, name in enumerate(block.variables)}
+    return Box({name: just(term for term in terms if term) for name, terms in columns.items() if None not in terms})
 
 
-def _regions_choice(block: Values, at: int, variable: Variable, intern: Intern) -> Iterator[Box]:
-    terms = {row[at] for row in block.rows}
-    known = [term for term in terms if term is not None]
-    if len(known) == len(terms):
-        boxes = [Box({variable: Region(identity(term, intern).lines)}) for term in known]
-        yield any_of(boxes) if boxes else Box({variable: Region({})})
-
-
-# --- floats -----------------------------------------------------------------------------------------------------
-
-
-def _floats_alone(atoms: Sequence[tuple[int, float, float, int]]) -> bool:
-    return all(atom[0] == Domain.FLOAT for atom in atoms)
-
-
-def _no_float(variable: Variable, conditions: Sequence[Expression]) -> bool:
-    """Whether the comparisons of a variable with constants are satisfied by no xsd:float."""
-    asked = [each for each in conditions if names_in(each) == {variable} and _compares(each)]
-    tests = [Condition.of(each) for each in asked]
-    numbers = {number for each in asked for number in numbers_in(each)}
-    return not any(all(test.holds({variable: term}) for test in tests) for term in _floats(numbers))
-
-
-def _compares(expression: Expression) -> bool:
-    """Whether it is made of comparisons of a variable with constants, and nothing else."""
-    match expression:
-        case And() | Or() | Not():
-            return all(map(_compares, children(expression)))
-        case Compare() | In():
-            parts = children(expression)
-            return all(isinstance(part, (Term, Variable)) for part in parts)
-    return False
-
-
-def numbers_in(expression: Expression) -> Iterator[Number]:
+def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
     """The numeric constants of an expression."""
     for node in walk(expression):
         value = value_of(node) if isinstance(node, Term) else None
@@ -482,43 +402,13 @@ def numbers_in(expression: Expression) -> Iterator[Number]:
             yield value.value
 
 
-def _floats(numbers: set[Number]) -> Iterator[Term]:
-    """The floats at and beside these numbers, the infinities and not-a-number."""
-    at = [to_float32(_as_double(number)) for number in numbers]
-    with np.errstate(all="ignore"):
-        beside = [float(np.nextafter(np.float32(each), np.float32(end))) for each in at for end in (-inf, inf)]
-    for each in dict.fromkeys([*at, *beside, -inf, inf, nan, 0.0]):
-        yield literal(_spelled(each), XSD_FLOAT)
-
-
-def _as_double(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
-
-
-def _spelled(number: float) -> str:
-    if isfinite(number):
-        return repr(number)
-    return "NaN" if isnan(number) else "INF" if number > 0 else "-INF"
-
-
-# ----------------------------------------------------------------------------------------------------------------------
+# --- classes apart ----------------------------------------------------------------------------------------------
 # Classes that one variable is asked to belong to, and that have nothing in common in the taxonomy.
 #
-# That is no proof: a publication may type anything with any two classes. So it is told as what it is, a suspicion,
+# That is no proof: a publication may type anything with any two classes. So it is reported as what it is, a suspicion,
 # and withdrawn where the sample has something of both.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ANY = Variable("x")
-
-
-class Pair(NamedTuple):
-    """Two classes."""
-
-    one: Term
-    other: Term
 
 
 class Kinds:
@@ -527,7 +417,7 @@ class Kinds:
     def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
         self._taxonomy, self._sample = taxonomy, sample
         self._known = {term for row in taxonomy.rows for term in row}
-        self._apart: dict[Pair, bool] = {}
+        self._apart: dict[tuple[Term, Term], bool] = {}
 
     def apart(self, query: Query) -> Iterator[str]:
         """What is asked to be of two classes that nothing is of both."""
@@ -537,21 +427,21 @@ class Kinds:
                 asked.setdefault(variable, {})[kind] = None
         for variable, kinds in asked.items():
             for one, other in combinations(kinds, 2):
-                if self._are_apart(Pair(one, other)):
+                if self._are_apart((one, other)):
                     yield (
                         f"{variable} must be both {spell(one)} and {spell(other)}, and nothing in the taxonomy is: "
                         "only a publication that says so itself can match"
                     )
 
-    def _are_apart(self, pair: Pair) -> bool:
+    def _are_apart(self, pair: tuple[Term, Term]) -> bool:
         if pair not in self._apart:
-            self._apart[pair] = not self._below(pair.one) & self._below(pair.other) and not self._is_met(pair)
+            self._apart[pair] = not self._below(pair[0]) & self._below(pair[1]) and not self._is_met(pair)
         return self._apart[pair]
 
     def _below(self, kind: Term) -> set[Term]:
         return {kind, *self._taxonomy.descendants(kind)}
 
-    def _is_met(self, pair: Pair) -> bool:
+    def _is_met(self, pair: tuple[Term, Term]) -> bool:
         """Whether a publication of the sample has something of both."""
         plan = Plan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
         publications = self._sample.publications if self._sample is not None else ()
@@ -565,12 +455,11 @@ def _memberships(query: Query) -> Iterator[tuple[Variable, Term]]:
             yield pattern.subject, pattern.object
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- unbound variables ------------------------------------------------------------------------------------------
 # Variables that are asked for and that nothing binds, with the variable that was probably meant.
 #
 # The law: edges, VALUES and `hg:` functions bind variables; SELECT, GROUP BY and conditions do not. Such a variable
 # is absent from every solution.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SHORT, _LONG = 3, 8  # letters from which on one letter, or two, may be wrong
 _BEGUN = 2  # letters that are enough to begin another name
@@ -606,7 +495,7 @@ def _begins(one: str, other: str) -> bool:
     return len(short) >= _BEGUN and long.startswith(short)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- why a query never matches ----------------------------------------------------------------------------------
 # Why a query can never match, as far as that can be proved.
 #
 # The law: what is said never to match matches no publication, whatever it adds to the taxonomy. So classes are never
@@ -614,7 +503,6 @@ def _begins(one: str, other: str) -> bool:
 # that contradict each other: without any one of them the others do not, as far as we can tell.
 #
 # A count may be satisfied by no solution at all, and such a query is left alone.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _WHOLE = 2**53  # up to here every integer is a double
 
@@ -686,12 +574,11 @@ def _only_counts(expression: Expression) -> bool:
     return False
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- unseen names -----------------------------------------------------------------------------------------------
 # Properties and classes that a query names and nobody uses, with the known name that comes nearest.
 #
 # A class is known if the sample or the taxonomy has it. Without a sample only a class that looks like one of the
-# taxonomy is told: documents may have classes of their own.
-# ----------------------------------------------------------------------------------------------------------------------
+# taxonomy is reported: documents may have classes of their own.
 
 
 class Unseen(NamedTuple):
@@ -702,7 +589,7 @@ class Unseen(NamedTuple):
     nearest: str | None
 
 
-class Names:
+class NameCheck:
     """The names that are known; asked for one query after another."""
 
     def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:

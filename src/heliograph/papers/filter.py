@@ -30,7 +30,7 @@ from heliograph.taxonomy import Classes
 from heliograph.terms import RDF_LANG_STRING, RDF_TYPE, RDFS_MEMBER, Term, Variable, value_of
 from heliograph.values import NUMERIC, XSD_STRING, Instant, to_float32
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraints ------------------------------------------------------------------------------------------------
 # Constraints on a star: [G] section 3.2's `(?x, op, v)`, comparing values or asking the taxonomy, and
 # CheckConstraint.
 #
@@ -41,7 +41,6 @@ from heliograph.values import NUMERIC, XSD_STRING, Instant, to_float32
 # class are one node where the text says "direct instance", and `<=` cannot tell an instance from a sub-class. Here
 # values are compared by SPARQL's rules, and there are four class relations. The taxonomy is not walked for each
 # value: ancestors come from its closure, so a cycle never hangs.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -152,7 +151,7 @@ def class_constraint(pattern: Pattern) -> tuple[Variable, ClassConstraint] | Non
             return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- subscriptions ----------------------------------------------------------------------------------------------
 # A subscription as the seeds see it: G_S, edges between constants and stars, and the stars' constraints.
 #
 # [G] section 3.2 writes it as 5-tuples (subject, property, object, constraintSet(subject), constraintSet(object)).
@@ -167,7 +166,6 @@ def class_constraint(pattern: Pattern) -> tuple[Variable, ClassConstraint] | Non
 # Two variables may take one value (SEED_NOTES, filter 1): both seeds say "isomorphic" and both implement
 # homomorphism. A variable on several edges has one constraint set (SEED_NOTES, filter 5); printed, each 5-tuple has
 # its own.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Star = int
 Vertex = Term | Star
@@ -255,7 +253,7 @@ def _asked(query: Query) -> Iterator[tuple[Variable, tuple[Constraint, ...]] | N
         yield from map(value_constraints, conjuncts(expression))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- binding tables ---------------------------------------------------------------------------------------------
 # Binding tables and their natural join: which values the stars of a subscription can take together.
 #
 # A table has a column for each end of an edge ([G] algorithm Insert: newTable(E.v, E.w)) and a row for each
@@ -266,7 +264,6 @@ def _asked(query: Query) -> Iterator[tuple[Variable, tuple[Constraint, ...]] | N
 # has |table| ** n rows. Only truth is asked here, so a column that no table still to come shares is checked and
 # dropped, equal rows are kept once, and parts that share no column are joined apart: their product is empty only if
 # one is.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Row = tuple[Term, ...]
 Accept = Callable[[Vertex, Term], bool]
@@ -355,14 +352,13 @@ def _picker(table: BindingTable, columns: Sequence[Vertex]) -> Callable[[Row], R
     return lambda row: tuple([row[place] for place in places])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- stamped subscriptions --------------------------------------------------------------------------------------
 # Subscriptions with the stamps between which they lived, so that one index serves many versions.
 #
 # The law: a version sees an entry exactly if it was born by the version's stamp and had not died by then. An index
 # only grows: an entry is put into it before the version that sees it is published, and a removed one stays until so
 # many are dead that a new index is built of the living; versions in use keep the older one. So taking a version
 # copies nothing, and no change disturbs a reader.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ALIVE = 1 << 62  # a stamp that no version reaches
 _WORTH_FOLDING = 64  # dead entries below which the index is left as it is
@@ -443,8 +439,8 @@ class IndexVersion:
         return last
 
 
-class Entries:
-    """The living entries of an index that is told of every change. One writer at a time."""
+class PaperMatcher:
+    """The living entries of an index that takes every change. One writer at a time."""
 
     def __init__(self, make: Callable[[], Index]) -> None:
         self._make = make
@@ -452,7 +448,10 @@ class Entries:
         self._by_number: dict[int, Entry] = {}
         self._dead = 0
         self._stamp = 0
-        self.version = IndexVersion(self._index)
+        self._version = IndexVersion(self._index)
+
+    def version(self) -> IndexVersion:
+        return self._version
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
         """Takes all of them, or none: what was entered before one fails never lives."""
@@ -485,7 +484,7 @@ class Entries:
     def _publish(self) -> None:
         """One assignment makes a change visible, all of it at once."""
         self._stamp += 1
-        self.version = IndexVersion(self._index, self._stamp, len(self._by_number))
+        self._version = IndexVersion(self._index, self._stamp, len(self._by_number))
 
 
 def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
@@ -494,8 +493,9 @@ def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
     return {entry.subscription.number: entry for entry in ordered}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Constraints as intervals on an axis of values, and the intervals that a value stabs.
+# --- intervals --------------------------------------------------------------------------------------------------
+# The ordered lists of [R]'s constraint tables: constraints as intervals on an axis of values, and those that a value
+# stabs. They are the paper's structure, not the algebra of `sparql.regions`.
 #
 # A term lies on one axis, at one key; terms of different axes are never equal and never ordered. The law: if `x op c`
 # holds for one of = < <= > >=, then x lies on c's axis, in the interval of `op c`. The converse may fail by a
@@ -509,7 +509,6 @@ def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
 # looked for in either list and found half of the time in vain. Here the constraints of a variable are intersected
 # first, and a tree of intervals answers: those that contain a centre, ordered by both ends, and the rest to its left
 # and right. As in [R], going through an ordered list stops "at the first non-satisfied look-up".
-# ----------------------------------------------------------------------------------------------------------------------
 
 Axis = tuple[str, ...]
 Bound = tuple[int] | tuple[int, Any]  # (-1,) and (1,) lie beyond every (0, key)
@@ -663,8 +662,9 @@ def _stabbed(tree: _Tree[T] | None, at: Bound) -> Iterator[T]:
         tree = tree.left if below else tree.right
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The constraint table of one end of an edge of G_M ([R] section 4.1, figure 4): whom a value satisfies.
+# --- constraint tables ------------------------------------------------------------------------------------------
+# The constraint table of one end of an edge of G_M ([R] section 4.1, figure 4): the subscriptions that a value
+# satisfies.
 #
 # [R] prints four lists, for = > < and !=, each ordered by value, an entry leading from a value to the subscriptions
 # that compare with it. The law: `satisfied(v)` holds every item one of whose constraints is known to hold of v and
@@ -674,7 +674,6 @@ def _stabbed(tree: _Tree[T] | None, at: Bound) -> Iterator[T]:
 # 9); = and IN are intervals of one point, looked up by hash. != keeps [R]'s list, in which each distinct value is
 # compared once, by value. A fifth list holds the classes, which [R] dropped (SEED_NOTES, filter 6): by relation and
 # class, looked up for each class that the value stands in that relation to.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class ConstraintTable(Generic[T]):
@@ -728,7 +727,7 @@ class ConstraintTable(Generic[T]):
                     yield from items.get(kind, ())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- G-ToPSS ----------------------------------------------------------------------------------------------------
 # G-ToPSS ([G] section 4): all subscriptions in one union graph, against which a publication is matched edge by edge.
 #
 # What the paper prints. G_M is the union of the subscription graphs. Constants are shared by name; variables are the
@@ -749,11 +748,10 @@ class ConstraintTable(Generic[T]):
 # publication, as the binding tables do; printed, nothing ever empties those either. Section 4.2 prints "a fully
 # connected graph" over v, w and the stars, which also holds w → v and *i → v. The text names the four kinds that
 # agree with the edge, v w, v *i, *i w and *i *j, and only those are looked up; an edge from *i to *i takes only v =
-# w. SEED_NOTES, filter 1, 2, 5, 6, 7: see `gm_subscription`, `binding_tables` and `gm_constraints`. Unsubscribing, of
-# which the paper says nothing: see `filter_entries`.
+# w. SEED_NOTES, filter 1, 2, 5, 6, 7: see the sections above. Unsubscribing, of
+# which the paper says nothing: see the stamped subscriptions.
 #
 # Candidates are SubSet: every subscription whose counter was touched.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class UnionEdge:
@@ -851,23 +849,14 @@ def _binding_tables(union: UnionGraph, world: World) -> dict[UnionEdge, list[Row
     return tables
 
 
-class GToPSSMatcher:
+class GToPSSMatcher(PaperMatcher):
     """Candidates by counting matched edges in the union graph, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        self._entries = Entries(UnionGraph)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(UnionGraph)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- OPS --------------------------------------------------------------------------------------------------------
 # OPS-style subgraph matching ([G] section 2 and figure 9(g)): subscriptions that overlap share their subgraphs.
 #
 # What the paper prints of OPS, its opponent: "a very general subgraph isomorphism algorithm for matching over
@@ -888,7 +877,6 @@ class GToPSSMatcher:
 # edges.
 #
 # Candidates are the subscriptions whose last edge was tried, and those behind a subgraph that was given up.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MOST_INSTANCES = 10_000
 
@@ -996,7 +984,7 @@ class Descent:
                         stack.append(child)
 
     def _extend(self, instances: list[Instance], step: Step) -> list[Instance]:
-        """The instances with one more edge; if there are too many, one more than are borne."""
+        """The instances with one more edge; if there are too many, one more than are allowed."""
         extended: list[Instance] = []
         for instance in instances:
             extended += _extensions(instance, step, self.world)
@@ -1049,23 +1037,14 @@ def _fits(entry: Entry, vertices: tuple[Vertex, ...], instance: Instance, classe
     )
 
 
-class OpsMatcher:
+class OpsMatcher(PaperMatcher):
     """Candidates by their structure alone, verified on the structure's instances."""
 
     def __init__(self) -> None:
-        self._entries = Entries(Network)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(Network)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the RSS matcher --------------------------------------------------------------------------------------------
 # The matcher of the paper on RSS filtering ([R] sections 4.1 and 4.5): edge labels first, constraints before joins.
 #
 # What the paper prints. G_M is kept in two levels of hash tables, the other way round than in [G]: a label leads to
@@ -1076,21 +1055,20 @@ class OpsMatcher:
 # without, those satisfied by v and those satisfied by w; the edge's binding table takes (v, w), and C joins SubSet.
 # Then each subscription of SubSet joins the binding tables of its edges and matches if a row is left.
 #
-# The law it relies on: a selection commutes with a natural join, so constraints may go first; whoever's constraint no
-# publication edge satisfies cannot match, and is never looked at.
+# The law it relies on: a selection commutes with a natural join, so constraints may go first; a subscription whose
+# constraint no publication edge satisfies cannot match, and is never looked at.
 #
 # The mends: SEED_NOTES, filter 4: the binding tables are shared, so they hold values that *any* subscription's
-# constraint accepts, and printed nothing is checked again: false positives. Each subscription's constraints are
-# checked on its own binding. SEED_NOTES, filter 5: who is constrained on both ends of an edge needs both; printed, C
-# is a union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see
-# `gm_intervals`. SEED_NOTES, filter 6: classes, see `gm_constraint_table`. Printed, C holds whoever has no constraint
-# on *this* edge, even if another of its edges has one. Subscriptions of one structure then all enter SubSet through
-# the edges that they share, and figure 9(b) cannot be flat. A subscription with a constraint enters only through
-# edges that have one: one of those must be satisfied anyway. Binding tables belong to one publication; printed,
-# nothing empties them. Unsubscribing within one machine: see `filter_entries`.
+# constraint accepts, and printed nothing is checked again: false positives. Each subscription's constraints are checked
+# on its own binding. SEED_NOTES, filter 5: one that is constrained on both ends of an edge needs both; printed, C is a
+# union. And a variable has one constraint set on all of its edges. SEED_NOTES, filter 9: two-sided ranges, see the
+# intervals. SEED_NOTES, filter 6: classes, see the constraint tables. Printed, C holds all that have no constraint on
+# *this* edge, even if another of its edges has one. Subscriptions of one structure then all enter SubSet through the
+# edges that they share, and figure 9(b) cannot be flat. A subscription with a constraint enters only through edges that
+# have one: one of those must be satisfied anyway. Binding tables belong to one publication; printed, nothing empties
+# them. Unsubscribing within one machine: see the stamped subscriptions.
 #
-# Candidates are SubSet, with whoever is dropped from C because of the other end.
-# ----------------------------------------------------------------------------------------------------------------------
+# Candidates are SubSet, with those dropped from C because of the other end.
 
 STAR = 0  # stands for any variable
 
@@ -1105,7 +1083,7 @@ class Listing(NamedTuple):
 
 
 class LabelledPair:
-    """An edge of G_M: who holds it, classified by constraints."""
+    """An edge of G_M: the subscriptions that hold it, classified by constraints."""
 
     __slots__ = ("free", "source", "target")
 
@@ -1153,8 +1131,8 @@ class SubscriptionMatrix:
         pair = (_starred(edge.source), _starred(edge.target))
         return pairs.get(pair) or pairs.setdefault(pair, LabelledPair())
 
-    def search(self, world: World, stamp: int) -> FilterRssMatching:
-        return FilterRssMatching(self, world, stamp)
+    def search(self, world: World, stamp: int) -> RssMatching:
+        return RssMatching(self, world, stamp)
 
     def edges(self, triple: Triple) -> Iterator[LabelledPair]:
         """The edges of G_M that a publication edge matches."""
@@ -1177,7 +1155,7 @@ def _starred(vertex: Vertex) -> Vertex:
     return STAR if isinstance(vertex, Star) else vertex
 
 
-class FilterRssMatching:
+class RssMatching:
     """[R]'s algorithm match for one publication: SubSet when made, the joins when asked."""
 
     def __init__(self, matrix: SubscriptionMatrix, world: World, stamp: int) -> None:
@@ -1217,17 +1195,8 @@ class FilterRssMatching:
         return joins(graph, tables, self.world.classes)
 
 
-class RssMatcher:
+class RssMatcher(PaperMatcher):
     """Candidates by label and constraint, verified by joining binding tables."""
 
     def __init__(self) -> None:
-        self._entries = Entries(SubscriptionMatrix)
-
-    def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        self._entries.insert(subscriptions)
-
-    def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self._entries.remove(subscriptions)
-
-    def version(self) -> IndexVersion:
-        return self._entries.version
+        super().__init__(SubscriptionMatrix)

@@ -16,14 +16,13 @@ from heliograph.sparql.query import Query, TriplePattern
 from heliograph.sparql.solve import Graph, Plan, world
 from heliograph.terms import RDFS_MEMBER, Variable
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- common -----------------------------------------------------------------------------------------------------
 # What the algorithms of the evolving-graph paper have in common: what they are asked, and how they answer.
 #
 # A vertex or property is a `Term` or anything else that can be hashed, except None; variables are `Variable`. A match
 # is a distinct solution over all variables of the pattern, in their order of first appearance; a query without
 # variables has one, the empty one, while all its edges are there. The law: what an update gains and loses is the
 # difference between the matches after it and before it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Vertex = Any
 Edge = tuple[Vertex, Vertex, Vertex]  # subject, property, object; in a pattern each may be a variable
@@ -90,12 +89,11 @@ def _refused(message: str, fix: str) -> SubscriptionError:
     return SubscriptionError("HG-530", f"the query {message}, which this algorithm cannot answer", fix=fix)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- BF ---------------------------------------------------------------------------------------------------------
 # BF, the first algorithm of [Z] section 3.1: no query index, every query tried on every update.
 #
 # The query database is a list. A query of concrete edges is true while they are all in the graph; one with variables
 # is solved from scratch. Mended (the paper has neither): variables, and the deletions that follow from asking again.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ALWAYS: frozenset[Values] = frozenset({()})
 _NEVER: frozenset[Values] = frozenset()
@@ -168,7 +166,7 @@ def _note(changes: Changes, asked: _Asked, after: frozenset[Values]) -> None:
         changes.fell.append(asked.id)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- INV --------------------------------------------------------------------------------------------------------
 # INV, the second algorithm of [Z] section 3.1: queries found by the edges they are made of.
 #
 # A query of k edges is stored in k buckets of an inverted index; table T holds how many edges a query has and how
@@ -178,7 +176,6 @@ def _note(changes: Changes, asked: _Asked, after: frozenset[Values]) -> None:
 # `PrintedInv` is that as printed, over vertex pairs, for additions only. `Inv` has the mends that SEED_NOTES ask for:
 # an edge that arrives twice is counted once, deletions count back, the key is the whole triple instead of the pair of
 # vertices, and a query can be added to a graph that is not empty, and taken away.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Pair = tuple[Vertex, Vertex]
 
@@ -273,14 +270,13 @@ def _fall(changes: Changes, touched: Iterable[str], table: dict[str, Row]) -> No
         row.matched -= 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- BF and INV over numbers ------------------------------------------------------------------------------------
 # BF and INV over numbers: the yardsticks of the speed table, as quick as plain Python makes them.
 #
 # A vertex is a number below 2^31 and an edge one integer, `subject << 32 | object`, which spares a tuple for each
 # update. There is one property, as in the paper. The graph is a set of such integers, so duplicates and deletions are
 # seen; a query is a number, its row of table T the count of its edges that are missing. Updates are taken one by one,
 # in order; a batch is only a way to hand them over. Measured, filling the graph's set in bulk is no quicker.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -384,14 +380,13 @@ class PackedBruteForce:
         return gained, lost
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- covering paths ---------------------------------------------------------------------------------------------
 # Covering paths: a query's edges as directed walks, each edge in one of them.
 #
 # A walk is kept in two forms. Generic, with None for every variable, it is what queries share; and as the places of
 # its variables among the values of a walk through the graph: `subject, property, object, property, object, …`. The
 # law: the solutions of a query are the combinations of walks through the graph, one for each of its paths, that agree
 # on every variable, because every edge lies on a path.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Path(NamedTuple):
@@ -436,13 +431,12 @@ def _path(walk: list[Edge]) -> Path:
     return Path(tuple(map(generic, walk)), places, tuple(equal))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- tries ------------------------------------------------------------------------------------------------------
 # Tries of generic edges, and at each of their nodes the walks through the graph that fit the path from the root.
 #
 # A walk is a tuple `subject, property, object, property, object, …`. The law: a node's view holds exactly the walks
 # that fit its path, so the walks an edge takes part in are those that reach it from the view above, extended
 # downwards; they are the same whether the edge is about to go or has just come.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Places = tuple[int, ...]
 Walks = dict[Values, None]  # a set that keeps its order
@@ -578,7 +572,7 @@ class Forest:
                 waiting += [(each, dict.fromkeys(each.extended(walks, self.graph))) for each in node.children.values()]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- TriC -------------------------------------------------------------------------------------------------------
 # Shared tries with materialised views, in the manner of TriC (Zervakis et al., EDBT 2020): the stronger opponent.
 #
 # Every query is covered by paths; equal beginnings of the paths of all queries are one way down a trie, whose nodes
@@ -590,7 +584,6 @@ class Forest:
 # therefore an addition changes the views before it joins, and a deletion joins before it changes the views.
 #
 # Not in TriC: deletions of this exactness, variable properties, variables that stand twice on a path, unsubscribing.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Solution = dict[Variable, Vertex]
 
@@ -614,7 +607,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class _WatchTrieAsked:
+class _TrieQuery:
     id: str
     variables: tuple[Variable, ...]
     parts: tuple[_Part, ...]
@@ -648,7 +641,7 @@ class Trie:
     def __init__(self) -> None:
         self.joined = 0
         self._forest = Forest()
-        self._queries: dict[str, _WatchTrieAsked] = {}
+        self._queries: dict[str, _TrieQuery] = {}
 
     @property
     def nodes(self) -> int:
@@ -658,7 +651,7 @@ class Trie:
     def subscribe(self, id: str, query: Query) -> None:
         paths = covering_paths(edges_of(query))
         parts = [_Part(path, self._forest.use(path.forms, (id, number))) for number, path in enumerate(paths)]
-        asked = self._queries[id] = _WatchTrieAsked(id, query.variables, tuple(parts))
+        asked = self._queries[id] = _TrieQuery(id, query.variables, tuple(parts))
         asked.count = len(asked.all_solutions())
 
     def unsubscribe(self, id: str) -> None:
@@ -702,7 +695,7 @@ class Trie:
         self._forest.graph.remove(triple)
         return changes
 
-    def _concerned(self, touched: dict[Node, Walks]) -> list[tuple[_WatchTrieAsked, set[Values]]]:
+    def _concerned(self, touched: dict[Node, Walks]) -> list[tuple[_TrieQuery, set[Values]]]:
         """The queries with solutions that have one of the walks, and these solutions."""
         found: dict[str, set[Values]] = {}
         for node, walks in touched.items():

@@ -1,7 +1,17 @@
-"""Containment ([R] 4.2): whether whatever matches one pattern matches another, and the forest of patterns by it."""
+"""Containment ([R] 4.2): whether whatever matches one pattern matches another, and the forest of patterns by it.
+
+S1 contains S2 if a homomorphism from the edges of S1 to those of S2 exists under which S2's conditions imply S1's. The
+law: `contains` is never true falsely, whatever a publication holds and however little is known of it. It may be false
+where it need not be: when a search takes too long, when only several maps together would show it, or when nothing but a
+query as a whole says what it means (a count).
+
+The file goes from two patterns to very many: maps between edges; what conditions imply; an index of roots by the keys
+of their edges; the roots with the same edges, found by how far their regions reach; and the forest.
+"""
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,32 +23,51 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.io.sources import collector_paused
-from heliograph.partition.forms import Flat, Form, Head, form_of, is_ground, query_of, raised, substituted, variables_of
-from heliograph.partition.plan import Change
-from heliograph.partition.regions import EVERYTHING, Extent, Extents, Region, holds, just, meet, truth_of, within
+from heliograph.partition.plan import Change, Trees
 from heliograph.sparql import evaluate as expressions
+from heliograph.sparql.normalize import (
+    Flat,
+    Form,
+    Head,
+    form_of,
+    is_ground,
+    query_of,
+    raised,
+    substituted,
+    variables_of,
+)
 from heliograph.sparql.query import ClassPattern, ClassRelation, Node, Pattern, Query, TriplePattern
+from heliograph.sparql.regions import (
+    EVERYTHING,
+    NONE,
+    Number,
+    Part,
+    Region,
+    Some,
+    holds,
+    intersection,
+    just,
+    region_where,
+    sort_of,
+    to_double,
+    within,
+)
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Maps from the edges of one pattern into those of another, so that whatever matches the second matches the first.
-#
-# The second pattern's variables are taken for constants, as if they were the very terms of a publication that
-# matches. An edge of the first must then be one of its edges, or follow from them and from the taxonomy: direct
-# instances also from the taxonomy's rows, instances through sub-classes that the pattern itself asks for or the
-# taxonomy has, rdfs:member from any rdf:_n. A variable predicate stands for any predicate that the publication's own
-# triples alone can answer: not rdf:type where a row of the taxonomy might, nor rdfs:member, which need not be there
-# itself.
+# --- maps between edges -----------------------------------------------------------------------------------------
+# The second pattern's variables are taken for constants, as if they were the very terms of a publication that matches.
+# An edge of the first must then be one of its edges, or follow from them and from the taxonomy: direct instances also
+# from the taxonomy's rows, instances through sub-classes that the pattern itself asks for or the taxonomy has,
+# rdfs:member from any rdf:_n. A variable predicate stands for any predicate that the publication's own triples alone
+# can answer: not rdf:type where a row of the taxonomy might, nor rdfs:member, which need not be there itself.
 #
 # The law: a map that is found is one. A search that takes too many steps gives up, so not every map is found.
-# ----------------------------------------------------------------------------------------------------------------------
 
 STEPS = 1_000  # pairs of edges that a search may try
 
 Images = dict[Node, Node]
 Ends = tuple[Node, ...]
-Known = tuple[Node | None, ...]
 Admits = Callable[[Node, Node], bool]  # whether a variable may stand for a node
 
 
@@ -50,70 +79,61 @@ class Target:
     def __init__(self, edges: Iterable[Pattern], taxonomy: Taxonomy) -> None:
         self.taxonomy = taxonomy
         self._plain: dict[Node, list[Ends]] = {}
-        self._instances: list[Ends] = []  # whatever is an instance of what, by the pattern's own edges
-        self._below: list[Ends] = []  # whatever is a sub-class of what
+        self._instances: list[Ends] = []  # what is an instance of what, by the pattern's own edges
+        self._below: list[Ends] = []  # what is a sub-class of what
         self._open: list[Ends] | None = None  # edges that a variable predicate may stand for
         self._above: dict[Node, set[Node]] = {}
         for edge in edges:
-            if isinstance(edge, TriplePattern):
-                self._add(*edge)
-            else:
-                found = self._instances if edge.relation is ClassRelation.IS_A else self._below
-                found.append((edge.subject, edge.object))
+            ends = (edge.subject, edge.object)
+            if isinstance(edge, ClassPattern):
+                (self._instances if edge.relation is ClassRelation.IS_A else self._below).append(ends)
+                continue
+            self._plain.setdefault(edge.predicate, []).append(ends)
+            if edge.predicate == RDF_TYPE:
+                self._instances.append(ends)
+            elif edge.predicate == RDFS_SUBCLASS_OF:
+                self._below.append(ends)
 
-    def _add(self, subject: Node, predicate: Node, object: Node) -> None:
-        ends = (subject, object)
-        self._plain.setdefault(predicate, []).append(ends)
-        if predicate == RDF_TYPE:
-            self._instances.append(ends)
-        elif predicate == RDFS_SUBCLASS_OF:
-            self._below.append(ends)
-
-    # --- what there is ------------------------------------------------------------------------------------------
-
-    def ways(self, edge: Pattern, known: Known) -> Iterable[Ends]:
+    def ways(self, edge: Pattern, known: tuple[Node | None, ...]) -> Iterable[Ends]:
         """The nodes that an edge's own may stand for: subject, object and a variable predicate, where it has one.
 
         `known` are those that are known already. Ways that disagree with these may be among the answers.
         """
         if isinstance(edge, ClassPattern):
             return self._instance_ways(*known) if edge.relation is ClassRelation.IS_A else self._below_ways(*known)
-        if isinstance(edge.predicate, Variable):
-            return self._open_edges()
-        if edge.predicate == RDF_TYPE:
-            return self._type_ways(*known)
-        return self._members() if edge.predicate == RDFS_MEMBER else self._plain.get(edge.predicate, ())
+        predicate = edge.predicate
+        if isinstance(predicate, Variable):
+            return self._open_ways()
+        if predicate == RDF_TYPE:
+            subject, object = known
+            if isinstance(subject, Term) and isinstance(object, Term) and object in self.taxonomy.parents(subject):
+                return ((subject, object),)
+        elif predicate == RDFS_MEMBER:
+            return [
+                ends
+                for label, pairs in self._plain.items()
+                if label == RDFS_MEMBER or (isinstance(label, Term) and is_container_member(label))
+                for ends in pairs
+            ]
+        return self._plain.get(predicate, ())
 
-    def _open_edges(self) -> list[Ends]:
+    def _open_ways(self) -> list[Ends]:
         if self._open is None:
             self._open = [
                 (subject, object, predicate)
                 for predicate, pairs in self._plain.items()
                 if predicate != RDFS_MEMBER
                 for subject, object in pairs
-                if predicate != RDF_TYPE or not self._is_given(subject, object)
+                if predicate != RDF_TYPE or not self._may_be_given(subject, object)
             ]
         return self._open
 
-    def _is_given(self, subject: Node, object: Node) -> bool:
+    def _may_be_given(self, subject: Node, object: Node) -> bool:
         """Whether a row of the taxonomy might answer a type edge in the document's place."""
         rows = self.taxonomy
         if isinstance(subject, Term) and not rows.parents(subject):
             return False
         return bool(rows.rows) and not (isinstance(object, Term) and not rows.children(object))
-
-    def _members(self) -> list[Ends]:
-        return [
-            ends
-            for predicate, pairs in self._plain.items()
-            if predicate == RDFS_MEMBER or (isinstance(predicate, Term) and is_container_member(predicate))
-            for ends in pairs
-        ]
-
-    def _type_ways(self, subject: Node | None, object: Node | None) -> Sequence[Ends]:
-        if isinstance(subject, Term) and isinstance(object, Term) and object in self.taxonomy.parents(subject):
-            return ((subject, object),)
-        return self._plain.get(RDF_TYPE, ())
 
     def _instance_ways(self, subject: Node | None, kind: Node | None) -> Iterator[Ends]:
         """Instances of the very class, of one below it, or where none is asked for yet, of those that are named."""
@@ -136,19 +156,16 @@ class Target:
         if not self._below:
             return self.taxonomy.ancestors(low) if isinstance(low, Term) else ()
         if low not in self._above:
-            self._above[low] = self._climbed(low)
+            reached: set[Node] = set()
+            todo = [low]
+            while todo:
+                node = todo.pop()
+                above = [high for below, high in self._below if below == node]
+                above += self.taxonomy.parents(node) if isinstance(node, Term) else ()
+                todo += [each for each in above if each not in reached]
+                reached.update(above)
+            self._above[low] = reached
         return self._above[low]
-
-    def _climbed(self, low: Node) -> set[Node]:
-        reached: set[Node] = set()
-        todo = [low]
-        while todo:
-            node = todo.pop()
-            above = [high for below, high in self._below if below == node]
-            above += self.taxonomy.parents(node) if isinstance(node, Term) else ()
-            todo += [each for each in above if each not in reached]
-            reached.update(above)
-        return reached
 
 
 def is_given(edge: Pattern, taxonomy: Taxonomy) -> bool:
@@ -168,15 +185,8 @@ def is_absent(edge: Pattern, edges: AbstractSet[Pattern]) -> bool:
     return not any(isinstance(node, Variable) for node in edge) and edge not in edges
 
 
-# --- searching --------------------------------------------------------------------------------------------------
-
-
-class _Level(NamedTuple):
-    """One depth of a search: the nodes of its edge, the ways still to be tried, and the variables that it has bound."""
-
-    nodes: Ends
-    ways: Iterator[Ends]
-    bound: list[Node]
+def admit_all(node: Node, image: Node) -> bool:
+    return True
 
 
 def homomorphisms(edges: Sequence[Pattern], target: Target, admits: Admits, steps: int = STEPS) -> Iterator[Images]:
@@ -188,7 +198,14 @@ def homomorphisms(edges: Sequence[Pattern], target: Target, admits: Admits, step
     if not edges:
         yield images
         return
-    levels = [_level(edges[0], target, images)]
+
+    def level(edge: Pattern) -> tuple[Ends, Iterator[Ends], list[Node]]:
+        """One depth: the nodes of its edge, the ways still to be tried, and the variables that it has bound."""
+        nodes = _nodes(edge)
+        known = tuple([images.get(node) if isinstance(node, Variable) else node for node in nodes])
+        return nodes, iter(target.ways(edge, known)), []
+
+    levels = [level(edges[0])]
     while levels:
         nodes, ways, bound = levels[-1]
         _forget(bound, images)
@@ -204,13 +221,7 @@ def homomorphisms(edges: Sequence[Pattern], target: Target, admits: Admits, step
         if len(levels) == len(edges):
             yield images
         else:
-            levels.append(_level(edges[len(levels)], target, images))
-
-
-def _level(edge: Pattern, target: Target, images: Images) -> _Level:
-    nodes = _nodes(edge)
-    known = tuple([images.get(node) if isinstance(node, Variable) else node for node in nodes])
-    return _Level(nodes, iter(target.ways(edge, known)), [])
+            levels.append(level(edges[len(levels)]))
 
 
 def _nodes(edge: Pattern) -> Ends:
@@ -271,27 +282,20 @@ def _freedom(edge: Pattern) -> int:
     return 2 * sum(isinstance(node, Variable) for node in _nodes(edge)) + isinstance(edge, ClassPattern)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What one form's conditions say of another's: whether an image of a variable, and of what is left over, must satisfy.
-#
+# --- what conditions imply --------------------------------------------------------------------------------------
 # The law: if `image_suits` of every variable and `residue_follows`, then every solution of the special form, read
 # through the images, satisfies all conditions of the general one. A variable that stands for a constant needs the
 # constant to satisfy what is asked; text tests and conditions on several variables follow only from themselves.
-# ----------------------------------------------------------------------------------------------------------------------
-
-ImplicationImages = Mapping[Node, Node]
 
 
 def image_suits(asked: Region, image: Node, special: Form) -> bool:
     """Whether whatever an image stands for lies in the region that is asked for."""
     if asked is EVERYTHING:
         return True
-    if isinstance(image, Variable):
-        return within(special.region(image), asked)
-    return holds(asked, image)
+    return within(special.region(image), asked) if isinstance(image, Variable) else holds(asked, image)
 
 
-def residue_follows(general: Form, images: ImplicationImages, special: Form) -> bool:
+def residue_follows(general: Form, images: Mapping[Node, Node], special: Form) -> bool:
     """Whether all that regions cannot say of the general form follows from the special one."""
     return all(_follows(substituted(flat, images), special) for flat in general.residue)
 
@@ -305,18 +309,14 @@ def _follows(asked: Flat, special: Form) -> bool:
     if is_ground(asked):
         return expressions.holds(raised(asked), {})
     found = variables_of(asked)
-    truth = truth_of(raised(asked)) if len(found) == 1 else None
-    return truth is not None and within(special.region(found.pop()), truth.true)
+    needed = region_where(raised(asked)) if len(found) == 1 else None
+    return needed is not None and within(special.region(found.pop()), needed)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Containment: whether everything that matches one pattern matches another.
-#
-# S1 contains S2 if a homomorphism from the edges of S1 to those of S2 exists under which S2's conditions imply S1's
-# (`homomorphisms`, `implication`). The law: `contains` is never true falsely, whatever a publication holds and
-# however little is known of it. It may be false where it need not be: when a search takes too long, when only several
-# maps together would show it, or when nothing but a query as a whole tells what it means (a count).
-# ----------------------------------------------------------------------------------------------------------------------
+def follows_by(general: Form, images: Images, special: Form) -> bool:
+    """Whether one form contains another by this map of its edges."""
+    suits = all(image_suits(region, images[node], special) for node, region in general.regions)
+    return suits and residue_follows(general, images, special)
 
 
 def contains(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEPS) -> bool:
@@ -346,26 +346,22 @@ def witness_in(
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Which roots to compare a form with: those that share the labels and constants which containment needs.
-#
+# --- roots by the keys of their edges ---------------------------------------------------------------------------
 # As in [R]'s containmentChecking the labels of edges come first, here with the constants at their ends. If a root
-# contains a form, each of its edges is one of the form's with some constants given up: a root is entered under the
-# one of its edges that fewest others have, and a form asks for all that its edges could be with constants given up.
-# If a form contains a root, each of its edges is to be found, with more constants, among the root's: so each edge of
-# a root is posted under its label, alone and with each of its ends, and a form asks for the rarest of its own.
+# contains a form, each of its edges is one of the form's with some constants given up: a root is entered under the one
+# of its edges that fewest others have, and a form asks for all that its edges could be with constants given up. If a
+# form contains a root, each of its edges is to be found, with more constants, among the root's: so each edge of a root
+# is posted under its label, alone and with each of its ends, and a form asks for the rarest of its own.
 #
-# The law: no root that contains the form or is contained in it is left out, but for what follows from sub-classes
-# that a pattern itself asks for.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: no root that contains the form or is contained in it is left out, but for what follows from sub-classes that
+# a pattern itself asks for.
 
-EVERY = 0  # the key of roots that no edge can tell: they contain everything
+EVERY = 0  # the key of roots that no edge can find: they contain everything
 _ANY = 1  # the label of a variable predicate
 _IS_A, _BELOW = 2, 3  # the labels of class edges
 _FIRST = 4
 _WIDE = 32  # bits of a number
-_OF_INSTANCES, _OF_CLASSES, _OF_ANYTHING = (_IS_A,), (_BELOW,), (_ANY,)
-_UNTIDY = 1_000  # shapes that went, beyond as many as are there, before their postings are cleared away
+_UNTIDY = 1_000  # groups that went, beyond as many as are there, before their postings are cleared away
 _ENOUGH = 32  # candidates that are not worth a look by many keys
 _NOBODY: list[int] = []
 _WORTH = 200  # postings that may be read to rule out one candidate: as long as comparing it takes
@@ -375,7 +371,11 @@ def _key(label: int, subject: int = 0, object: int = 0) -> int:
     return (label << _WIDE | subject) << _WIDE | object
 
 
-class Mark(NamedTuple):
+def _label(key: int) -> int:
+    return key >> 2 * _WIDE
+
+
+class EdgeKey(NamedTuple):
     """An edge by numbers: the labels of all that it says, its own first; a variable at an end is 0.
 
     One that the taxonomy answers already is `given`: others may be mapped to it, but it asks for nothing.
@@ -387,52 +387,47 @@ class Mark(NamedTuple):
     object: int
     given: bool
 
+    def posts(self) -> Iterator[int]:
+        """Each label alone, and with either end."""
+        for label in self.labels:
+            yield _key(label)
+            if self.subject:
+                yield _key(label, self.subject)
+            if self.object:
+                yield _key(label, 0, self.object)
 
-Marks = list[Mark]
 
-
-class Candidates:
-    """Shapes by number, under keys of their edges."""
+class RootIndex:
+    """Groups of roots by number, under keys of their edges."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._taxonomy = taxonomy
         self._ids: dict[Term, int] = {}
-        self._entered: dict[int, dict[int, None]] = {}  # shapes under one key each
+        self._entered: dict[int, dict[int, None]] = {}  # groups under one key each
         self._open = 0  # how many of them are under a variable predicate
-        self._posted: dict[int, list[int]] = {}  # shapes under all their keys; those that went stay until it is tidied
+        self._posted: dict[int, list[int]] = {}  # groups under all their keys; those that went stay until it is tidied
         self._labels: dict[int, None] = {}
         self._edges: dict[int, tuple[Pattern, ...]] = {}
         self._gone = 0
 
-    # --- edges by numbers ---------------------------------------------------------------------------------------
-
-    def marks(self, edges: Iterable[Pattern]) -> Marks:
+    def keys(self, edges: Iterable[Pattern]) -> list[EdgeKey]:
+        """Edges by numbers."""
+        given = self._taxonomy
         return [
-            Mark(
-                edge,
-                self._labels_of(edge),
-                self._id(edge.subject),
-                self._id(edge.object),
-                is_given(edge, self._taxonomy),
-            )
+            EdgeKey(edge, self._labels_of(edge), self._id(edge.subject), self._id(edge.object), is_given(edge, given))
             for edge in edges
         ]
 
     def _id(self, node: Node) -> int:
-        if isinstance(node, Variable):
-            return 0
-        found = self._ids.get(node)
-        if found is None:
-            found = self._ids[node] = len(self._ids) + _FIRST
-        return found
+        return 0 if isinstance(node, Variable) else self._ids.setdefault(node, len(self._ids) + _FIRST)
 
     def _labels_of(self, edge: Pattern) -> tuple[int, ...]:
         """The label of an edge, and of what follows: a type edge is an instance, too, and an rdf:_n a member."""
         if isinstance(edge, ClassPattern):
-            return _OF_INSTANCES if edge.relation is ClassRelation.IS_A else _OF_CLASSES
+            return (_IS_A if edge.relation is ClassRelation.IS_A else _BELOW,)
         predicate = edge.predicate
         if isinstance(predicate, Variable):
-            return _OF_ANYTHING
+            return (_ANY,)
         label = self._id(predicate)
         if predicate == RDF_TYPE:
             return label, _IS_A
@@ -440,134 +435,103 @@ class Candidates:
             return label, _BELOW
         return (label, self._id(RDFS_MEMBER)) if is_container_member(predicate) else (label,)
 
-    # --- entering -----------------------------------------------------------------------------------------------
-
-    def add(self, shape: int, edges: tuple[Pattern, ...], marks: Marks) -> int:
-        """Enters a shape and returns the key under which `remove` finds it again."""
-        self._edges[shape] = edges
-        self._post(shape, marks)
-        keys = [_key(labels[0], subject, object) for _, labels, subject, object, given in marks if not given]
-        key = min(keys, key=self._cost, default=EVERY)
-        self._entered.setdefault(key, {})[shape] = None
+    def add(self, group: int, edges: tuple[Pattern, ...], keys: list[EdgeKey]) -> int:
+        """Enters a group and returns the key under which `remove` finds it again."""
+        self._edges[group] = edges
+        self._post(group, keys)
+        own = [_key(labels[0], subject, object) for _, labels, subject, object, given in keys if not given]
+        key = min(own, key=self._cost, default=EVERY)
+        self._entered.setdefault(key, {})[group] = None
         self._open += _label(key) == _ANY
         return key
 
-    def remove(self, shape: int, key: int) -> None:
+    def remove(self, group: int, key: int) -> None:
         bucket = self._entered[key]
-        del bucket[shape]
+        del bucket[group]
         if not bucket:
             del self._entered[key]
         self._open -= _label(key) == _ANY
-        del self._edges[shape]
+        del self._edges[group]
         self._gone += 1
-        if self._gone > _UNTIDY + len(self._edges):
-            self._tidy()
+        if self._gone > _UNTIDY + len(self._edges):  # at most as much work as was done since the last time
+            self._posted, self._labels, self._gone = {}, {}, 0
+            for each, edges in self._edges.items():
+                self._post(each, self.keys(edges))
 
-    def _tidy(self) -> None:
-        """Posts again what is still there: at most as much work as was done since the last time."""
-        self._posted, self._labels, self._gone = {}, {}, 0
-        for shape, edges in self._edges.items():
-            self._post(shape, self.marks(edges))
-
-    def _post(self, shape: int, marks: Marks) -> None:
+    def _post(self, group: int, keys: list[EdgeKey]) -> None:
         posted = self._posted
-        for key in {key for mark in marks for key in _posts(mark)}:
+        for key in {post for each in keys for post in each.posts()}:
             if key in posted:
-                posted[key].append(shape)
+                posted[key].append(group)
             else:
-                posted[key] = [shape]
+                posted[key] = [group]
                 self._labels.setdefault(_label(key))
 
     def _cost(self, key: int) -> int:
         """How many roots a form meets under a key, by and by: an end that is left open is met by many more."""
-        free = (not _subject(key)) + (not _object(key)) + 2 * (_label(key) == _ANY)
+        subject, object = key >> _WIDE & (1 << _WIDE) - 1, key & (1 << _WIDE) - 1
+        free = (not subject) + (not object) + 2 * (_label(key) == _ANY)
         return (len(self._entered.get(key, ())) + 1) << (4 * free)
 
-    # --- those that may contain a form --------------------------------------------------------------------------
-
-    def containing(self, marks: Marks) -> dict[int, None]:
-        """Shapes that may contain one with these edges."""
+    def containing(self, keys: list[EdgeKey]) -> dict[int, None]:
+        """Groups that may contain a form with these edges."""
         entered = self._entered
         found: dict[int, None] = dict(entered.get(EVERY, {}))
-        for key in {key for mark in marks for key in self._weaker(mark)}:
+        for key in {weaker for each in keys for weaker in self._weaker(each)}:
             if key in entered:
                 found.update(entered[key])
         return found
 
-    def _weaker(self, mark: Mark) -> list[int]:
-        """The keys of all edges that follow from one."""
-        edge, labels, subject, object, _ = mark
-        keys: list[int] = []
+    def _weaker(self, key: EdgeKey) -> Iterator[int]:
+        """The keys of all edges that follow from one: with a label of it, a class above, and ends given up."""
+        edge, labels, subject, own, _ = key
         for label in (*labels, _ANY) if self._open else labels:
-            if label in (_IS_A, _BELOW):
-                for above in self._upward(edge.object):
-                    keys += _given_up(label, subject, above)
-            else:
-                keys += _given_up(label, subject, object)
-        return keys
+            for object in self._upward(edge.object) if label in (_IS_A, _BELOW) else (own,):
+                yield _key(label)
+                if subject:
+                    yield _key(label, subject)
+                if object:
+                    yield _key(label, 0, object)
+                    if subject:
+                        yield _key(label, subject, object)
 
     def _upward(self, kind: Node) -> Iterator[int]:
-        """A class and those above it that anybody asks for."""
+        """A class and those above it that are asked for."""
         yield self._id(kind)
         if isinstance(kind, Term):
             yield from (self._ids[above] for above in self._taxonomy.ancestors(kind) if above in self._ids)
 
-    # --- those that a form may contain --------------------------------------------------------------------------
-
-    def contained(self, marks: Marks) -> Iterable[int]:
-        """Shapes that one with these edges may contain: those with the rarest of them, and with others if need be."""
+    def contained(self, keys: list[EdgeKey]) -> Iterable[int]:
+        """Groups that a form with these edges may contain: with the rarest of them, and others if need be."""
+        asked = [key for key in keys if not key.given]
         found: set[int] | None = None
-        many: list[Mark] = []
-        posted: list[list[int]] = []
-        for mark in marks:
-            if mark.labels[0] < _FIRST:
-                many += [] if mark.given else [mark]
-            elif not mark.given:
-                posted.append(self._rarer(mark.labels[0], mark))
-        for each in sorted(posted, key=len):
-            found = _narrowed(found, each)
-        for mark in many:
-            if found is None or len(found) > _ENOUGH:
-                found = _narrowed(found, self._stronger(mark))
-        return [shape for shape in sorted(self._edges if found is None else found) if shape in self._edges]
+        for posted in sorted([self._rarer(key.labels[0], key) for key in asked if key.labels[0] >= _FIRST], key=len):
+            found = _narrowed(found, posted)
+        for key in asked:
+            if key.labels[0] < _FIRST and (found is None or len(found) > _ENOUGH):
+                found = _narrowed(found, self._stronger(key))
+        return [group for group in sorted(self._edges if found is None else found) if group in self._edges]
 
-    def _stronger(self, mark: Mark) -> list[int]:
-        """The shapes with an edge from which a class edge, or one with a variable predicate, may follow."""
-        label = mark.labels[0]
+    def _stronger(self, key: EdgeKey) -> list[int]:
+        """The groups with an edge from which a class edge, or one with a variable predicate, may follow."""
+        label, kind = key.labels[0], key.edge.object
         if label == _BELOW:
             return self._posted.get(_key(_BELOW), _NOBODY)
         if label == _ANY:
-            return [shape for each in self._labels for shape in self._rarer(each, mark)]
-        kinds = self._downward(mark.edge.object)
-        return [shape for kind in kinds for shape in self._posted.get(_key(_IS_A, 0, kind), _NOBODY)]
+            return [group for each in self._labels for group in self._rarer(each, key)]
+        kinds = [0]
+        if isinstance(kind, Term):
+            kinds = [self._ids[each] for each in (kind, *self._taxonomy.descendants(kind)) if each in self._ids]
+        return [group for each in kinds for group in self._posted.get(_key(_IS_A, 0, each), _NOBODY)]
 
-    def _rarer(self, label: int, mark: Mark) -> list[int]:
-        """The shapes with an edge of this label, by the rarer of its ends."""
-        posted, subject, object = self._posted, mark.subject, mark.object
+    def _rarer(self, label: int, key: EdgeKey) -> list[int]:
+        """The groups with an edge of this label, by the rarer of its ends."""
+        posted, subject, object = self._posted, key.subject, key.object
         if not subject:
             return posted.get(_key(label, 0, object), _NOBODY)
         out = posted.get(_key(label, subject), _NOBODY)
         into = posted.get(_key(label, 0, object), _NOBODY) if object else out
         return out if len(out) < len(into) else into
-
-    def _downward(self, kind: Node) -> Iterable[int]:
-        """A class and those below it that anybody asks for; 0 for any."""
-        if isinstance(kind, Variable):
-            return (0,)
-        return [self._ids[each] for each in (kind, *self._taxonomy.descendants(kind)) if each in self._ids]
-
-
-def _posts(mark: Mark) -> list[int]:
-    """The keys of an edge: each label alone, and with either end."""
-    _, labels, subject, object, _ = mark
-    keys: list[int] = []
-    for label in labels:
-        keys.append(_key(label))
-        if subject:
-            keys.append(_key(label, subject))
-        if object:
-            keys.append(_key(label, 0, object))
-    return keys
 
 
 def _narrowed(found: set[int] | None, posted: list[int]) -> set[int]:
@@ -579,44 +543,18 @@ def _narrowed(found: set[int] | None, posted: list[int]) -> set[int]:
     return found
 
 
-def _given_up(label: int, subject: int, object: int) -> list[int]:
-    """An edge, and the edge with either end open, or both."""
-    keys = [_key(label)]
-    if subject:
-        keys.append(_key(label, subject))
-    if object:
-        keys.append(_key(label, 0, object))
-        if subject:
-            keys.append(_key(label, subject, object))
-    return keys
-
-
-def _label(key: int) -> int:
-    return key >> 2 * _WIDE
-
-
-def _subject(key: int) -> int:
-    return key >> _WIDE & (1 << _WIDE) - 1
-
-
-def _object(key: int) -> int:
-    return key & (1 << _WIDE) - 1
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A form made ready to be compared with many others, in both directions.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- forms made ready to be compared ----------------------------------------------------------------------------
 
 MAPS = 8  # maps between the edges of two forms that are tried
 
 
-class Outline:
+class PreparedEdges:
     """Edges in search order and as a target, and their maps into themselves: what forms with these edges share."""
 
     def __init__(self, edges: tuple[Pattern, ...], taxonomy: Taxonomy) -> None:
         self.edges = edges
         self.taxonomy = taxonomy
-        self.marks: Marks | None = None  # its edges as candidates are looked for
+        self.keys: list[EdgeKey] | None = None  # as roots are looked for
 
     @cached_property
     def present(self) -> frozenset[Pattern]:
@@ -632,74 +570,106 @@ class Outline:
 
     @cached_property
     def own_maps(self) -> list[Images]:
-        return [
-            dict(images)
-            for images, _ in zip(homomorphisms(self.order, self.target, admit_all), range(MAPS), strict=False)
-        ]
-
-
-def admit_all(node: Node, image: Node) -> bool:
-    return True
+        return [dict(images) for images in islice(homomorphisms(self.order, self.target, admit_all), MAPS)]
 
 
 class Probe:
-    """A form, with the outline of its edges and the places that its regions reach."""
+    """A form, with its edges prepared and the places that its regions reach."""
 
-    def __init__(self, form: Form, outline: Outline, extents: Extents) -> None:
+    def __init__(self, form: Form, edges: PreparedEdges, extents: Extents) -> None:
         self.form = form
-        self.outline = outline
+        self.edges = edges
         self.asked: dict[Node, Region] = dict(form.regions)
-        self._extents = extents
+        self.extent = extents.of
 
     def region(self, node: Node) -> Region:
         """What a node of the form may stand for."""
-        return just({node}) if isinstance(node, Term) else self.asked.get(node, EVERYTHING)
+        return just((node,)) if isinstance(node, Term) else self.asked.get(node, EVERYTHING)
 
-    def extent(self, region: Region) -> Extent:
-        return self._extents.of(region)
-
-
-def holds_by(general: Form, images: Images, special: Form) -> bool:
-    """Whether one form contains another by this map of its edges."""
-    suits = all(image_suits(region, images[node], special) for node, region in general.regions)
-    return suits and residue_follows(general, images, special)
+    def admits(self, node: Node, image: Node) -> bool:
+        """Constants must satisfy; of variables nothing is known yet."""
+        return not isinstance(image, Term) or node not in self.asked or holds(self.asked[node], image)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Roots of one shape that constrain the same variables: found by how far the regions of these reach.
-#
-# A root is a box: one region a variable. All extents lie in two flat arrays, so that a look takes a few comparisons
-# of whole columns, 40 µs each of 100,000 boxes; what passes is asked exactly by the caller. The law: `around` answers
-# every box that holds the asked one, `inside` every box that it holds; both may answer others.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- extents ----------------------------------------------------------------------------------------------------
+# How far a region reaches, as two numbers in one order of all terms. The law: if one region is within another, its
+# extent is within the other's. Sorts follow each other; on a line a place keeps the 48 leading binary digits of its
+# float64, which is monotone. Terms known by identity alone lie where they were first met.
 
-_FEW = 16  # boxes that are not worth a look at their extents
+_BITS = 59  # of a place within its sort, so that all sorts fit into 63
+_ROUNDED = 64 - _BITS
+_SIGN = 1 << 63
 
 
-class Boxes:
-    """Boxes of so many sides, by the numbers of their nodes."""
+class Extent(NamedTuple):
+    """The first and the last place of a region; the last lies before the first where there is nothing in it."""
+
+    low: int
+    high: int
+
+
+class Extents:
+    """Extents of regions, with the places of the terms that these name."""
+
+    def __init__(self) -> None:
+        self._places: dict[Term, int] = {}
+
+    def of(self, region: Region) -> Extent:
+        if region.among is not None:
+            places = [self._of_term(term) for term in region.among]
+            return Extent(min(places), max(places)) if places else Extent(1, 0)
+        spans = [self._span(sort, part) for sort, part in enumerate(region.parts) if part and part != NONE]
+        return Extent(spans[0][0], spans[-1][1]) if spans else Extent(1, 0)
+
+    def _of_term(self, term: Term) -> int:
+        sort, value = sort_of(term)
+        return (sort << _BITS) | (self._named(term) if value is None else _squeezed(value))
+
+    def _named(self, term: Term) -> int:
+        return self._places.setdefault(term, len(self._places))
+
+    def _span(self, sort: int, part: Part) -> tuple[int, int]:
+        base = sort << _BITS
+        if not isinstance(part, Some):
+            return base | _squeezed(part[0][0]), base | _squeezed(part[-1][0])
+        if part.but:
+            return base, base | ((1 << _BITS) - 1)
+        places = [self._named(term) for term in part.terms]
+        return base | min(places), base | max(places)
+
+
+def _squeezed(value: Number) -> int:
+    """The leading digits of a number, as an integer in the same order."""
+    bits: int = struct.unpack("Q", struct.pack("d", to_double(value) + 0.0))[0]
+    return (bits ^ (2 * _SIGN - 1) if bits & _SIGN else bits | _SIGN) >> _ROUNDED
+
+
+_FEW = 16  # rows that are not worth a look at their extents
+
+
+class ExtentTable:
+    """Roots by the extents of so many variables, in two flat arrays, so that a look takes a few comparisons of whole
+    columns, 40 µs each of 100,000 roots; what passes is asked exactly by the caller. The law: `around` answers every
+    root whose regions hold the asked ones, `inside` every root whose regions they hold; both may answer others."""
 
     __slots__ = ("_high", "_low", "_place", "nodes")
 
-    def __init__(self, sides: int) -> None:
+    def __init__(self, variables: int) -> None:
         self.nodes: list[int] = []
         self._place: dict[int, int] = {}
-        self._low = np.empty((sides, 4), np.int64)
-        self._high = np.empty((sides, 4), np.int64)
-
-    def __len__(self) -> int:
-        return len(self.nodes)
+        self._low = np.empty((variables, 4), np.int64)
+        self._high = np.empty((variables, 4), np.int64)
 
     def add(self, node: int, extents: Sequence[Extent]) -> None:
         place = self._place[node] = len(self.nodes)
         self.nodes.append(node)
         if place == self._low.shape[1]:
-            self._low, self._high = (_doubled(column) for column in (self._low, self._high))
-        for side, (low, high) in enumerate(extents):
-            self._low[side, place], self._high[side, place] = low, high
+            self._low, self._high = (np.concatenate((each, np.empty_like(each)), 1) for each in (self._low, self._high))
+        for variable, (low, high) in enumerate(extents):
+            self._low[variable, place], self._high[variable, place] = low, high
 
     def remove(self, node: int) -> None:
-        """The last box takes the place of the one that goes."""
+        """The last row takes the place of the one that goes."""
         place, last = self._place.pop(node), self.nodes.pop()
         if last != node:
             self.nodes[place] = last
@@ -708,60 +678,52 @@ class Boxes:
                 columns[:, place] = columns[:, len(self.nodes)]
 
     def around(self, extents: Sequence[Extent | None]) -> Iterable[int]:
-        """Boxes that may hold a box; None is a side of it of which nothing is known, so none of them may."""
-        return self._found([(side, each) for side, each in enumerate(extents) if each is not None], around=True)
+        """Roots that may hold what reaches so far; None is a variable of which nothing is known."""
+        return self._found(extents, lambda lows, highs, low, high: (lows <= low) & (highs >= high))
 
     def inside(self, extents: Sequence[Extent | None]) -> Iterable[int]:
-        """Boxes that a box may hold; None is a side of it that holds everything."""
-        return self._found([(side, each) for side, each in enumerate(extents) if each is not None], around=False)
+        """Roots that what reaches so far may hold; None is a variable that may be anything."""
+        return self._found(extents, lambda lows, highs, low, high: (lows >= low) & (highs <= high))
 
-    def _found(self, sides: Sequence[tuple[int, Extent]], around: bool) -> Iterable[int]:
+    def _found(
+        self,
+        extents: Sequence[Extent | None],
+        passes: Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64], int, int], npt.NDArray[np.bool_]],
+    ) -> Iterable[int]:
         count = len(self.nodes)
-        if count <= _FEW or not sides:
+        asked = [(variable, each) for variable, each in enumerate(extents) if each is not None]
+        if count <= _FEW or not asked:
             return tuple(self.nodes)
-        fits: npt.NDArray[np.bool_] | None = None
-        for side, (low, high) in sides:
-            lows, highs = self._low[side, :count], self._high[side, :count]
-            passing = (lows <= low) & (highs >= high) if around else (lows >= low) & (highs <= high)
-            fits = passing if fits is None else fits & passing
-        assert fits is not None
-        return [self.nodes[place] for place in np.flatnonzero(fits).tolist()]
+        fits = [passes(self._low[at, :count], self._high[at, :count], low, high) for at, (low, high) in asked]
+        return [self.nodes[place] for place in np.flatnonzero(np.logical_and.reduce(fits)).tolist()]
 
 
-def _doubled(columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate((columns, np.empty_like(columns)), axis=1)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The roots of one shape: forms with the same edges, which differ in what they ask of their variables.
-#
-# A map between the edges of two forms is found once for all roots of a shape. What is left is a search among boxes:
-# which of these hold the box that the map makes of a form's conditions, and which does it hold. Roots are kept apart
-# by the variables that they constrain and by their residue. The law: answers are true; some may be missed where a
-# shape has very many different residues or maps.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- roots with the same edges ----------------------------------------------------------------------------------
+# A map between the edges of two forms is found once for all roots with the same edges. What is left is a search among
+# their regions: which hold those that the map makes of a form's conditions, and which do these hold. Roots are kept
+# apart by the variables that they constrain and by their residue. The law: answers are true; some may be missed where a
+# group has very many different residues or maps.
 
 Residue = tuple[Flat, ...]
-Names = tuple[Variable, ...]
 
-_MANY = 64  # residues of one shape that are looked through; others must be met by name
-_TRIED = 256  # boxes that are asked exactly before a search gives up
+_MANY = 64  # residues of one group that are looked through; others must be met by name
+_TRIED = 256  # roots that are asked exactly before a search gives up
 _SUBSETS = 5  # conditions of a residue of which all subsets are looked for
-_NO_GROUPS: dict[tuple[Variable, ...], dict[tuple[Flat, ...], Boxes]] = {}  # shared by all that have none
+_NO_TABLES: dict[tuple[Variable, ...], dict[Residue, ExtentTable]] = {}  # shared by all that have none
 
 
-class Shape:
-    """The roots whose edges these are. The first one is kept plain: most shapes have no other."""
+class RootGroup:
+    """The roots whose edges these are. The first one is kept plain: most groups have no other."""
 
-    __slots__ = ("_groups", "_only", "_order", "edges", "key", "number", "outline")
+    __slots__ = ("_only", "_order", "_tables", "edges", "key", "number", "prepared")
 
     def __init__(self, number: int, edges: tuple[Pattern, ...], key: int) -> None:
         self.number = number
         self.edges = edges
         self.key = key
-        self.outline: Outline | None = None  # of a shape that had several roots
+        self.prepared: PreparedEdges | None = None  # of a group that had several roots
         self._only: int | None = None
-        self._groups: dict[Names, dict[Residue, Boxes]] = _NO_GROUPS
+        self._tables = _NO_TABLES
         self._order: tuple[Pattern, ...] | None = None
 
     @property
@@ -772,116 +734,91 @@ class Shape:
 
     @property
     def empty(self) -> bool:
-        return self._only is None and not self._groups
+        return self._only is None and not self._tables
 
     def add(self, node: int, forms: Mapping[int, Form], probe: Probe) -> None:
         if self.empty:
             self._only = node
             return
-        if self.outline is None:
-            self.outline, self._groups = Outline(self.edges, probe.outline.taxonomy), {}
-        if self._only is not None:
-            self._enter(self._only, forms[self._only], probe)
-            self._only = None
-        self._enter(node, forms[node], probe)
-
-    def _enter(self, node: int, form: Form, probe: Probe) -> None:
-        names, residue = _group_of(form)
-        boxes = self._groups.setdefault(names, {}).setdefault(residue, Boxes(len(names)))
-        boxes.add(node, [probe.extent(region) for _, region in form.regions])
+        if self.prepared is None:
+            self.prepared, self._tables = PreparedEdges(self.edges, probe.edges.taxonomy), {}
+        for each in (node,) if self._only is None else (self._only, node):
+            form = forms[each]
+            names = tuple([name for name, _ in form.regions])
+            table = self._tables.setdefault(names, {}).setdefault(form.residue, ExtentTable(len(names)))
+            table.add(each, [probe.extent(region) for _, region in form.regions])
+        self._only = None
 
     def remove(self, node: int, form: Form) -> None:
         if self._only == node:
             self._only = None
             return
-        names, residue = _group_of(form)
-        boxes = self._groups[names][residue]
-        boxes.remove(node)
-        if not len(boxes):
-            del self._groups[names][residue]
-        if not self._groups[names]:
-            del self._groups[names]
-
-    # --- roots that contain a form ------------------------------------------------------------------------------
+        names = tuple([name for name, _ in form.regions])
+        by_residue = self._tables[names]
+        table = by_residue[form.residue]
+        table.remove(node)
+        if not table.nodes:
+            del by_residue[form.residue]
+        if not by_residue:
+            del self._tables[names]
 
     def containing(self, probe: Probe, forms: Mapping[int, Form]) -> int | None:
         """A root that contains a form."""
-        if any(is_absent(edge, probe.outline.present) for edge in self.edges):
+        edges = probe.edges
+        if any(is_absent(edge, edges.present) for edge in self.edges):
             return None
         if self._only is not None:
-            found = witness_in(probe.outline.target, forms[self._only], probe.form, self.order)
+            found = witness_in(edges.target, forms[self._only], probe.form, self.order)
             return None if found is None else self._only
-        for images in self._maps_into(probe):
+        own = edges is self.prepared
+        for images in edges.own_maps if own else islice(homomorphisms(self.order, edges.target, admit_all), MAPS):
             for node in islice(self._around(probe, images), _TRIED):
-                if holds_by(forms[node], images, probe.form):
+                if follows_by(forms[node], images, probe.form):
                     return node
         return None
 
-    def _maps_into(self, probe: Probe) -> Iterable[Images]:
-        if probe.outline is self.outline:
-            return self.outline.own_maps
-        return islice(homomorphisms(self.order, probe.outline.target, admit_all), MAPS)
-
     def _around(self, probe: Probe, images: Images) -> Iterator[int]:
-        """Roots whose boxes may hold the box of a form."""
-        for names, by_residue in self._groups.items():
+        """Roots whose regions may hold those of a form."""
+        for names, by_residue in self._tables.items():
             regions = [probe.region(images[name]) for name in names]
             if EVERYTHING in regions:
-                continue  # whoever asks something of a variable does not hold those that ask nothing of it
+                continue  # a root that asks something of a variable does not hold those that ask nothing of it
             extents = [probe.extent(region) for region in regions]
             for residue in _residues(by_residue, probe.form.residue, images):
                 yield from by_residue[residue].around(extents)
 
-    # --- roots that a form contains -----------------------------------------------------------------------------
-
     def contained(self, probe: Probe, forms: Mapping[int, Form]) -> list[int]:
         """The roots that a form contains."""
+        edges = probe.edges
         if self._only is not None:
-            special, target = forms[self._only], Target(self.edges, probe.outline.taxonomy)
-            return [] if witness_in(target, probe.form, special, probe.outline.order) is None else [self._only]
+            target = Target(self.edges, edges.taxonomy)
+            return [] if witness_in(target, probe.form, forms[self._only], edges.order) is None else [self._only]
+        assert self.prepared is not None
+        own = edges is self.prepared
         found: dict[int, None] = {}
-        for images in self._maps_of(probe):
+        maps = edges.own_maps if own else islice(homomorphisms(edges.order, self.prepared.target, probe.admits), MAPS)
+        for images in maps:
             for node in self._inside(probe, images):
-                if node not in found and holds_by(probe.form, images, forms[node]):
+                if node not in found and follows_by(probe.form, images, forms[node]):
                     found[node] = None
         return list(found)
 
-    def _maps_of(self, probe: Probe) -> Iterable[Images]:
-        assert self.outline is not None
-        if probe.outline is self.outline:
-            return self.outline.own_maps
-        return islice(homomorphisms(probe.outline.order, self.outline.target, _admits(probe)), MAPS)
-
     def _inside(self, probe: Probe, images: Images) -> Iterator[int]:
-        """Roots whose boxes the box of a form may hold."""
+        """Roots whose regions those of a form may hold."""
         wanted: dict[Node, Region] = {}
         for node, region in probe.asked.items():
             image = images[node]
             if isinstance(image, Variable):
-                wanted[image] = meet(wanted.get(image, EVERYTHING), region)
+                wanted[image] = intersection((wanted.get(image, EVERYTHING), region))
         extents = {node: probe.extent(region) for node, region in wanted.items()}
         needed = {substituted(flat, images) for flat in probe.form.residue}
-        for names, by_residue in self._groups.items():
+        for names, by_residue in self._tables.items():
             if wanted.keys() <= set(names):
                 for residue in _fuller(by_residue, needed):
                     yield from by_residue[residue].inside([extents.get(name) for name in names])
 
 
-def _group_of(form: Form) -> tuple[Names, Residue]:
-    return tuple([name for name, _ in form.regions]), form.residue
-
-
-def _admits(probe: Probe) -> Admits:
-    """Constants must satisfy; of variables nothing is known yet."""
-    asked = probe.asked
-
-    def admits(node: Node, image: Node) -> bool:
-        return not isinstance(image, Term) or node not in asked or holds(asked[node], image)
-
-    return admits
-
-
-def _residues(known: Mapping[Residue, Boxes], given: Residue, images: Images) -> Iterable[Residue]:
+def _residues(known: Mapping[Residue, ExtentTable], given: Residue, images: Images) -> Iterable[Residue]:
     """The residues of roots that may follow from what is given: a few are all tried, of many the likely ones."""
     if len(known) <= _MANY:
         return list(known)
@@ -895,7 +832,7 @@ def _residues(known: Mapping[Residue, Boxes], given: Residue, images: Images) ->
     return dict.fromkeys([*(each for each in likely if each in known), *islice(known, _MANY)])
 
 
-def _fuller(known: Mapping[Residue, Boxes], needed: set[Flat]) -> Iterable[Residue]:
+def _fuller(known: Mapping[Residue, ExtentTable], needed: set[Flat]) -> Iterable[Residue]:
     """The residues of roots from which what is needed may follow: of many, the very same and some."""
     if not needed or len(known) <= _MANY:
         return list(known)
@@ -903,143 +840,30 @@ def _fuller(known: Mapping[Residue, Boxes], needed: set[Flat]) -> Iterable[Resid
     return dict.fromkeys([*([same] if same in known else []), *islice(known, _MANY)])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Who stands below whom, and what became different: the trees of a forest, by the numbers of their nodes.
-#
-# The laws: `root_of` is what it was when last settled; `settle` tells exactly the difference since the last time,
-# however often a node moved in between. It costs the nodes that moved and those below them, each once, and no
-# recursion.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-class Lineage:
-    """Parents and children of nodes."""
-
-    def __init__(self) -> None:
-        self._parent: dict[int, int] = {}
-        self._children: dict[int, dict[int, None]] = {}  # of nodes that have any
-        self._settled: dict[int, int] = {}  # the root of every node, when it was last settled
-        self._moved: dict[int, None] = {}  # nodes that were put or cut loose since then
-        self._fallen: dict[int, None] = {}
-
-    def root_of(self, node: int) -> int:
-        return self._settled[node]
-
-    def parent_of(self, node: int) -> int | None:
-        return self._parent.get(node)
-
-    def children_of(self, node: int) -> tuple[int, ...]:
-        return tuple(self._children.get(node, ()))
-
-    # --- changing -----------------------------------------------------------------------------------------------
-
-    def plant(self, node: int) -> None:
-        """Makes a node a root, if it is not below another."""
-        self._moved[node] = None
-
-    def hang(self, node: int, parent: int) -> None:
-        """Puts a root below another node."""
-        self._parent[node] = parent
-        self._children.setdefault(parent, {})[node] = None
-        self._moved[node] = None
-
-    def fell(self, node: int) -> tuple[int, ...]:
-        """Takes a node away. Its children go to its parent; where it has none they stand alone, and are returned."""
-        children = tuple(self._children.pop(node, ()))
-        parent = self._parent.pop(node, None)
-        if parent is not None:
-            self._leave(node, parent)
-        for child in children:
-            if parent is None:
-                del self._parent[child]
-                self._moved[child] = None
-            else:
-                self.hang(child, parent)
-        self._moved.pop(node, None)
-        self._fallen[node] = None
-        return children if parent is None else ()
-
-    def _leave(self, node: int, parent: int) -> None:
-        siblings = self._children[parent]
-        del siblings[node]
-        if not siblings:
-            del self._children[parent]
-
-    # --- what became different ----------------------------------------------------------------------------------
-
-    def settle(self) -> Change:
-        """The difference since the last time."""
-        gone = tuple(sorted(node for node in self._fallen if self._settled.pop(node, None) is not None))
-        entered: list[int] = []
-        left: list[int] = []
-        placed: list[tuple[int, int]] = []
-        for node, root in sorted(self._roots_of_moved().items()):
-            before = self._settled.get(node)
-            if root == before:
-                continue
-            self._settled[node] = root
-            if root == node:
-                entered.append(node)
-            else:
-                placed.append((node, root))
-                if before == node:
-                    left.append(node)
-        self._moved, self._fallen = {}, {}
-        return Change(tuple(entered), tuple(left), tuple(placed), gone)
-
-    def _roots_of_moved(self) -> dict[int, int]:
-        """The present root of every node that moved, or that stands below one."""
-        known: dict[int, int] = {}
-        walked: dict[int, int] = {}
-        for top in self._moved:
-            root = self._climb(top, known)
-            todo = [top]
-            while todo:
-                node = todo.pop()
-                if node not in walked:
-                    walked[node] = root
-                    todo.extend(self._children.get(node, ()))
-        return walked
-
-    def _climb(self, node: int, known: dict[int, int]) -> int:
-        """The root above a node; it is noted for all on the way."""
-        path: list[int] = []
-        while node not in known and node in self._parent:
-            path.append(node)
-            node = self._parent[node]
-        root = known.setdefault(node, node)
-        known.update(dict.fromkeys(path, root))
-        return root
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The containment forest: every pattern below one that contains it, the most general ones at the front ([R] 4.2, 4.4).
-#
-# Only roots are indexed. A pattern that comes is compared with the roots that may contain it and goes below the first
-# that does; otherwise it is a root, and takes over the roots that it contains, with all that is below them. When a
-# root goes, its children return to the front, below another root where one contains them; when an inner node goes,
-# its children go to its parent. Patterns of one form are one node with many subscribers, and so is a pattern with the
-# root that contains it if it contains that root, too.
-#
-# The laws: a node is contained in its parent, so whatever matches it matches its root; no root is known to contain
-# another. Trees are as deep as their history made them, and nothing here recurses.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the forest -------------------------------------------------------------------------------------------------
 
 
 class Forest:
-    """An arrangement by containment."""
+    """An arrangement by containment: every pattern below one that contains it, the most general ones at the front
+    ([R] 4.2, 4.4).
+
+    Only roots are indexed. A pattern that comes is compared with the roots that may contain it and goes below the first
+    that does; otherwise it is a root, and takes over the roots that it contains, with all that is below them. When a
+    root goes, its children return to the front, below another root where one contains them; when an inner node goes,
+    its children go to its parent. Patterns of one form are one node with many subscribers, and so is a pattern with the
+    root that contains it if it contains that root, too.
+
+    The laws: a node is contained in its parent, so whatever matches it matches its root; no root is known to contain
+    another. Trees are as deep as their history made them, and nothing here recurses.
+    """
 
     def __init__(self, taxonomy: Taxonomy | None = None) -> None:
         self._front = _Front(taxonomy or Taxonomy())
-        self._lineage = Lineage()
+        self._trees = Trees()
         self._forms: dict[int, Form] = self._front.forms
         self._known: dict[Form, int] = {}
         self._subscribers: dict[int, list[int]] = {}  # of each node, ascending
         self._nodes: dict[int, int] = {}  # by subscription
-        self._roots: dict[int, None] = {}
-        self._next = 0
-
-    # --- asking -------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self._forms)
@@ -1048,13 +872,13 @@ class Forest:
         return self._nodes[number]
 
     def root_of(self, node: int) -> int:
-        return self._lineage.root_of(node)
+        return self._trees.root_of(node)
 
     def parent_of(self, node: int) -> int | None:
-        return self._lineage.parent_of(node)
+        return self._trees.parent_of(node)
 
     def children_of(self, node: int) -> tuple[int, ...]:
-        return self._lineage.children_of(node)
+        return self._trees.children_of(node)
 
     def form_of(self, node: int) -> Form:
         return self._forms[node]
@@ -1069,9 +893,7 @@ class Forest:
         return False
 
     def roots(self) -> Iterator[int]:
-        return iter(tuple(self._roots))
-
-    # --- subscribing --------------------------------------------------------------------------------------------
+        return iter(tuple(self._trees.roots))
 
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
         with collector_paused():
@@ -1079,7 +901,7 @@ class Forest:
                 node = self._take(form_of(query))
                 self._nodes[number] = node
                 self._subscribers.setdefault(node, []).append(number)
-            return self._lineage.settle()
+            return self._trees.difference()
 
     def _take(self, form: Form) -> int:
         """The node of a form: the one it has, one that it equals, or a new one."""
@@ -1091,8 +913,7 @@ class Forest:
         if above is not None and self._front.is_contained(above, probe):
             return above
         form = self._front.shared(form, above)
-        node = self._next
-        self._next += 1
+        node = self._trees.grow()
         self._known[form] = node
         self._forms[node] = form
         self._put(node, probe, above)
@@ -1101,20 +922,15 @@ class Forest:
     def _put(self, node: int, probe: Probe, above: int | None) -> None:
         """Puts a node below the root that contains it, or at the front."""
         if above is not None:
-            self._lineage.hang(node, above)
+            self._trees.hang(node, above)
             return
         for root in self._front.contained(probe):
             self._front.remove(root)
-            del self._roots[root]
-            self._lineage.hang(root, node)
-        self._roots[node] = None
+            self._trees.hang(root, node)
         self._front.add(node, probe)
-        self._lineage.plant(node)
-
-    # --- unsubscribing ------------------------------------------------------------------------------------------
 
     def remove(self, numbers: Iterable[int]) -> Change:
-        orphans: dict[int, None] = {}
+        orphans: dict[int, None] = {}  # they stand alone until all have gone
         for number in numbers:
             node = self._nodes.pop(number)
             left = self._subscribers[node]
@@ -1124,15 +940,14 @@ class Forest:
         for node in sorted(orphans):
             probe = self._front.probe(self._forms[node])
             self._put(node, probe, self._front.containing(probe))
-        return self._lineage.settle()
+        return self._trees.difference()
 
     def _drop(self, node: int, orphans: dict[int, None]) -> None:
-        """Takes a node away; `orphans` are those that stand alone until all have gone."""
-        if node in self._roots:
+        if node in orphans:
+            del orphans[node]
+        elif node in self._trees.roots:
             self._front.remove(node)
-            del self._roots[node]
-        orphans.pop(node, None)
-        orphans.update(dict.fromkeys(self._lineage.fell(node)))
+        orphans.update(dict.fromkeys(self._trees.cut(node)))
         del self._known[self._forms.pop(node)]
         del self._subscribers[node]
 
@@ -1144,19 +959,19 @@ class _Front:
         self.forms: dict[int, Form] = {}
         self._taxonomy = taxonomy
         self._extents = Extents()
-        self._candidates = Candidates(taxonomy)
-        self._shapes: dict[tuple[Pattern, ...], Shape] = {}
-        self._by_number: dict[int, Shape] = {}
+        self._index = RootIndex(taxonomy)
+        self._groups: dict[tuple[Pattern, ...], RootGroup] = {}
+        self._by_number: dict[int, RootGroup] = {}
         self._next = 0
 
     def probe(self, form: Form) -> Probe:
-        shape = self._shapes.get(form.edges)
-        known = None if shape is None else shape.outline
-        return Probe(form, known or Outline(form.edges, self._taxonomy), self._extents)
+        group = self._groups.get(form.edges)
+        known = None if group is None else group.prepared
+        return Probe(form, known or PreparedEdges(form.edges, self._taxonomy), self._extents)
 
     def shared(self, form: Form, above: int | None) -> Form:
         """The same form with the edges of another that has the same, if one is at hand: they take most of its room."""
-        other = self._shapes.get(form.edges)
+        other = self._groups.get(form.edges)
         edges = other.edges if other is not None else () if above is None else self.forms[above].edges
         return form._replace(edges=edges) if edges == form.edges else form
 
@@ -1164,55 +979,55 @@ class _Front:
         form = self.forms[node]
         if form.opaque:
             return
-        shape = self._shapes.get(form.edges)
-        if shape is None:
-            marks = self._marks(probe)
-            shape = Shape(self._next, form.edges, self._candidates.add(self._next, form.edges, marks))
-            self._shapes[form.edges] = self._by_number[self._next] = shape
+        group = self._groups.get(form.edges)
+        if group is None:
+            number = self._next
             self._next += 1
-        shape.add(node, self.forms, probe)
+            group = RootGroup(number, form.edges, self._index.add(number, form.edges, self._keys(probe)))
+            self._groups[form.edges] = self._by_number[number] = group
+        group.add(node, self.forms, probe)
 
     def remove(self, node: int) -> None:
         form = self.forms[node]
         if form.opaque:
             return
-        shape = self._shapes[form.edges]
-        shape.remove(node, form)
-        if shape.empty:
-            self._candidates.remove(shape.number, shape.key)
-            del self._shapes[form.edges], self._by_number[shape.number]
+        group = self._groups[form.edges]
+        group.remove(node, form)
+        if group.empty:
+            self._index.remove(group.number, group.key)
+            del self._groups[form.edges], self._by_number[group.number]
 
     def containing(self, probe: Probe) -> int | None:
-        """A root that contains a form; its own shape is looked at first."""
+        """A root that contains a form; the group of its own edges is looked at first."""
         if probe.form.opaque:
             return None
-        own = self._shapes.get(probe.form.edges)
+        own = self._groups.get(probe.form.edges)
         found = None if own is None else own.containing(probe, self.forms)
         if found is not None:
             return found
-        for number in self._candidates.containing(self._marks(probe)):
-            shape = self._by_number[number]
-            found = None if shape is own else shape.containing(probe, self.forms)
+        for number in self._index.containing(self._keys(probe)):
+            group = self._by_number[number]
+            found = None if group is own else group.containing(probe, self.forms)
             if found is not None:
                 return found
         return None
-
-    def _marks(self, probe: Probe) -> Marks:
-        outline = probe.outline
-        if outline.marks is None:
-            outline.marks = self._candidates.marks(outline.edges)
-        return outline.marks
 
     def contained(self, probe: Probe) -> list[int]:
         """The roots that a form contains."""
         if probe.form.opaque:
             return []
-        numbers = self._candidates.contained(self._marks(probe))
+        numbers = self._index.contained(self._keys(probe))
         return [node for number in numbers for node in self._by_number[number].contained(probe, self.forms)]
 
     def is_contained(self, root: int, probe: Probe) -> bool:
         """Whether a root is contained in a form."""
-        form, outline = self.forms[root], probe.outline
-        if form.edges is outline.edges:
-            return any(holds_by(probe.form, images, form) for images in outline.own_maps)
-        return witness_in(Target(form.edges, self._taxonomy), probe.form, form, outline.order) is not None
+        form, edges = self.forms[root], probe.edges
+        if form.edges is edges.edges:
+            return any(follows_by(probe.form, images, form) for images in edges.own_maps)
+        return witness_in(Target(form.edges, self._taxonomy), probe.form, form, edges.order) is not None
+
+    def _keys(self, probe: Probe) -> list[EdgeKey]:
+        edges = probe.edges
+        if edges.keys is None:
+            edges.keys = self._index.keys(edges.edges)
+        return edges.keys

@@ -1,4 +1,17 @@
-"""Merging ([R] 4.3): patterns that are matched together stand behind one merger at the front."""
+"""Merging ([R] 4.3, imprecise indexing): patterns that are matched together stand behind one merger at the front.
+
+A merger is a pattern that nobody subscribed to and that whatever matches one of its members matches. So the front may
+say yes where no member matches, a false positive, but never no where one does. Mergers of mergers make merging trees.
+
+Merging begins when the front has `upper` patterns, and ends at `lower`, or as soon as the share `percentage` of the
+patterns is off the front. Where that share ends it, the distance between the two thresholds is kept as a ratio: the
+front must have grown by it before merging begins again. A merger is decomposed, its members back where it stood, when
+half of them have gone, because it was made wide for those, and when too many of its answers were false.
+
+The file goes from patterns to plans: patterns by number (candidates); what several have in common (anti-unification)
+and the merger around it; the merge keys under which patterns meet; the estimate of false positives; the choice of what
+to merge; the arrangement; and arranging in groups, for Spark.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +28,9 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.sources import collector_paused
-from heliograph.partition.forms import (
+from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme, Trees
+from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
+from heliograph.sparql.normalize import (
     Flat,
     Form,
     Head,
@@ -29,9 +44,6 @@ from heliograph.partition.forms import (
     substituted,
     variables_of,
 )
-from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme
-from heliograph.partition.regions import EVERYTHING, Line, Number, Region, Some, comparison, convex, holds, join, just
-from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.query import (
     And,
     ClassPattern,
@@ -43,339 +55,18 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
 )
+from heliograph.sparql.regions import EVERYTHING, Line, Region, Some, comparison, convex, just, to_double, union
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable, sort_key
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Anti-unification: what several patterns have in common, as a pattern that each of them is an instance of.
-#
-# A *column* holds one node of each pattern. The edges of the product lead from column to column, where every pattern
-# has such an edge between the nodes that stand there. So reading off one place of every column maps the product into
-# that pattern, edges to edges: a homomorphism, by construction and whatever choices are made on the way. That is the
-# law; the choices (which edge of one pattern goes with which of another) only decide how much is kept.
-#
-# The product begins with edges that are laid side by side, and grows along edges with the same label. Where labels
-# differ, the label becomes a variable, unless it means more than one edge of the document.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- candidates -------------------------------------------------------------------------------------------------
 
 VARIABLE = -1  # in place of the number of a term; numbers below it are labels that may not become a variable
-
+IS_A, SUBCLASS_OF, TYPE, MEMBER = -2, -3, -4, -5  # labels that mean more than one edge of the document
 FREE, ASKED, GIVEN = 0, 1, 2  # any value; one that satisfies something; one of a few terms
 
-Column = tuple[int, ...]  # one node of each pattern, by place
-
-
-class Edge(NamedTuple):
-    """An edge between nodes by place. The label is a property or a class relation; VARIABLE where it is no constant."""
-
-    label: int
-    subject: int
-    predicate: int  # the place of the property among the nodes; VARIABLE for a class relation
-    object: int
-
-
-Port = tuple[int, bool]  # a label, and whether the edge leads outwards
-Ports = dict[Port, list[Edge]]
-
-
-class Shape(NamedTuple):
-    """A pattern as it is merged: nodes by place, the numbers of those that are terms, and edges between them."""
-
-    names: tuple[int, ...]
-    marks: tuple[int, ...]  # how much is known of each node: FREE, ASKED or GIVEN
-    edges: tuple[Edge, ...]
-
-
-class Product(NamedTuple):
-    """Columns, and edges between them by place."""
-
-    columns: tuple[Column, ...]
-    edges: tuple[Edge, ...]
-
-
-def antiunify(shapes: Sequence[Shape], rows: Sequence[Sequence[Edge]]) -> Product:
-    """The common part of patterns around some edges of each, a row a pattern, laid side by side."""
-    growth = _Growth(shapes)
-    for edges in zip(*rows, strict=True):
-        growth.add(edges)
-    if len(rows[0]) < min(len(shape.edges) for shape in shapes):
-        growth.along_labels()
-    return growth.product()
-
-
-class _Growth:
-    """A product while it grows."""
-
-    def __init__(self, shapes: Sequence[Shape]) -> None:
-        self._shapes = shapes
-        self._ports: list[dict[int, Ports]] = []
-        self._most = max(len(shape.edges) for shape in shapes)
-        self._places: dict[Column, int] = {}
-        self._edges: dict[Edge, None] = {}
-        self._used: set[Edge] = set()  # edges of the first pattern
-
-    def product(self) -> Product:
-        return Product(tuple(self._places), tuple(self._edges))
-
-    def _place(self, column: Column) -> int:
-        return self._places.setdefault(column, len(self._places))
-
-    def add(self, edges: Sequence[Edge]) -> None:
-        """One edge of each pattern becomes an edge of the product."""
-        labels = {edge.label for edge in edges}
-        label = labels.pop() if len(labels) == 1 else VARIABLE
-        subject, object = (self._place(tuple([edge[at] for edge in edges])) for at in (1, 3))
-        predicates = tuple([edge.predicate for edge in edges])
-        predicate = VARIABLE if VARIABLE in predicates else self._place(predicates)
-        self._edges[Edge(label, subject, predicate, object)] = None
-        self._used.add(edges[0])
-
-    def along_labels(self) -> None:
-        """Adds the edges that all patterns have at a column, and the columns that they lead to."""
-        self._ports = [_ports_of(shape) for shape in self._shapes]
-        grown = 0
-        while grown < len(self._places) and len(self._edges) < self._most:
-            column = list(self._places)[grown]
-            grown += 1
-            for port in self._common(column):
-                if not self._used.issuperset(self._ports[0][column[0]][port]):
-                    self._follow(column, port)
-
-    def _common(self, column: Column) -> list[Port]:
-        """The ports that the nodes of a column share."""
-        first, *others = (ports.get(node, {}) for ports, node in zip(self._ports, column, strict=True))
-        return [port for port in first if port[0] != VARIABLE and all(port in each for each in others)]
-
-    def _follow(self, column: Column, port: Port) -> None:
-        """To columns that are there already; else to a node that all have, else to one of each."""
-        far = [
-            {_far(edge, port): edge for edge in ports[node][port]}
-            for ports, node in zip(self._ports, column, strict=True)
-        ]
-        closing = [ends for ends in self._places if all(node in each for each, node in zip(far, ends, strict=True))]
-        for ends in closing or self._new_ends(far):
-            self.add([each[node] for each, node in zip(far, ends, strict=True)])
-
-    def _new_ends(self, far: Sequence[dict[int, Edge]]) -> list[Column]:
-        named = [
-            {shape.names[node]: node for node in ends if shape.names[node] != VARIABLE}
-            for shape, ends in zip(self._shapes, far, strict=True)
-        ]
-        shared = [name for name in named[0] if all(name in each for each in named)]
-        return [tuple([each[name] for each in named]) for name in shared] or [self._best_ends(far)]
-
-    def _best_ends(self, far: Sequence[dict[int, Edge]]) -> Column:
-        """A node of each, preferably one of which most is known."""
-        return tuple([max(ends, key=shape.marks.__getitem__) for shape, ends in zip(self._shapes, far, strict=True)])
-
-
-def _ports_of(shape: Shape) -> dict[int, Ports]:
-    ports: dict[int, Ports] = {}
-    for edge in shape.edges:
-        ports.setdefault(edge.subject, {}).setdefault((edge.label, True), []).append(edge)
-        ports.setdefault(edge.object, {}).setdefault((edge.label, False), []).append(edge)
-    return ports
-
-
-def _far(edge: Edge, port: Port) -> int:
-    return edge.object if port[1] else edge.subject
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The merger of patterns: their product, with the hull of what each of them asks.
-#
-# The law: whatever matches a member matches the merger. The product maps into each member (`antiunification`), so a
-# match of the member gives each column a value; of that value the member asks its own region, which lies in the hull.
-# Classes become a class above all of them, conditions that regions cannot say are kept where all members have them,
-# and become alternatives where each has some. Anything else is left out, which only lets more pass.
-#
-# A merger is one connected pattern with at least one edge, or there is none.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_TERMS = 256  # given terms up to which a hull lists them
-_INTERVALS = 64  # intervals up to which it keeps the gaps between them
-_ALTERNATIVES = 64  # conditions up to which they are listed
-
-IS_A, SUBCLASS_OF, TYPE, MEMBER = -2, -3, -4, -5  # labels that mean more than one edge of the document
 _RELATIONS = {IS_A: ClassRelation.IS_A, SUBCLASS_OF: ClassRelation.SUBCLASS_OF}
-_PROBE = Variable("x")
-
-
-class Member(NamedTuple):
-    """A pattern that is merged: its form, and its nodes by place."""
-
-    form: Form
-    nodes: tuple[Node, ...]
-
-
-def merged(members: Sequence[Member], product: Product, taxonomy: Taxonomy) -> Form | None:
-    """The merger of members around their product; None if there is none."""
-    nodes = [_node(members, column, number) for number, column in enumerate(product.columns)]
-    edges = {edge: _pattern(members, product, edge, nodes, taxonomy) for edge in product.edges}
-    kept = _connected([(edge, pattern) for edge, pattern in edges.items() if pattern is not None])
-    if not any(isinstance(pattern, TriplePattern) for pattern in kept):
-        return None
-    bound = dict.fromkeys(node for pattern in kept for node in pattern if isinstance(node, Variable))
-    columns = {
-        node: column
-        for node, column in zip(nodes, product.columns, strict=True)
-        if isinstance(node, Variable) and node in bound
-    }
-    regions = [(variable, _hull(members, column)) for variable, column in columns.items()]
-    limits = tuple((variable, region) for variable, region in regions if region != EVERYTHING)
-    return Form(kept, limits, _residue(members, columns))
-
-
-def _node(members: Sequence[Member], column: Column, number: int) -> Node:
-    """The term that all members have there, or a variable."""
-    first, *others = (member.nodes[place] for member, place in zip(members, column, strict=True))
-    same = isinstance(first, Term) and all(node == first for node in others)
-    return first if same else numbered(number)
-
-
-# --- edges ------------------------------------------------------------------------------------------------------
-
-
-def _pattern(
-    members: Sequence[Member], product: Product, edge: Edge, nodes: Sequence[Node], taxonomy: Taxonomy
-) -> Pattern | None:
-    """An edge of the product between its nodes; None where classes differ that have none above them."""
-    subject, object = nodes[edge.subject], nodes[edge.object]
-    kinds = _terms(members, product.columns[edge.object])
-    if edge.label == TYPE and taxonomy.rows and isinstance(object, Variable) and kinds:
-        above = _bound(kinds, taxonomy.ancestors)
-        return None if above is None else ClassPattern(ClassRelation.IS_A, subject, above)
-    if edge.label not in _RELATIONS:
-        return TriplePattern(subject, nodes[edge.predicate], object)
-    relation = _RELATIONS[edge.label]
-    if isinstance(object, Variable) and kinds:
-        above = _bound(kinds, taxonomy.ancestors)
-        return None if above is None else ClassPattern(relation, subject, above)
-    kinds = _terms(members, product.columns[edge.subject])
-    if relation is ClassRelation.SUBCLASS_OF and isinstance(subject, Variable) and kinds:
-        below = _bound(kinds, taxonomy.descendants)
-        return None if below is None else ClassPattern(relation, below, object)
-    return ClassPattern(relation, subject, object)
-
-
-def _terms(members: Sequence[Member], column: Column) -> list[Term]:
-    """The terms of a column, if they are all terms."""
-    nodes = [member.nodes[place] for member, place in zip(members, column, strict=True)]
-    terms = [node for node in nodes if isinstance(node, Term)]
-    return terms if len(terms) == len(nodes) else []
-
-
-def _bound(kinds: Sequence[Term], closure: Callable[[Term], Iterable[Term]]) -> Term | None:
-    """The nearest class that bounds all of them: one of them, or one in the closure of each."""
-    common = set.intersection(*({kind, *closure(kind)} for kind in kinds))
-    return max(sorted(common, key=sort_key), key=lambda kind: len(common.intersection(closure(kind))), default=None)
-
-
-def _connected(found: Sequence[tuple[Edge, Pattern]]) -> tuple[Pattern, ...]:
-    """The edges of the largest part that hangs together; of equal ones the first."""
-    parts: list[tuple[set[Node], list[Pattern]]] = []
-    for _, pattern in found:
-        ends = {pattern.subject, pattern.object}
-        touching = [part for part in parts if part[0] & ends]
-        parts = [part for part in parts if not part[0] & ends]
-        nodes = ends.union(*(nodes for nodes, _ in touching))
-        parts.append((nodes, [*(each for _, patterns in touching for each in patterns), pattern]))
-    largest = max((patterns for _, patterns in parts), key=len, default=[])
-    return tuple(dict.fromkeys(largest))
-
-
-# --- regions ----------------------------------------------------------------------------------------------------
-
-
-def _hull(members: Sequence[Member], column: Column) -> Region:
-    """What holds the regions of a column; never less, and more only where a query could not say it, or not shortly."""
-    regions = {_region(member, place): None for member, place in zip(members, column, strict=True)}
-    if EVERYTHING in regions:
-        return EVERYTHING
-    return hull_of(list(regions))
-
-
-def _region(member: Member, place: int) -> Region:
-    node = member.nodes[place]
-    return just({node}) if isinstance(node, Term) else member.form.region(node)
-
-
-def hull_of(regions: Sequence[Region]) -> Region:
-    """The union of regions, as far as that can be said."""
-    if all(region.among is not None for region in regions):
-        terms = frozenset[Term]().union(*(region.among or () for region in regions))
-        return just(terms) if len(terms) <= _TERMS else EVERYTHING
-    joined = reduce(join, map(_by_value, regions))
-    if any(map(_is_long, joined.parts)):
-        joined = convex(joined)
-    return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
-
-
-def _by_value(region: Region) -> Region:
-    """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
-    equals = [truth.true for term in region.among or () if (truth := comparison("=", term)) and holds(truth.true, term)]
-    return reduce(join, equals, region)
-
-
-def _is_long(part: Some | Line) -> bool:
-    return len(part.terms) > _TERMS if isinstance(part, Some) else len(part) > 2 * _INTERVALS
-
-
-# --- what regions cannot say ------------------------------------------------------------------------------------
-
-
-def _residue(members: Sequence[Member], columns: Mapping[Variable, Column]) -> tuple[Flat, ...]:
-    """Conditions that all members have; and, if each has others as well, one of these."""
-    if not all(member.form.residue for member in members):
-        return ()
-    asked = [_translated(member, number, columns) for number, member in enumerate(members)]
-    common = [flat for flat in asked[0] if all(flat in each for each in asked)]
-    others = [[flat for flat in each if flat not in common] for each in asked]
-    return (*common, *_alternatives(others))
-
-
-def _translated(member: Member, number: int, columns: Mapping[Variable, Column]) -> list[Flat]:
-    """The conditions of a member that speak of columns alone, in their variables."""
-    images: dict[Node, Node] = {}
-    for variable, column in columns.items():
-        node = member.nodes[column[number]]
-        if isinstance(node, Variable):
-            images.setdefault(node, variable)
-    return [substituted(flat, images) for flat in member.form.residue if variables_of(flat) <= images.keys()]
-
-
-def _alternatives(others: Sequence[Sequence[Flat]]) -> tuple[Flat, ...]:
-    if not all(others) or any(_is_block(flat) for each in others for flat in each):
-        return ()
-    choices = dict.fromkeys(choice for each in others for choice in _choices(each))
-    return (laid(Or(tuple(choices))),) if len(choices) <= _ALTERNATIVES else ()
-
-
-def _choices(flats: Sequence[Flat]) -> tuple[Expression, ...]:
-    """Conditions that are ANDed, as alternatives: one, unless they are alternatives already."""
-    found = tuple(map(raised, flats))
-    if len(found) > 1:
-        return (And(found),)
-    return found[0].operands if isinstance(found[0], Or) else found
-
-
-def _is_block(flat: Flat) -> bool:
-    """Whether a condition is a VALUES block, which is no expression."""
-    return isinstance(flat[0], Head) and flat[0].kind == "Values"
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Patterns made ready to be merged, and the keys under which those that could be merged meet.
-#
-# Two patterns with one key have part of their structure in common: the key comes with the edges of that part in one
-# order, which is where their anti-unification begins. So candidates are found by hashing, never by comparing pairs.
-# From the most that patterns can share to the least: all edges with the same nodes known; all edges; an edge at one
-# constant and another one that goes on from it, of any property; the same where the first edge may be of any
-# property, too; an edge of one property with another one; and one edge alone. The engine looks up patterns by an
-# edge, best by one with a constant: so those that keep one come first.
-# ----------------------------------------------------------------------------------------------------------------------
-
 _LABELS: dict[object, int] = {
     ClassRelation.IS_A: IS_A,
     ClassRelation.SUBCLASS_OF: SUBCLASS_OF,
@@ -384,33 +75,44 @@ _LABELS: dict[object, int] = {
 }
 
 
+class PlacedEdge(NamedTuple):
+    """An edge between nodes by place. The label is a property or a class relation; VARIABLE where it is no constant."""
+
+    label: int
+    subject: int
+    predicate: int  # the place of the property among the nodes; VARIABLE for a class relation
+    object: int
+
+
 class Candidate(NamedTuple):
-    """A pattern that may be merged: its form and nodes, and its shape."""
+    """A pattern that may be merged: its form, its nodes by place, and edges between them."""
 
-    member: Member
-    shape: Shape
+    form: Form
+    nodes: tuple[Node, ...]
+    names: tuple[int, ...]  # the numbers of the nodes that are terms
+    marks: tuple[int, ...]  # how much is known of each node: FREE, ASKED or GIVEN
+    edges: tuple[PlacedEdge, ...]
 
-    @property
-    def form(self) -> Form:
-        return self.member.form
+    def region(self, place: int) -> Region:
+        """What a node may stand for."""
+        node = self.nodes[place]
+        return just((node,)) if isinstance(node, Term) else self.form.region(node)
 
-
-class Keyed(NamedTuple):
-    """A key, and the edges by which patterns of that key are laid side by side."""
-
-    key: tuple[int, ...]
-    edges: tuple[Edge, ...]
-
-
-Keys = Callable[[Shape], Iterator[Keyed]]
+    def given(self, place: int) -> Iterable[Term] | None:
+        """The few terms that a node may be."""
+        return _given(self.form, self.nodes[place])
 
 
-class Names:
-    """Numbers for terms, so that shapes are compared by number."""
+def _given(form: Form, node: Node) -> Iterable[Term] | None:
+    return (node,) if isinstance(node, Term) else form.region(node).among
+
+
+class TermNumbers:
+    """Numbers for terms, so that candidates are compared by number."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._numbers: dict[object, int] = dict(_LABELS)
-        self._anchorless = {IS_A, SUBCLASS_OF, MEMBER, *((TYPE,) if taxonomy.rows else ())}
+        self.anchorless = {IS_A, SUBCLASS_OF, MEMBER, *((TYPE,) if taxonomy.rows else ())}
 
     def find(self, term: Term) -> int | None:
         """The number of a term, if a pattern has it."""
@@ -418,13 +120,7 @@ class Names:
 
     def number(self, node: Node) -> int:
         """The number of a term, from now on."""
-        if isinstance(node, Variable):
-            return VARIABLE
-        numbers = self._numbers
-        found = numbers.get(node)
-        if found is None:
-            found = numbers[node] = len(numbers)
-        return found
+        return VARIABLE if isinstance(node, Variable) else self._numbers.setdefault(node, len(self._numbers))
 
     def candidate(self, form: Form) -> Candidate | None:
         """The pattern as it is merged; None if nothing is known of it."""
@@ -432,159 +128,28 @@ class Names:
             return None
         places: dict[Node, int] = {}
         edges = tuple([self._edge(edge, places) for edge in form.edges])
-        nodes = tuple(places)
         asked = {name for flat in form.residue for name in variables_of(flat)}
         regions = dict(form.regions)
-        marks = tuple([_mark(node, regions, asked) for node in nodes])
-        return Candidate(Member(form, nodes), Shape(tuple(map(self.number, nodes)), marks, edges))
+        marks = tuple([_mark(node, regions, asked) for node in places])
+        return Candidate(form, tuple(places), tuple(map(self.number, places)), marks, edges)
 
-    def _edge(self, edge: Pattern, places: dict[Node, int]) -> Edge:
+    def _edge(self, edge: Pattern, places: dict[Node, int]) -> PlacedEdge:
         subject, object = (places.setdefault(node, len(places)) for node in (edge.subject, edge.object))
         if isinstance(edge, ClassPattern):
-            return Edge(_LABELS[edge.relation], subject, VARIABLE, object)
-        return Edge(self.number(edge.predicate), subject, places.setdefault(edge.predicate, len(places)), object)
+            return PlacedEdge(_LABELS[edge.relation], subject, VARIABLE, object)
+        predicate = places.setdefault(edge.predicate, len(places))
+        return PlacedEdge(self.number(edge.predicate), subject, predicate, object)
 
     def begin(self, candidate: Candidate, place: int) -> tuple[int, float]:
         """Where the values of a node begin: neighbours in this order have values in common, or close to one another."""
-        node = candidate.member.nodes[place]
+        node = candidate.nodes[place]
         if isinstance(node, Term):
-            return VARIABLE, candidate.shape.names[place]
+            return VARIABLE, candidate.names[place]
         region = candidate.form.region(node)
         if region.among is not None:
             return VARIABLE, min(map(self.number, region.among), default=VARIABLE)
         lines = [(sort, part[0][0]) for sort, part in enumerate(region.parts) if part and not isinstance(part, Some)]
-        return next(((sort, _place(low)) for sort, low in lines), (VARIABLE, VARIABLE))
-
-    # --- keys ---------------------------------------------------------------------------------------------------
-
-    def anchored_paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Edges at a constant, with an edge that goes on."""
-        for path, near in self._rooted(shape):
-            if path.edge.label != VARIABLE:
-                yield Keyed((near, path.edge.label, path.outwards, path.way), (path.edge, path.other))
-
-    def rooted_paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Constants with an edge of any property and another one that goes on from it."""
-        for path, near in self._rooted(shape):
-            if path.edge.label >= VARIABLE:
-                yield Keyed((near, path.outwards, path.way), (path.edge, path.other))
-
-    def anchors(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge at a constant, by that constant."""
-        for edge, near, outwards in self._anchors(shape):
-            if edge.label != VARIABLE:
-                yield Keyed((shape.names[near], edge.label, outwards), (edge,))
-
-    def paths(self, shape: Shape) -> Iterator[Keyed]:
-        """Edges by their property, with an edge that goes on."""
-        for edge, outwards, way, other, known in _best(self._paths(shape)):
-            if edge.label != VARIABLE:
-                yield Keyed((edge.label, known, outwards, way), (edge, other))
-
-    def properties(self, shape: Shape) -> Iterator[Keyed]:
-        """Each edge by its property, where something is known of its ends."""
-        for edge in self._edges(shape):
-            if any(_known(shape, edge)):
-                yield Keyed((edge.label, *_known(shape, edge)), (edge,))
-
-    def _edges(self, shape: Shape) -> Iterator[Edge]:
-        """Edges that a publication is looked up by."""
-        return (edge for edge in shape.edges if edge.label != VARIABLE and edge.label not in self._anchorless)
-
-    def _anchors(self, shape: Shape) -> Iterator[tuple[Edge, int, bool]]:
-        """Edges with an end that is a constant, and whether they lead outwards from there."""
-        for edge in self._edges(shape):
-            for near, outwards in ((edge.subject, True), (edge.object, False)):
-                if shape.names[near] != VARIABLE:
-                    yield edge, near, outwards
-
-    def _paths(self, shape: Shape) -> Iterator[Path]:
-        for edge in shape.edges:
-            if edge.label not in self._anchorless:
-                yield from _onwards(shape, edge, True)
-                yield from _onwards(shape, edge, False)
-
-    def _rooted(self, shape: Shape) -> Iterator[tuple[Path, int]]:
-        """The best paths that begin at a constant, each with the constant."""
-        names = shape.names
-        begun = ((path, names[_end(path.edge, not path.outwards)]) for path in self._paths(shape))
-        found = {path: near for path, near in begun if near != VARIABLE}
-        return ((path, found[path]) for path in _best(found))
-
-
-class Path(NamedTuple):
-    """An edge that is followed outwards or inwards, an edge that goes on from there, and what is known of the ends."""
-
-    edge: Edge
-    outwards: bool
-    way: bool  # the same of the second edge
-    other: Edge
-    known: int
-
-
-def _best(paths: Iterable[Path]) -> list[Path]:
-    """Those of whose nodes most is known."""
-    found = list(paths)
-    most = max((path.known for path in found), default=FREE)
-    return [path for path in found if path.known == most]
-
-
-def _onwards(shape: Shape, edge: Edge, outwards: bool) -> Iterator[Path]:
-    """The best edge that goes on from the far end to a node of which something is known.
-
-    One in the same direction is better: two edges in opposite directions may be met by one edge of a publication.
-    """
-    near, far = _end(edge, not outwards), _end(edge, outwards)
-    best, found = (FREE, False), edge
-    for each in shape.edges:
-        if far in (each.subject, each.object) and near not in (each.subject, each.object) and each.label >= VARIABLE:
-            way = each.subject == far
-            rank = shape.marks[_end(each, way)], way == outwards
-            if rank > best:
-                best, found = rank, each
-    if best[0] != FREE:
-        known = shape.marks[near] + shape.marks[far] + best[0]
-        yield Path(edge, outwards, found.subject == far, found, known)
-
-
-def _end(edge: Edge, outwards: bool) -> int:
-    return edge.object if outwards else edge.subject
-
-
-def _known(shape: Shape, edge: Edge) -> tuple[int, int]:
-    return shape.marks[edge.subject], shape.marks[edge.object]
-
-
-def alike(shape: Shape) -> Iterator[Keyed]:
-    """All edges, and how much is known of each node."""
-    (keyed,) = same_edges(shape)
-    nodes = dict.fromkeys([place for edge in keyed.edges for place in (edge.subject, edge.object)])
-    yield Keyed((*keyed.key, *(shape.marks[place] for place in nodes)), keyed.edges)
-
-
-def same_edges(shape: Shape) -> Iterator[Keyed]:
-    """All edges. Nodes are told apart by their edges, so most patterns of the same edges get them in the same order."""
-    colours = _colours(shape)
-    ordered = sorted(shape.edges, key=lambda edge: (edge.label, colours[edge.subject], colours[edge.object]))
-    places: dict[int, int] = {}
-    key: list[int] = []
-    for label, subject, predicate, object in ordered:
-        key += (label, places.setdefault(subject, len(places)), places.setdefault(object, len(places)))
-        if label == VARIABLE:
-            key.append(places.setdefault(predicate, len(places)))
-    yield Keyed(tuple(key), tuple(ordered))
-
-
-def _colours(shape: Shape) -> list[int]:
-    """A number for each node that says which edges it has."""
-    seen: list[list[int]] = [[] for _ in shape.names]
-    for label, subject, _, object in shape.edges:
-        seen[subject].append(2 * label)
-        seen[object].append(2 * label + 1)
-    return [hash(tuple(sorted(each))) for each in seen]
-
-
-# --- nodes ------------------------------------------------------------------------------------------------------
+        return next(((sort, to_double(low)) for sort, low in lines), (VARIABLE, VARIABLE))
 
 
 def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> int:
@@ -596,27 +161,380 @@ def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> 
     return ASKED if region.among is None else GIVEN
 
 
-def _place(value: Number) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
-
-
-def distinct_first(rows: Sequence[Sequence[tuple[int, float]]]) -> list[int]:
-    """Columns in the order in which they are to be sorted by: the one with the fewest different values first."""
-    columns = list(zip(*rows, strict=True))
-    return sorted(range(len(columns)), key=lambda place: len(set(columns[place])))
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Foreseeing false positives: how often a publication matches a merger and none of its members.
+# --- anti-unification -------------------------------------------------------------------------------------------
+# A *column* holds one node of each pattern. The edges of the product lead from column to column, where every pattern
+# has such an edge between the nodes that stand there. So reading off one place of every column maps the product into
+# that pattern, edges to edges: a homomorphism, by construction and whatever choices are made on the way. That is the
+# law; the choices (which edge of one pattern goes with which of another) only decide how much is kept.
 #
-# Three ways to know. A merger that differs from its members in one place only, where it asks for any of what they
-# ask, is their union and has none. A sample of the stream shows what is met often. What is met rarely is estimated:
-# the chance that an edge has a property, or an end a certain name, is taken to be the share of them that
-# subscriptions ask for. Estimates choose what is merged; what happens is observed, and no match depends on either.
-# ----------------------------------------------------------------------------------------------------------------------
+# The product begins with edges that are laid side by side, and grows along edges with the same label. Where labels
+# differ, the label becomes a variable, unless it means more than one edge of the document.
+
+Column = tuple[int, ...]  # one node of each pattern, by place
+Port = tuple[int, bool]  # a label, and whether the edge leads outwards
+Ports = dict[Port, list[PlacedEdge]]
+
+
+class Product(NamedTuple):
+    """Columns, and edges between them by place."""
+
+    columns: tuple[Column, ...]
+    edges: tuple[PlacedEdge, ...]
+
+
+def antiunify(candidates: Sequence[Candidate], rows: Sequence[Sequence[PlacedEdge]]) -> Product:
+    """The common part of patterns around some edges of each, a row a pattern, laid side by side."""
+    growth = _Growth(candidates)
+    for edges in zip(*rows, strict=True):
+        growth.add(edges)
+    if len(rows[0]) < min(len(each.edges) for each in candidates):
+        growth.along_labels()
+    return Product(tuple(growth.places), tuple(growth.edges))
+
+
+class _Growth:
+    """A product while it grows."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.places: dict[Column, int] = {}
+        self.edges: dict[PlacedEdge, None] = {}
+        self._candidates = candidates
+        self._ports: list[dict[int, Ports]] = []
+        self._used: set[PlacedEdge] = set()  # edges of the first pattern
+
+    def _place(self, column: Column) -> int:
+        return self.places.setdefault(column, len(self.places))
+
+    def add(self, edges: Sequence[PlacedEdge]) -> None:
+        """One edge of each pattern becomes an edge of the product."""
+        labels = {edge.label for edge in edges}
+        label = labels.pop() if len(labels) == 1 else VARIABLE
+        subject, object = (self._place(tuple([edge[at] for edge in edges])) for at in (1, 3))
+        predicates = tuple([edge.predicate for edge in edges])
+        predicate = VARIABLE if VARIABLE in predicates else self._place(predicates)
+        self.edges[PlacedEdge(label, subject, predicate, object)] = None
+        self._used.add(edges[0])
+
+    def along_labels(self) -> None:
+        """Adds the edges that all patterns have at a column, and the columns that they lead to."""
+        self._ports = [_ports_of(each) for each in self._candidates]
+        most = max(len(each.edges) for each in self._candidates)
+        grown = 0
+        while grown < len(self.places) and len(self.edges) < most:
+            column = list(self.places)[grown]
+            grown += 1
+            first, *others = (ports.get(node, {}) for ports, node in zip(self._ports, column, strict=True))
+            for port in first:
+                shared = port[0] != VARIABLE and all(port in each for each in others)
+                if shared and not self._used.issuperset(first[port]):
+                    self._follow(column, port)
+
+    def _follow(self, column: Column, port: Port) -> None:
+        """To columns that are there already; else to a node that all have, else to one of each."""
+        end = 3 if port[1] else 1
+        far = [{edge[end]: edge for edge in ports[node][port]} for ports, node in zip(self._ports, column, strict=True)]
+        closing = [ends for ends in self.places if all(node in each for each, node in zip(far, ends, strict=True))]
+        for ends in closing or self._new_ends(far):
+            self.add([each[node] for each, node in zip(far, ends, strict=True)])
+
+    def _new_ends(self, far: Sequence[dict[int, PlacedEdge]]) -> list[Column]:
+        """A node that all have; else one of each, preferably one of which most is known."""
+        both = list(zip(self._candidates, far, strict=True))
+        named = [{each.names[node]: node for node in ends if each.names[node] != VARIABLE} for each, ends in both]
+        shared = [name for name in named[0] if all(name in each for each in named)]
+        if shared:
+            return [tuple([each[name] for each in named]) for name in shared]
+        return [tuple([max(ends, key=each.marks.__getitem__) for each, ends in both])]
+
+
+def _ports_of(candidate: Candidate) -> dict[int, Ports]:
+    ports: dict[int, Ports] = {}
+    for edge in candidate.edges:
+        ports.setdefault(edge.subject, {}).setdefault((edge.label, True), []).append(edge)
+        ports.setdefault(edge.object, {}).setdefault((edge.label, False), []).append(edge)
+    return ports
+
+
+# --- the merger -------------------------------------------------------------------------------------------------
+# The law: whatever matches a member matches the merger. The product maps into each member, so a match of the member
+# gives each column a value; of that value the member asks its own region, which lies in the union. Classes become a
+# class above all of them, conditions that regions cannot say are kept where all members have them, and become
+# alternatives where each has some. Anything else is left out, which only lets more pass. A merger is one connected
+# pattern with at least one edge, or there is none.
+
+_TERMS = 256  # given terms up to which they are listed
+_INTERVALS = 64  # intervals up to which the gaps between them are kept
+_ALTERNATIVES = 64  # conditions up to which they are listed
+_PROBE = Variable("x")
+
+
+def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy) -> Form | None:
+    """The merger of members around their product; None if there is none."""
+    nodes = [_common_node(members, column, number) for number, column in enumerate(product.columns)]
+    found = [_pattern(members, product, edge, nodes, taxonomy) for edge in product.edges]
+    kept = _connected([pattern for pattern in found if pattern is not None])
+    if not any(isinstance(pattern, TriplePattern) for pattern in kept):
+        return None
+    bound = {node for pattern in kept for node in pattern if isinstance(node, Variable)}
+    columns = {
+        node: column
+        for node, column in zip(nodes, product.columns, strict=True)
+        if isinstance(node, Variable) and node in bound
+    }
+    regions = []
+    for variable, column in columns.items():
+        asked = {member.region(place): None for member, place in zip(members, column, strict=True)}
+        region = EVERYTHING if EVERYTHING in asked else merged_region(list(asked))
+        if region != EVERYTHING:
+            regions.append((variable, region))
+    return Form(kept, tuple(regions), _residue(members, columns))
+
+
+def _common_node(members: Sequence[Candidate], column: Column, number: int) -> Node:
+    """The term that all members have there, or a variable."""
+    first, *others = (member.nodes[place] for member, place in zip(members, column, strict=True))
+    return first if isinstance(first, Term) and all(node == first for node in others) else numbered(number)
+
+
+def _pattern(
+    members: Sequence[Candidate], product: Product, edge: PlacedEdge, nodes: Sequence[Node], taxonomy: Taxonomy
+) -> Pattern | None:
+    """An edge of the product between its nodes; None where classes differ that have none above them."""
+    subject, object = nodes[edge.subject], nodes[edge.object]
+    kinds = _terms(members, product.columns[edge.object])
+    differ = isinstance(object, Variable) and bool(kinds)
+    if edge.label == TYPE and taxonomy.rows and differ:
+        above = _nearest_bound(kinds, taxonomy.ancestors)
+        return None if above is None else ClassPattern(ClassRelation.IS_A, subject, above)
+    if edge.label not in _RELATIONS:
+        return TriplePattern(subject, nodes[edge.predicate], object)
+    relation = _RELATIONS[edge.label]
+    if differ:
+        above = _nearest_bound(kinds, taxonomy.ancestors)
+        return None if above is None else ClassPattern(relation, subject, above)
+    kinds = _terms(members, product.columns[edge.subject])
+    if relation is ClassRelation.SUBCLASS_OF and isinstance(subject, Variable) and kinds:
+        below = _nearest_bound(kinds, taxonomy.descendants)
+        return None if below is None else ClassPattern(relation, below, object)
+    return ClassPattern(relation, subject, object)
+
+
+def _terms(members: Sequence[Candidate], column: Column) -> list[Term]:
+    """The terms of a column, if they are all terms."""
+    nodes = [member.nodes[place] for member, place in zip(members, column, strict=True)]
+    terms = [node for node in nodes if isinstance(node, Term)]
+    return terms if len(terms) == len(nodes) else []
+
+
+def _nearest_bound(kinds: Sequence[Term], closure: Callable[[Term], Iterable[Term]]) -> Term | None:
+    """The nearest class that bounds all of them: one of them, or one in the closure of each."""
+    common = set.intersection(*({kind, *closure(kind)} for kind in kinds))
+    return max(sorted(common, key=sort_key), key=lambda kind: len(common.intersection(closure(kind))), default=None)
+
+
+def _connected(found: Sequence[Pattern]) -> tuple[Pattern, ...]:
+    """The edges of the largest part that hangs together; of equal ones the first."""
+    parts: list[tuple[set[Node], list[Pattern]]] = []
+    for pattern in found:
+        ends = {pattern.subject, pattern.object}
+        touching = [part for part in parts if part[0] & ends]
+        parts = [part for part in parts if not part[0] & ends]
+        nodes = ends.union(*(nodes for nodes, _ in touching))
+        parts.append((nodes, [*(each for _, patterns in touching for each in patterns), pattern]))
+    largest = max((patterns for _, patterns in parts), key=len, default=[])
+    return tuple(dict.fromkeys(largest))
+
+
+def merged_region(regions: Sequence[Region]) -> Region:
+    """What holds all regions; never less than their union, and more only where a query could not say that, or not
+    shortly."""
+    if all(region.among is not None for region in regions):
+        joined = union(regions)
+        return joined if len(joined.among or ()) <= _TERMS else EVERYTHING
+    joined = union([_by_value(region) for region in regions])
+    if any(map(_is_long, joined.parts)):
+        joined = convex(joined)
+    return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
+
+
+def _by_value(region: Region) -> Region:
+    """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
+    equals = [comparison("=", term) for term in region.among or ()]
+    return union([region, *(same for same in equals if same is not None)])
+
+
+def _is_long(part: Some | Line) -> bool:
+    return len(part.terms) > _TERMS if isinstance(part, Some) else len(part) > 2 * _INTERVALS
+
+
+def _residue(members: Sequence[Candidate], columns: Mapping[Variable, Column]) -> tuple[Flat, ...]:
+    """Conditions that all members have; and, if each has others as well, one of these."""
+    if not all(member.form.residue for member in members):
+        return ()
+    asked = [_translated(member, number, columns) for number, member in enumerate(members)]
+    common = [flat for flat in asked[0] if all(flat in each for each in asked)]
+    others = [[flat for flat in each if flat not in common] for each in asked]
+    blocks = any(isinstance(flat[0], Head) and flat[0].kind == "Values" for each in others for flat in each)
+    if blocks or not all(others):  # a VALUES block is no expression
+        return tuple(common)
+    choices = dict.fromkeys(choice for each in others for choice in _choices(each))
+    return (*common, laid(Or(tuple(choices)))) if len(choices) <= _ALTERNATIVES else tuple(common)
+
+
+def _translated(member: Candidate, number: int, columns: Mapping[Variable, Column]) -> list[Flat]:
+    """The conditions of a member that name columns alone, in their variables."""
+    images: dict[Node, Node] = {}
+    for variable, column in columns.items():
+        node = member.nodes[column[number]]
+        if isinstance(node, Variable):
+            images.setdefault(node, variable)
+    return [substituted(flat, images) for flat in member.form.residue if variables_of(flat) <= images.keys()]
+
+
+def _choices(flats: Sequence[Flat]) -> tuple[Expression, ...]:
+    """Conditions that are ANDed, as alternatives: one, unless they are alternatives already."""
+    found = tuple(map(raised, flats))
+    if len(found) > 1:
+        return (And(found),)
+    return found[0].operands if isinstance(found[0], Or) else found
+
+
+# --- merge keys -------------------------------------------------------------------------------------------------
+# Two patterns with one key have part of their structure in common: the key comes with the edges of that part in one
+# order, which is where their anti-unification begins. So candidates are found by hashing, never by comparing pairs.
+# From the most that patterns can share to the least: all edges with the same nodes known; all edges; an edge at one
+# constant and another one that goes on from it, of any property; the same where the first edge may be of any property,
+# too; an edge of one property with another one; and one edge alone. The engine looks up patterns by an edge, best by
+# one with a constant: so those that keep one come first.
+
+Keyed = tuple[tuple[int, ...], tuple[PlacedEdge, ...]]  # a key, and the edges by which patterns are laid side by side
+Keys = Callable[[Candidate], Iterator[Keyed]]
+
+
+def alike(candidate: Candidate) -> Iterator[Keyed]:
+    """All edges, and how much is known of each node."""
+    ((key, edges),) = same_edges(candidate)
+    nodes = dict.fromkeys([place for edge in edges for place in (edge.subject, edge.object)])
+    yield (*key, *(candidate.marks[place] for place in nodes)), edges
+
+
+def same_edges(candidate: Candidate) -> Iterator[Keyed]:
+    """All edges. Nodes differ by their edges, so most patterns of the same edges get them in the same order."""
+    seen: list[list[int]] = [[] for _ in candidate.names]
+    for label, subject, _, object in candidate.edges:
+        seen[subject].append(2 * label)
+        seen[object].append(2 * label + 1)
+    colours = [hash(tuple(sorted(each))) for each in seen]
+    ordered = sorted(candidate.edges, key=lambda edge: (edge.label, colours[edge.subject], colours[edge.object]))
+    places: dict[int, int] = {}
+    key: list[int] = []
+    for label, subject, predicate, object in ordered:
+        key += (label, places.setdefault(subject, len(places)), places.setdefault(object, len(places)))
+        if label == VARIABLE:
+            key.append(places.setdefault(predicate, len(places)))
+    yield tuple(key), tuple(ordered)
+
+
+class EdgePath(NamedTuple):
+    """An edge that is followed outwards or inwards, an edge that goes on from there, and what is known of the ends."""
+
+    edge: PlacedEdge
+    outwards: bool
+    way: bool  # the same of the second edge
+    other: PlacedEdge
+    known: int
+
+
+class MergeKeys:
+    """Keys by a part of the edges; edges that no publication is looked up by have none."""
+
+    def __init__(self, anchorless: set[int]) -> None:
+        self._anchorless = anchorless
+
+    def anchored_paths(self, candidate: Candidate) -> Iterator[Keyed]:
+        """Edges at a constant, with an edge that goes on."""
+        for path, near in self._rooted(candidate):
+            if path.edge.label != VARIABLE:
+                yield (near, path.edge.label, path.outwards, path.way), (path.edge, path.other)
+
+    def rooted_paths(self, candidate: Candidate) -> Iterator[Keyed]:
+        """Constants with an edge of any property and another one that goes on from it."""
+        for path, near in self._rooted(candidate):
+            if path.edge.label >= VARIABLE:
+                yield (near, path.outwards, path.way), (path.edge, path.other)
+
+    def anchors(self, candidate: Candidate) -> Iterator[Keyed]:
+        """Each edge at a constant, by that constant."""
+        for edge in self._edges(candidate):
+            for near, outwards in ((edge.subject, True), (edge.object, False)):
+                if candidate.names[near] != VARIABLE:
+                    yield (candidate.names[near], edge.label, outwards), (edge,)
+
+    def paths(self, candidate: Candidate) -> Iterator[Keyed]:
+        """Edges by their property, with an edge that goes on."""
+        for edge, outwards, way, other, known in _best(self._paths(candidate)):
+            if edge.label != VARIABLE:
+                yield (edge.label, known, outwards, way), (edge, other)
+
+    def properties(self, candidate: Candidate) -> Iterator[Keyed]:
+        """Each edge by its property, where something is known of its ends."""
+        for edge in self._edges(candidate):
+            known = candidate.marks[edge.subject], candidate.marks[edge.object]
+            if any(known):
+                yield (edge.label, *known), (edge,)
+
+    def _edges(self, candidate: Candidate) -> Iterator[PlacedEdge]:
+        """Edges that a publication is looked up by."""
+        return (edge for edge in candidate.edges if edge.label != VARIABLE and edge.label not in self._anchorless)
+
+    def _paths(self, candidate: Candidate) -> Iterator[EdgePath]:
+        for edge in candidate.edges:
+            if edge.label not in self._anchorless:
+                yield from _onwards(candidate, edge, True)
+                yield from _onwards(candidate, edge, False)
+
+    def _rooted(self, candidate: Candidate) -> Iterator[tuple[EdgePath, int]]:
+        """The best paths that begin at a constant, each with the constant."""
+        names = candidate.names
+        begun = ((path, names[_end(path.edge, not path.outwards)]) for path in self._paths(candidate))
+        found = {path: near for path, near in begun if near != VARIABLE}
+        return ((path, found[path]) for path in _best(found))
+
+
+def _best(paths: Iterable[EdgePath]) -> list[EdgePath]:
+    """Those of whose nodes most is known."""
+    found = list(paths)
+    most = max((path.known for path in found), default=FREE)
+    return [path for path in found if path.known == most]
+
+
+def _onwards(candidate: Candidate, edge: PlacedEdge, outwards: bool) -> Iterator[EdgePath]:
+    """The best edge that goes on from the far end to a node of which something is known.
+
+    One in the same direction is better: two edges in opposite directions may be met by one edge of a publication.
+    """
+    near, far, marks = _end(edge, not outwards), _end(edge, outwards), candidate.marks
+    best, found = (FREE, False), edge
+    for each in candidate.edges:
+        if far in (each.subject, each.object) and near not in (each.subject, each.object) and each.label >= VARIABLE:
+            way = each.subject == far
+            rank = marks[_end(each, way)], way == outwards
+            if rank > best:
+                best, found = rank, each
+    if best[0] != FREE:
+        yield EdgePath(edge, outwards, found.subject == far, found, marks[near] + marks[far] + best[0])
+
+
+def _end(edge: PlacedEdge, outwards: bool) -> int:
+    return edge.object if outwards else edge.subject
+
+
+# --- the estimate of false positives ----------------------------------------------------------------------------
+# How often a publication matches a merger and none of its members. Three ways to know. A merger that differs from its
+# members in one place only, where it asks for any of what they ask, is their union and has none. A sample of the stream
+# shows what is met often. What is met rarely is estimated: the chance that an edge has a property, or an end a certain
+# name, is taken to be the share of them that subscriptions ask for. Estimates choose what is merged; what happens is
+# observed, and no match depends on either.
 
 _EDGES = 100  # of a publication, as long as none is known
 _BRANCHES = 3  # edges of a publication that go on from where one ends
@@ -626,18 +544,18 @@ _CHANCE = 0.3  # that a value satisfies what is asked of it, be it an interval, 
 class Frequencies:
     """How often patterns ask for a label, and for a name at an end of an edge."""
 
-    def __init__(self, names: Names) -> None:
-        self._names = names
+    def __init__(self, numbers: TermNumbers) -> None:
+        self._numbers = numbers
         self._labels: dict[int, int] = {}
         self._ends: dict[int, int] = {}
         self._edges = self._constants = 0
 
-    def count(self, shape: Shape) -> None:
-        """Counts a pattern that somebody asks."""
-        for label, subject, _, object in shape.edges:
+    def count(self, candidate: Candidate) -> None:
+        """Counts a pattern of a subscription."""
+        for label, subject, _, object in candidate.edges:
             self._edges += 1
             self._labels[label] = self._labels.get(label, 0) + 1
-            for name in (shape.names[subject], shape.names[object]):
+            for name in (candidate.names[subject], candidate.names[object]):
                 if name != VARIABLE:
                     self._constants += 1
                     self._ends[name] = self._ends.get(name, 0) + 1
@@ -647,49 +565,42 @@ class Frequencies:
 
     def property_share(self, terms: Iterable[Term]) -> float:
         """Of edges with one of these properties."""
-        return sum(self.label_share(self._names.number(term)) for term in terms)
+        return sum(self.label_share(self._numbers.number(term)) for term in terms)
 
     def end_share(self, terms: Iterable[Term]) -> float:
         """Of constants that are one of these."""
-        return sum(self._ends.get(self._names.number(term), 1) for term in terms) / max(1, self._constants)
+        return sum(self._ends.get(self._numbers.number(term), 1) for term in terms) / max(1, self._constants)
 
 
-class Merged(NamedTuple):
-    """A merger with what it was made of."""
-
-    merger: Candidate
-    members: Sequence[Candidate]
-    product: Product
-
-
-class Level(NamedTuple):
+class Tolerance(NamedTuple):
     """How often a publication may meet a merger in vain, and whether a constant to look it up by must be kept."""
 
     limit: float
     anchored: bool
 
 
-class Judge:
-    """Tells whether a merger is bearable."""
+class Estimator:
+    """Decides whether a merger is good enough."""
 
     def __init__(self, frequencies: Frequencies, sample: Sample, max_false_positives: float) -> None:
         self._frequencies = frequencies
         self._sample = sample
         self._share = max_false_positives
 
-    def bears(self, merged: Merged, level: Level) -> bool:
+    def accepts(self, merger: Candidate, members: Sequence[Candidate], product: Product, tolerance: Tolerance) -> bool:
         """Whether a merger keeps what its members are looked up by, and is not expected to be met in vain too often."""
-        merger, members, _ = merged
-        kept = (_asks, _is_anchored if level.anchored else _is_found)
+        kept = (_asks, _is_anchored if tolerance.anchored else _is_found)
         if any(not has(merger) and all(map(has, members)) for has in kept):
             return False
-        return _is_union(merged) or (self.expected(merger) <= level.limit and self._is_rare(merger, members))
+        if _is_union(merger, members, product):
+            return True
+        return self.expected(merger) <= tolerance.limit and self._is_rare(merger, members)
 
     def expected(self, candidate: Candidate) -> float:
         """How often a publication is expected to match a pattern."""
-        chance, met = _EDGES / _BRANCHES, list[Edge]()
+        chance, met = _EDGES / _BRANCHES, list[PlacedEdge]()
         bound: set[int] = set()
-        for edge in candidate.shape.edges:
+        for edge in candidate.edges:
             own = _BRANCHES * self._label_chance(candidate, edge)
             for place in {edge.subject, edge.object} - bound:
                 own *= self._end_chance(candidate, place)
@@ -698,19 +609,17 @@ class Judge:
             met.append(edge)
         return chance
 
-    def _label_chance(self, candidate: Candidate, edge: Edge) -> float:
+    def _label_chance(self, candidate: Candidate, edge: PlacedEdge) -> float:
         if edge.label != VARIABLE:
             return self._frequencies.label_share(edge.label)
-        given = _given(candidate.form, candidate.member.nodes[edge.predicate])
+        given = candidate.given(edge.predicate)
         return 1.0 if given is None else min(1.0, self._frequencies.property_share(given))
 
     def _end_chance(self, candidate: Candidate, place: int) -> float:
-        given = _given(candidate.form, candidate.member.nodes[place])
+        given = candidate.given(place)
         if given is None:
-            return _CHANCE if candidate.shape.marks[place] == ASKED else 1.0
+            return _CHANCE if candidate.marks[place] == ASKED else 1.0
         return min(1.0, self._frequencies.end_share(given))
-
-    # --- the sample ---------------------------------------------------------------------------------------------
 
     def _is_rare(self, merger: Candidate, members: Iterable[Candidate]) -> bool:
         """Whether few of the sample's publications that could match the merger could not match a member."""
@@ -723,27 +632,15 @@ class Judge:
         """The publications of the sample that hold each edge of a pattern somewhere."""
         met = self._sample.everything
         for edge in form.edges if met else ():
-            if isinstance(edge, TriplePattern) and edge.predicate not in (RDF_TYPE, RDFS_MEMBER):
-                met &= self._holding(form, edge)
+            predicates = None if isinstance(edge, ClassPattern) else _given(form, edge.predicate)
+            if predicates is not None and edge[1] not in (RDF_TYPE, RDFS_MEMBER):
+                subjects, objects = _given(form, edge.subject), _given(form, edge.object)
+                holding = [self._sample.holding(subjects, predicate, objects) for predicate in predicates]
+                met &= reduce(int.__or__, holding, 0)
         return met
 
-    def _holding(self, form: Form, edge: TriplePattern) -> int:
-        ends = _given(form, edge.subject), _given(form, edge.object)
-        predicates = _given(form, edge.predicate)
-        if predicates is None:
-            return self._sample.everything
-        found = 0
-        for predicate in predicates:
-            found |= self._sample.holding(ends[0], predicate, ends[1])
-        return found
 
-
-def _given(form: Form, node: Node) -> Iterable[Term] | None:
-    """The few terms that a node may be."""
-    return (node,) if isinstance(node, Term) else form.region(node).among
-
-
-def _overlap(candidate: Candidate, edge: Edge, other: Edge) -> float:
+def _overlap(candidate: Candidate, edge: PlacedEdge, other: PlacedEdge) -> float:
     """The chance that what meets one edge meets another as well: two edges that begin or end together."""
     if edge.subject == other.subject:
         ends = edge.object, other.object
@@ -758,8 +655,7 @@ def _shared(candidate: Candidate, place: int, other: int) -> float:
     """Of the terms that a node may be, those that another one may be, too."""
     if VARIABLE in (place, other):
         return 0.0
-    nodes = candidate.member.nodes
-    mine, theirs = _given(candidate.form, nodes[place]), _given(candidate.form, nodes[other])
+    mine, theirs = candidate.given(place), candidate.given(other)
     if mine is None or theirs is None:
         return 1.0
     terms = set(theirs)
@@ -768,177 +664,54 @@ def _shared(candidate: Candidate, place: int, other: int) -> float:
 
 def _asks(candidate: Candidate) -> bool:
     """Whether anything is asked of an end of an edge."""
-    marks = candidate.shape.marks
-    return any(marks[edge.subject] != FREE or marks[edge.object] != FREE for edge in candidate.shape.edges)
+    return any(
+        candidate.marks[edge.subject] != FREE or candidate.marks[edge.object] != FREE for edge in candidate.edges
+    )
 
 
 def _is_found(candidate: Candidate) -> bool:
     """Whether an edge has a property or a constant end; else a publication would have to be searched for any edge."""
-    return _is_anchored(candidate) or any(edge.label != VARIABLE for edge in candidate.shape.edges)
+    return _is_anchored(candidate) or any(edge.label != VARIABLE for edge in candidate.edges)
 
 
 def _is_anchored(candidate: Candidate) -> bool:
     """Whether an edge has a constant end."""
-    names = candidate.shape.names
-    return any(names[edge.subject] != VARIABLE or names[edge.object] != VARIABLE for edge in candidate.shape.edges)
+    names = candidate.names
+    return any(names[edge.subject] != VARIABLE or names[edge.object] != VARIABLE for edge in candidate.edges)
 
 
-def _is_union(merged: Merged) -> bool:
+def _is_union(merger: Candidate, members: Sequence[Candidate], product: Product) -> bool:
     """Whether the members have all edges of the merger and no others, and are the same but for one node.
 
-    Residues count as such a node. That a hull may be wider than what it holds is neglected.
+    Residues count as such a node. That a region may be wider than the union is neglected.
     """
-    merger, members, product = merged
-    edges = len(merger.shape.edges)
-    if any(len(member.shape.edges) != edges for member in members):
+    if any(len(member.edges) != len(merger.edges) for member in members):
         return False
-    differing = sum(len({_asked(member, at) for member, at in zip(members, column)}) > 1 for column in product.columns)
+    columns = [[_asked(member, at) for member, at in zip(members, column)] for column in product.columns]
+    differing = sum(len(set(column)) > 1 for column in columns)
     return differing + any(member.form.residue for member in members) <= 1
 
 
 def _asked(member: Candidate, place: int) -> object:
-    name = member.shape.names[place]
-    node = member.member.nodes[place]
+    name, node = member.names[place], member.nodes[place]
     return name if name != VARIABLE or isinstance(node, Term) else member.form.region(node)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Nodes in trees, and what became different of them: the bookkeeping of merging trees.
-#
-# The law: between two calls of `settle`, whatever was grown, joined and cut, `settle` tells exactly the difference:
-# of each node that stands now, its root if that is another than before, and of each that stood before, whether it is
-# gone. Every change costs the nodes below the place where it happens, nothing else.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_NEW = -1  # the root before, of a node that was not there
-
-
-class Trees:
-    """A forest whose nodes are numbers that are never used again."""
-
-    def __init__(self) -> None:
-        self._next = 0
-        self._parent: dict[int, int] = {}
-        self._children: dict[int, dict[int, None]] = {}  # of nodes with children only
-        self._roots: dict[int, None] = {}
-        self._before: dict[int, int] = {}  # of the nodes touched since the last settlement, their roots then
-
-    # --- asking -------------------------------------------------------------------------------------------------
-
-    def __contains__(self, node: int) -> bool:
-        return node in self._parent or node in self._roots
-
-    def roots(self) -> Iterator[int]:
-        return iter(tuple(self._roots))
-
-    @property
-    def width(self) -> int:
-        """How many roots there are."""
-        return len(self._roots)
-
-    def is_root(self, node: int) -> bool:
-        return node in self._roots
-
-    def root_of(self, node: int) -> int:
-        parent = self._parent.get(node)
-        while parent is not None:
-            node, parent = parent, self._parent.get(parent)
-        return node
-
-    def parent_of(self, node: int) -> int | None:
-        return self._parent.get(node)
-
-    def children_of(self, node: int) -> tuple[int, ...]:
-        return tuple(self._children.get(node, ()))
-
-    def below(self, node: int) -> Iterator[int]:
-        """The node and everything below it, parents first."""
-        todo = [node]
-        while todo:
-            each = todo.pop()
-            yield each
-            todo.extend(self._children.get(each, ()))
-
-    # --- changing -----------------------------------------------------------------------------------------------
-
-    def grow(self) -> int:
-        """A new root."""
-        node = self._next
-        self._next += 1
-        self._before[node] = _NEW
-        self._roots[node] = None
-        return node
-
-    def join(self, roots: Sequence[int]) -> int:
-        """A new root above some roots."""
-        for root in roots:
-            self._touch(root, root)
-        parent = self.grow()
-        for root in roots:
-            self._put(root, parent)
-        return parent
-
-    def cut(self, node: int) -> None:
-        """Takes a node away; its children go to its parent, or become roots."""
-        self._touch(node, self.root_of(node))
-        parent = self._parent.get(node)
-        for child in self._children.pop(node, ()):
-            self._detach(child)
-            self._put(child, parent)
-        if parent is None:
-            del self._roots[node]
-        else:
-            self._detach(node)
-            siblings = self._children[parent]
-            del siblings[node]
-            if not siblings:
-                del self._children[parent]
-
-    def _put(self, node: int, parent: int | None) -> None:
-        if parent is None:
-            self._roots[node] = None
-            return
-        self._roots.pop(node, None)
-        self._parent[node] = parent
-        self._children.setdefault(parent, {})[node] = None
-
-    def _detach(self, node: int) -> None:
-        del self._parent[node]
-
-    # --- what became different ----------------------------------------------------------------------------------
-
-    def _touch(self, top: int, root: int) -> None:
-        for node in self.below(top):
-            self._before.setdefault(node, root)
-
-    def settle(self) -> Change:
-        """The difference since the last time."""
-        touched, self._before = sorted(self._before.items()), {}
-        now = [(node, before, self.root_of(node)) for node, before in touched if node in self]
-        return Change(
-            entered=tuple(node for node, before, root in now if root == node != before),
-            left=tuple(node for node, before, root in now if before == node != root),
-            placed=tuple((node, root) for node, before, root in now if root not in (node, before)),
-            gone=tuple(node for node, before in touched if before != _NEW and node not in self),
-        )
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Which patterns are merged: groups by what they share, until the front is small enough.
-#
+# --- what is merged ---------------------------------------------------------------------------------------------
 # [R] lets the summary with the highest access frequency pick what is merged. Those that it picks are put together
-# first, and then, as long as there are still too many, all others: by the most that they share first (`meeting`).
-# Neighbours in a group are such whose constants and intervals are the same or close, because a hull that grows in one
-# place only lets nothing pass that no member wants.
+# first, and then, as long as there are still too many, all others: by the most that they share first. Neighbours in a
+# group are such whose constants and intervals are the same or close, because a region that grows in one place only lets
+# nothing pass that no member wants.
 #
-# The laws: each proposal merges patterns that stand alone at that moment; so proposals made one after another turn
-# the front that was given into one that is smaller by the members of each, less one.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: each proposal merges patterns that stand alone at that moment; so proposals made one after another turn the
+# front that was given into one that is smaller by the members of each, less one.
 
 _MOST = 32  # members that are merged at a time
 _FAILURES = 3  # groups of a bucket that cannot be merged, after which the others are not tried
-_RELAXED = 30  # how many times more false positives are borne of a merger when the front shrinks no more
+_RELAXED = 30  # how many times more false positives are tolerated of a merger when the front shrinks no more
 _STALLED = 0.8  # the share of it that another round must leave at most
+
+Bucket = dict[int, tuple[PlacedEdge, ...]]  # patterns with the edges by which they are laid side by side
 
 
 class Proposal(NamedTuple):
@@ -950,10 +723,10 @@ class Proposal(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """What mergers are made with: the classes, numbers of terms, what is known of the stream, and what is bearable."""
+    """What mergers are made with: the classes, numbers of terms, what is known of the stream, and what is tolerated."""
 
     taxonomy: Taxonomy
-    names: Names
+    numbers: TermNumbers
     frequencies: Frequencies
     summaries: Sequence[Summary]
     sample: Sample
@@ -964,22 +737,22 @@ def propose(pool: Mapping[int, Candidate], goal: int, knowledge: Knowledge) -> l
     """What to merge so that no more than `goal` of these patterns and their mergers are left, if that is possible."""
     planner = _Planner(pool, max(1, goal), knowledge)
     if knowledge.summaries and planner.excess > 0:
-        access = Access(pool, knowledge.names)
+        matrix = AccessMatrix(pool, knowledge.numbers)
         for summary in knowledge.summaries:
-            planner.merge_picked(access.picked(summary.edges))
-    for level in _levels(knowledge.max_false_positives, max(1, goal)):
-        planner.merge_all(level)
+            planner.merge_picked(matrix.picked(summary.edges))
+    for tolerance in _tolerances(knowledge.max_false_positives, max(1, goal)):
+        planner.merge_all(tolerance)
     return planner.proposals
 
 
-def _levels(share: float, goal: int) -> Iterator[Level]:
-    """What is borne, more and more. At first all mergers together keep to the share; then each to some times its part
-    of it, so that they do as long as few mergers need that; and no limit where the share is all."""
+def _tolerances(share: float, goal: int) -> Iterator[Tolerance]:
+    """What is tolerated, more and more. At first all mergers together keep to the share; then each to some times its
+    part of it, so that they do as long as few mergers need that; and no limit where the share is all."""
     limits = share / goal, min(share, _RELAXED * share / goal)
     for anchored in (True, False):
-        yield from (Level(limit, anchored) for limit in limits)
+        yield from (Tolerance(limit, anchored) for limit in limits)
     if share >= 1:
-        yield Level(inf, anchored=False)
+        yield Tolerance(inf, anchored=False)
 
 
 class _Planner:
@@ -990,7 +763,8 @@ class _Planner:
         self.proposals: list[Proposal] = []
         self._goal = goal
         self._know = knowledge
-        self._judge = Judge(knowledge.frequencies, knowledge.sample, knowledge.max_false_positives)
+        self._keys = MergeKeys(knowledge.numbers.anchorless)
+        self._estimator = Estimator(knowledge.frequencies, knowledge.sample, knowledge.max_false_positives)
         self._numbers = count(max(pool, default=0) + 1)
 
     @property
@@ -1001,41 +775,55 @@ class _Planner:
         """Merges what a summary picked, however few they are: they are matched together."""
         share = self._know.max_false_positives
         for anchored in (True, False):
-            self._merge(numbers, Level(_RELAXED * share / self._goal, anchored), 2)
+            self._merge(numbers, Tolerance(_RELAXED * share / self._goal, anchored), 2)
 
-    def merge_all(self, level: Level) -> None:
+    def merge_all(self, tolerance: Tolerance) -> None:
         """Merges whatever there is: as many at a time as are needed on average and, when that helps no more, fewer."""
         needed = max(2, len(self.alone) // self._goal)
         while self.excess > 0:
             before = len(self.alone)
-            self._merge(tuple(self.alone), level, needed)
+            self._merge(tuple(self.alone), tolerance, needed)
             stalled = len(self.alone) > _STALLED * before
             if stalled and needed == 2:
                 return
             needed = max(2, min(needed // 2 if stalled else needed, len(self.alone) // self._goal))
 
-    def _merge(self, numbers: Sequence[int], level: Level, needed: int) -> None:
-        for way in self._ways(level):
+    def _merge(self, numbers: Sequence[int], tolerance: Tolerance, needed: int) -> None:
+        """By all keys to meet under: those at constants where one must be kept, else those without."""
+        keys = self._keys
+        ways: tuple[Keys, ...] = (alike, keys.rooted_paths, same_edges, keys.paths, keys.properties)
+        if tolerance.anchored:
+            ways = alike, keys.anchored_paths, keys.rooted_paths, same_edges, keys.anchors
+        for way in ways:
             if self.excess > 0:
-                self._merge_by(way, [number for number in numbers if number in self.alone], level, needed)
+                self._merge_by(way, [number for number in numbers if number in self.alone], tolerance, needed)
 
-    def _ways(self, level: Level) -> tuple[Keys, ...]:
-        """The keys to meet under: those at constants where one must be kept, else those without."""
-        names = self._know.names
-        if level.anchored:
-            return alike, names.anchored_paths, names.rooted_paths, same_edges, names.anchors
-        return alike, names.rooted_paths, same_edges, names.paths, names.properties
-
-    def _merge_by(self, way: Keys, numbers: Sequence[int], level: Level, needed: int) -> None:
+    def _merge_by(self, way: Keys, numbers: Sequence[int], tolerance: Tolerance, needed: int) -> None:
         """The largest buckets first, and none with fewer than a merger needs to have on average."""
-        for rows in _shrinking(_buckets(way, numbers, self.alone), self.alone):
+        buckets: dict[tuple[int, ...], Bucket] = {}
+        for number in numbers:
+            for key, edges in way(self.alone[number]):
+                buckets.setdefault(key, {}).setdefault(number, edges)
+        for rows in self._shrinking([bucket for bucket in buckets.values() if len(bucket) > 1]):
             if self.excess <= 0 or len(rows) < needed:
                 return
             failures = 0
             for group in self._groups(rows):
-                failures = 0 if self._try(group, rows, level) else failures + 1
+                failures = 0 if self._try(group, rows, tolerance) else failures + 1
                 if failures == _FAILURES:
                     break
+
+    def _shrinking(self, buckets: Sequence[Bucket]) -> Iterator[Bucket]:
+        """Buckets by what is left in them, the largest first."""
+        waiting = [(-len(bucket), number, bucket) for number, bucket in enumerate(buckets)]
+        heapify(waiting)
+        while waiting:
+            size, number, bucket = heappop(waiting)
+            left = {member: edges for member, edges in bucket.items() if member in self.alone}
+            if len(left) == -size:
+                yield left
+            elif len(left) > 1:
+                heappush(waiting, (-len(left), number, left))
 
     def _groups(self, rows: Bucket) -> Iterator[list[int]]:
         """Neighbours, so many at a time, and no more than are too many."""
@@ -1048,119 +836,68 @@ class _Planner:
             if len(group) > 1 and self.excess > 0:
                 yield group[: self.excess + 1]
 
-    def _begins(self, number: int, edges: Sequence[Edge]) -> list[tuple[int, float]]:
+    def _begins(self, number: int, edges: Sequence[PlacedEdge]) -> list[tuple[int, float]]:
         """What neighbours are to have in common: labels, and where the values of nodes begin."""
-        candidate, names = self.alone[number], self._know.names
-        places = {place: names.begin(candidate, place) for edge in edges for place in (edge.subject, edge.object)}
-        ends = [places[place] for edge in edges for place in (edge.subject, edge.object)]
-        return [*((edge.label, 0.0) for edge in edges), *ends]
+        candidate, numbers = self.alone[number], self._know.numbers
+        places = [place for edge in edges for place in (edge.subject, edge.object)]
+        begin = {place: numbers.begin(candidate, place) for place in dict.fromkeys(places)}
+        return [*((edge.label, 0.0) for edge in edges), *(begin[place] for place in places)]
 
-    def _try(self, group: Sequence[int], rows: Bucket, level: Level) -> bool:
+    def _try(self, group: Sequence[int], rows: Bucket, tolerance: Tolerance) -> bool:
         """Merges a group; or, if it has no merger or a poor one, parts of it. Whether any were merged."""
-        candidates = [self.alone[number] for number in group]
-        product = antiunify([each.shape for each in candidates], [rows[number] for number in group])
-        form = merged([each.member for each in candidates], product, self._know.taxonomy)
-        merger = None if form is None else self._know.names.candidate(form)
-        if merger is not None and self._judge.bears(Merged(merger, candidates, product), level):
-            self._put(merger, group)
+        members = [self.alone[number] for number in group]
+        product = antiunify(members, [rows[number] for number in group])
+        form = merger_of(members, product, self._know.taxonomy)
+        merger = None if form is None else self._know.numbers.candidate(form)
+        if merger is not None and self._estimator.accepts(merger, members, product, tolerance):
+            number = next(self._numbers)
+            self.proposals.append(Proposal(number, tuple(group), merger.form))
+            for member in group:
+                del self.alone[member]
+            self.alone[number] = merger
             return True
         half = len(group) // 2
-        return half > 1 and sum(self._try(part, rows, level) for part in (group[:half], group[half:])) > 0
-
-    def _put(self, merger: Candidate, group: Sequence[int]) -> None:
-        number = next(self._numbers)
-        self.proposals.append(Proposal(number, tuple(group), merger.form))
-        for member in group:
-            del self.alone[member]
-        self.alone[number] = merger
+        return half > 1 and sum(self._try(part, rows, tolerance) for part in (group[:half], group[half:])) > 0
 
 
-Bucket = dict[int, tuple[Edge, ...]]  # patterns with the edges by which they are laid side by side
-
-
-def _buckets(way: Keys, numbers: Sequence[int], alone: Mapping[int, Candidate]) -> dict[tuple[int, ...], Bucket]:
-    buckets: dict[tuple[int, ...], Bucket] = {}
-    for number in numbers:
-        for key, edges in way(alone[number].shape):
-            buckets.setdefault(key, {}).setdefault(number, edges)
-    return {key: bucket for key, bucket in buckets.items() if len(bucket) > 1}
-
-
-def _shrinking(buckets: Mapping[tuple[int, ...], Bucket], alone: Mapping[int, Candidate]) -> Iterator[Bucket]:
-    """Buckets by what is left in them, the largest first."""
-    waiting = [(-len(bucket), number, bucket) for number, bucket in enumerate(buckets.values())]
-    heapify(waiting)
-    while waiting:
-        size, number, bucket = heappop(waiting)
-        left = {member: edges for member, edges in bucket.items() if member in alone}
-        if len(left) == -size:
-            yield left
-        elif len(left) > 1:
-            heappush(waiting, (-len(left), number, left))
-
-
-# --- what a summary picks ---------------------------------------------------------------------------------------
+def distinct_first(rows: Sequence[Sequence[tuple[int, float]]]) -> list[int]:
+    """Columns in the order in which they are to be sorted by: the one with the fewest different values first."""
+    columns = list(zip(*rows, strict=True))
+    return sorted(range(len(columns)), key=lambda place: len(set(columns[place])))
 
 
 _Way = tuple[int, int, int]  # subject, label, object; -1 for any
 
 
-class Access:
+class AccessMatrix:
     """Patterns under one edge of each, the one with most constants: [R]'s subscription matrix, asked by summaries."""
 
-    def __init__(self, pool: Mapping[int, Candidate], names: Names) -> None:
-        self._names = names
-        self._ways: dict[int, list[_Way]] = {}
+    def __init__(self, pool: Mapping[int, Candidate], numbers: TermNumbers) -> None:
+        self._numbers = numbers
+        self._ways: dict[int, list[_Way]] = {}  # the plain edges with a constant property
         self._under: dict[_Way, list[int]] = {}
-        for number, candidate in pool.items():
-            ways = _ways_of(candidate)
+        for number, (_, _, names, _, edges) in pool.items():
+            ways = [(names[edge.subject], edge.label, names[edge.object]) for edge in edges if edge.label >= 0]
             if ways:
                 self._ways[number] = ways
-                self._under.setdefault(max(ways, key=_constants), []).append(number)
+                most = max(ways, key=lambda way: (way[0] >= 0) + (way[2] >= 0))
+                self._under.setdefault(most, []).append(number)
 
     def picked(self, graph: Graph) -> list[int]:
         """The patterns each of whose edges stands in the graph, by itself."""
-        held = {way for triple in graph for way in self._held(*triple)}
+        held: set[_Way] = set()
+        for subject, predicate, object in graph:
+            label = self._numbers.find(predicate)
+            if label is not None:
+                ends = [[-1] if each is None else [-1, each] for each in map(self._numbers.find, (subject, object))]
+                held.update((start, label, end) for start in ends[0] for end in ends[1])
         found = (number for way in held for number in self._under.get(way, ()))
         return sorted(number for number in found if held.issuperset(self._ways[number]))
 
-    def _held(self, subject: Term, predicate: Term, object: Term) -> Iterator[_Way]:
-        label = self._names.find(predicate)
-        if label is not None:
-            start, end = self._names.find(subject), self._names.find(object)
-            yield -1, label, -1
-            if start is not None:
-                yield start, label, -1
-            if end is not None:
-                yield -1, label, end
-            if start is not None and end is not None:
-                yield start, label, end
 
+# --- the arrangement --------------------------------------------------------------------------------------------
 
-def _ways_of(candidate: Candidate) -> list[_Way]:
-    """The plain edges with a constant property."""
-    names = candidate.shape.names
-    return [(names[edge.subject], edge.label, names[edge.object]) for edge in candidate.shape.edges if edge.label >= 0]
-
-
-def _constants(way: _Way) -> int:
-    return (way[0] >= 0) + (way[2] >= 0)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Merging ([R] 4.3, imprecise indexing): patterns that are matched together stand behind one merger at the front.
-#
-# A merger is a pattern that nobody subscribed to and that whatever matches one of its members matches. So the front
-# may say yes where no member matches, a false positive, but never no where one does. Mergers of mergers make merging
-# trees.
-#
-# Merging begins when the front has `upper` patterns, and ends at `lower`, or as soon as the share `percentage` of the
-# patterns is off the front. Where that share ends it, the distance between the two thresholds is kept as a ratio: the
-# front must have grown by it before merging begins again. A merger is decomposed, its members back where it stood,
-# when half of them have gone, because it was made wide for those, and when too many of its answers were false.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_EVIDENCE = 4  # false answers of a merger before it is judged by them
+_EVIDENCE = 4  # false answers of a merger before it may be decomposed for them
 _BATCH = 1024  # publications of a call that are learned from
 
 
@@ -1221,19 +958,19 @@ class Merger(NamedTuple):
 
 
 class Merging:
-    """Patterns behind mergers. One writer at a time; `observe` may be called by anybody at any time."""
+    """Patterns behind mergers. One writer at a time; `observe` may be called by any thread at any time."""
 
     def __init__(self, taxonomy: Taxonomy, **options: Any) -> None:
         """The options are the fields of `MergingOptions`."""
         self.options = MergingOptions.of(options)
         self._taxonomy = taxonomy
-        self._names = Names(taxonomy)
-        self._frequencies = Frequencies(self._names)
+        self._numbers = TermNumbers(taxonomy)
+        self._frequencies = Frequencies(self._numbers)
         self._summaries = Summaries(self.options.similarity, self.options.sample)
         self._sample = Sample(self.options.sample)
         self._trees = Trees()
         self._forms: dict[int, Form] = {}
-        self._nodes: dict[Form, int] = {}  # of the patterns that somebody asks
+        self._nodes: dict[Form, int] = {}  # of the patterns of subscriptions
         self._subscribers: dict[int, dict[int, None]] = {}
         self._of: dict[int, int] = {}  # the nodes of subscriptions
         self._made: dict[int, int] = {}  # how many members a merger was made of
@@ -1243,8 +980,6 @@ class Merging:
         self._lock = threading.Lock()
         self._observed: dict[int, Observed] = {}
         self._past = Observed()
-
-    # --- asking -------------------------------------------------------------------------------------------------
 
     def node_of(self, number: int) -> int:
         return self._of[number]
@@ -1262,7 +997,7 @@ class Merging:
         return node in self._made
 
     def roots(self) -> Iterable[int]:
-        return self._trees.roots()
+        return iter(tuple(self._trees.roots))
 
     def members_of(self, node: int) -> tuple[int, ...]:
         """What a merger was made of, as far as it still stands: patterns and mergers."""
@@ -1275,8 +1010,6 @@ class Merging:
                 return self._observed.get(node, Observed())
             return reduce(Observed.more, self._observed.values(), self._past)
 
-    # --- subscriptions ------------------------------------------------------------------------------------------
-
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
         for number, query in subscriptions:
             form = form_of(query)
@@ -1287,9 +1020,10 @@ class Merging:
             self._subscribers.setdefault(node, {})[number] = None
             self._of[number] = node
         self._review()
-        if self._trees.width >= self._trigger():
+        ratio = self.options.upper / self.options.lower
+        if len(self._trees.roots) >= max(self.options.upper, round(self._rest * ratio)):
             self._merge()
-        return self._settle()
+        return self._difference()
 
     def remove(self, numbers: Iterable[int]) -> Change:
         for number in numbers:
@@ -1300,8 +1034,8 @@ class Merging:
                 del self._subscribers[node], self._nodes[self._forms[node]]
                 self._take_away(node)
         self._review()
-        self._rest = min(self._rest, self._trees.width)
-        return self._settle()
+        self._rest = min(self._rest, len(self._trees.roots))
+        return self._difference()
 
     def _take_away(self, node: int) -> None:
         """A node goes, and with it each merger above that has lost half of its members."""
@@ -1321,56 +1055,44 @@ class Merging:
             self._made.pop(node, None)
             self._past = self._past.more(self._observed.pop(node, Observed()))
 
-    def _settle(self) -> Change:
-        change = self._trees.settle()
+    def _difference(self) -> Change:
+        change = self._trees.difference()
         for node, _ in change.placed:  # new ones that were merged at once, too
             self._candidates.pop(node, None)
         return change
 
-    # --- merging ------------------------------------------------------------------------------------------------
-
     def merge(self) -> Change:
         """Merges now, however small the front is."""
         self._merge()
-        return self._settle()
+        return self._difference()
 
     def would_merge(self) -> list[Merger]:
         """What `merge` would do, without doing it."""
         return [Merger(number, members, query_of(form)) for number, members, form in self._proposals()]
 
-    def _goal(self) -> int:
-        left = round(len(self._nodes) * (1 - self.options.percentage))
-        return max(self.options.lower, left)
-
-    def _trigger(self) -> int:
-        ratio = self.options.upper / self.options.lower
-        return max(self.options.upper, round(self._rest * ratio))
-
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
-        fixed = self._trees.width - len(pool)
-        return propose(pool, self._goal() - fixed, self._knowledge())
-
-    def _knowledge(self) -> Knowledge:
-        return Knowledge(
+        goal = max(self.options.lower, round(len(self._nodes) * (1 - self.options.percentage)))
+        knowledge = Knowledge(
             self._taxonomy,
-            self._names,
+            self._numbers,
             self._frequencies,
             self._summaries.ranked(),
             self._sample,
             self.options.max_false_positives,
         )
+        return propose(pool, goal - (len(self._trees.roots) - len(pool)), knowledge)
 
     def _pool(self) -> dict[int, Candidate]:
         """The roots of which anything is known."""
-        found = {root: self._candidate(root) for root in self._trees.roots()}
+        found = {root: self._candidate(root) for root in self._trees.roots}
         return {root: candidate for root, candidate in found.items() if candidate is not None}
 
     def _candidate(self, root: int) -> Candidate | None:
         if root not in self._candidates:
-            self._candidates[root] = candidate = self._names.candidate(self._forms[root])
+            self._candidates[root] = candidate = self._numbers.candidate(self._forms[root])
             if candidate is not None and root not in self._made:
-                self._frequencies.count(candidate.shape)
+                self._frequencies.count(candidate)
         return self._candidates[root]
 
     def _merge(self) -> None:
@@ -1378,11 +1100,13 @@ class Merging:
         with collector_paused():
             for number, members, form in self._proposals():
                 nodes[number] = self._join([nodes.get(member, member) for member in members], form)
-        self._rest = self._trees.width
+        self._rest = len(self._trees.roots)
 
     def _join(self, members: Sequence[int], form: Form) -> int:
         """A merger of nodes. A single merger among them is widened: its members become members of the new one."""
-        node = self._trees.join(members)
+        node = self._trees.grow()
+        for member in members:
+            self._trees.hang(member, node)
         self._forms[node] = form
         self._made[node] = len(members)
         mergers = [member for member in members if member in self._made]
@@ -1391,16 +1115,14 @@ class Merging:
         self._made[node] = len(self._trees.children_of(node))
         return node
 
-    # --- the stream ---------------------------------------------------------------------------------------------
-
     def learn(
         self, publications: Publications | Sequence[Iterable[Triple]], matched: Sequence[int] | None = None
     ) -> None:
         """Learns from publications and from how many subscriptions each matched; else, from how many roots it might."""
         graphs = list(graphs_of(publications, _BATCH))
         if matched is None:
-            access = Access(self._pool(), self._names)
-            matches = [len(access.picked(graph)) for _, graph in graphs]
+            matrix = AccessMatrix(self._pool(), self._numbers)
+            matches = [len(matrix.picked(graph)) for _, graph in graphs]
         else:
             matches = [matched[place] for place, _ in graphs]
         for (_, graph), number in zip(graphs, matches, strict=True):
@@ -1417,7 +1139,7 @@ class Merging:
     def review(self) -> Change:
         """Decomposes the mergers too many of whose answers were false. `insert` and `remove` do it as well."""
         self._review()
-        return self._settle()
+        return self._difference()
 
     def _review(self) -> None:
         with self._lock:
@@ -1428,15 +1150,12 @@ class Merging:
                 self._cut(node)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Planning in pieces: groups of subscriptions that are arranged by themselves, and then their roots together.
-#
-# The laws: whatever matches below a root of a group matches that root, so the roots of all groups make a front,
-# however subscriptions fall into groups; and if one pattern contains another, it is known to all who arrange both.
-# Groups only decide how small the front becomes: patterns are put where those stand that they have a property in
-# common with. The roots of all groups, arranged again by containment, are those that one arrangement of everybody
-# has.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- arranging in groups ----------------------------------------------------------------------------------------
+# Groups of subscriptions are arranged by themselves, and then their roots together. The laws: whatever matches below a
+# root of a group matches that root, so the roots of all groups make a front, however subscriptions fall into groups;
+# and if one pattern contains another, an arrangement of both knows it. Groups only decide how small the front becomes:
+# patterns are put where those stand that they have a property in common with. The roots of all groups, arranged again
+# by containment, are those that one arrangement of all subscriptions has.
 
 
 def group_of(query: Query, groups: int) -> int:
@@ -1451,7 +1170,7 @@ def group_of(query: Query, groups: int) -> int:
 
 
 def share_of(scheme: Scheme, groups: int) -> Scheme:
-    """What one of so many groups is told, so that the front of all of them keeps to what the scheme says.
+    """The scheme of one of so many groups, so that the front of all of them keeps to what the scheme says.
 
     Thresholds count patterns at the front, and false positives of all mergers are summed up: each gets its part.
     """
@@ -1465,7 +1184,7 @@ def share_of(scheme: Scheme, groups: int) -> Scheme:
 
 
 class Root(NamedTuple):
-    """Who stands at the front with the shards below, as bits; a merger is a query that nobody asked."""
+    """What stands at the front with the shards below, as bits; a merger is a query that nobody asked."""
 
     head: Subscription | Query
     shards: int
@@ -1478,11 +1197,11 @@ class Arranged(NamedTuple):
     shards: dict[int, list[Subscription]]
 
 
-def arrange(people: Sequence[Subscription], scheme: Scheme, taxonomy: Taxonomy) -> Arranged:
+def arrange(subscriptions: Sequence[Subscription], scheme: Scheme, taxonomy: Taxonomy) -> Arranged:
     """Subscriptions at the front and in shards, as a plan of them alone has it."""
     placement = Placement(scheme.arrangement(taxonomy), scheme.shards)
-    came = placement.insert(people, 1).came
-    by_number = {each.number: each for each in people}
+    came = placement.insert(subscriptions, 1).came
+    by_number = {each.number: each for each in subscriptions}
     routes = placement.routes.table
     roots = [
         Root(by_number[n] if n < MERGERS else placement.arrangement.query_of(n - MERGERS), routes[n].shards(1))

@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- arrangements -----------------------------------------------------------------------------------------------
 # How subscriptions are arranged so that those matched together are evaluated apart: the narrow waist of partitioning.
 #
 # An arrangement keeps distinct patterns as *nodes*, each with the numbers of the subscriptions that ask it. Nodes
 # form trees. The laws: whatever matches a node matches its root, so only roots need be looked up at the front; a root
-# is a pattern that somebody subscribed to, or a synthetic merger that nobody did and that is never reported; every
+# is a pattern of a subscription, or a synthetic merger that no subscription asks and that is never reported; every
 # change returns exactly what became different, so plans are maintained, not rebuilt.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Change(NamedTuple):
@@ -79,12 +78,115 @@ class Arrangement(Protocol):
     def roots(self) -> Iterable[int]: ...
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- trees ------------------------------------------------------------------------------------------------------
+
+
+class Trees:
+    """A forest whose nodes are numbers that are never used again, and what became different of it.
+
+    The laws: `root_of` is what it was when `difference` was last called, which reports exactly what changed since the
+    time before, however often a node moved in between. It costs the nodes that moved and those below them, each once,
+    and no recursion.
+    """
+
+    def __init__(self) -> None:
+        self.roots: dict[int, None] = {}
+        self._next = 0
+        self._parent: dict[int, int] = {}
+        self._children: dict[int, dict[int, None]] = {}  # of nodes that have any
+        self._reported: dict[int, int] = {}  # the root of every node, as last reported
+        self._moved: dict[int, None] = {}  # nodes that came or moved since then
+        self._gone: dict[int, None] = {}
+
+    def root_of(self, node: int) -> int:
+        return self._reported[node]
+
+    def parent_of(self, node: int) -> int | None:
+        return self._parent.get(node)
+
+    def children_of(self, node: int) -> tuple[int, ...]:
+        return tuple(self._children.get(node, ()))
+
+    def grow(self) -> int:
+        """A new root."""
+        node = self._next
+        self._next += 1
+        self.roots[node] = self._moved[node] = None
+        return node
+
+    def hang(self, root: int, parent: int) -> None:
+        """Puts a root below another node."""
+        del self.roots[root]
+        self._put(root, parent)
+
+    def _put(self, node: int, parent: int) -> None:
+        self._parent[node] = parent
+        self._children.setdefault(parent, {})[node] = None
+        self._moved[node] = None
+
+    def cut(self, node: int) -> tuple[int, ...]:
+        """Takes a node away. Its children go to its parent; where it has none they are roots, and are returned."""
+        children = tuple(self._children.pop(node, ()))
+        parent = self._parent.pop(node, None)
+        self._moved.pop(node, None)
+        self._gone[node] = None
+        if parent is None:
+            del self.roots[node]
+            for child in children:
+                del self._parent[child]
+                self.roots[child] = self._moved[child] = None
+            return children
+        siblings = self._children[parent]
+        del siblings[node]
+        if not siblings:
+            del self._children[parent]
+        for child in children:
+            self._put(child, parent)
+        return ()
+
+    def difference(self) -> Change:
+        """What changed since the last time."""
+        gone = tuple(sorted(node for node in self._gone if self._reported.pop(node, None) is not None))
+        entered, left, placed = list[int](), list[int](), list[tuple[int, int]]()
+        for node, root in sorted(self._roots_of_moved().items()):
+            before = self._reported.get(node)
+            if root == before:
+                continue
+            self._reported[node] = root
+            if root == node:
+                entered.append(node)
+            else:
+                placed.append((node, root))
+                if before == node:
+                    left.append(node)
+        self._moved, self._gone = {}, {}
+        return Change(tuple(entered), tuple(left), tuple(placed), gone)
+
+    def _roots_of_moved(self) -> dict[int, int]:
+        """The present root of every node that moved, or that stands below one."""
+        known: dict[int, int] = {}  # of the nodes above those
+        walked: dict[int, int] = {}
+        for top in self._moved:
+            path, node = list[int](), top
+            while node not in known and node in self._parent:
+                path.append(node)
+                node = self._parent[node]
+            root = known.setdefault(node, node)
+            known.update(dict.fromkeys(path, root))
+            todo = [top]
+            while todo:
+                node = todo.pop()
+                if node not in walked:
+                    walked[node] = root
+                    todo.extend(self._children.get(node, ()))
+        return walked
+
+
+# --- hashing ----------------------------------------------------------------------------------------------------
 # The arrangement that arranges nothing: every subscription is a pattern of its own, below no root.
 #
 # The law: nobody is looked up at the front, so every shard gets every publication. Which shard a subscription prefers
 # is a hash of its number, the same in every process.
-# ----------------------------------------------------------------------------------------------------------------------
 
 EVERYTHING: Final = -1  # what stands above every subscription: it matches every publication
 _MASK = (1 << 64) - 1
@@ -142,9 +244,8 @@ class Hashing:
         return ()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- schemes ----------------------------------------------------------------------------------------------------
 # How a filter is to be divided: into how many shards, and by which arrangement.
-# ----------------------------------------------------------------------------------------------------------------------
 
 PARTITIONS = ("hash", "containment", "merging")
 MOST_SHARDS = 1024
@@ -152,7 +253,7 @@ MOST_SHARDS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A partitioning by name, the number of its shards, and what merging is told."""
+    """A partitioning by name, the number of its shards, and the options of merging."""
 
     partition: str
     shards: int
@@ -160,7 +261,7 @@ class Scheme:
 
     @classmethod
     def of(cls, shards: Any = None, partition: Any = None, merging: Mapping[str, Any] | None = None) -> Self | None:
-        """What was asked for, None if nothing was. Shards alone are dealt by a hash; a partitioning alone gets a shard
+        """What was asked for, None if nothing was. Shards alone are filled by a hash; a partitioning alone gets a shard
         for each processor."""
         if merging and partition != "merging":
             raise UsageError("HG-032", "options of merging without it", fix='ask for the partition "merging" as well')
@@ -192,13 +293,12 @@ class Scheme:
         return {"partition": self.partition, "shards": self.shards, "merging": dict(self.merging)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- routes -----------------------------------------------------------------------------------------------------
 # The shards of each root: where a publication goes that matches it.
 #
 # The law: for a version of the plan a route names at least the shards that hold something below the root in that
 # version, and exactly those if nothing has left them since. So a publication is never kept from a shard that it must
 # reach, however old its publisher's version is; one shard too many costs a look-up.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SPARE = 64  # routes that nobody uses any more, beyond as many as are used, before they are dropped
 
@@ -262,27 +362,26 @@ class Routes:
             self._table = {number: self._table[number] for number in self._used}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Dealing subscriptions to shards: those below one root apart, so that whatever matches them is matched in parallel.
+# --- sharding ---------------------------------------------------------------------------------------------------
+# Sharding: subscriptions below one root go to different shards, so that whatever matches them is matched in parallel.
 #
 # The laws: below one root no shard holds many more than another, and of all subscriptions the fullest shard holds at
 # most a tenth of the mean more than the emptiest (or one more, of a few). The second law is the stronger one: where
 # roots empty unevenly, subscriptions are moved until it holds again, about one for every two that left.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _TENTH, _TWENTIETH = 10, 20  # of the mean: beyond the first it is balanced again, until the second
 _LOOKED_AT = 32  # subscriptions among which one is chosen to be moved
 
 
-class Dealt(NamedTuple):
+class Standing(NamedTuple):
     """Where a subscription stands: its shard, and the root that it is below."""
 
     shard: int
     root: int
 
 
-class Dealer:
-    """Who stands in which shard, and how many below each root."""
+class Sharding:
+    """Which subscriptions stand in which shard, and how many below each root."""
 
     def __init__(self, shards: int) -> None:
         self.sizes = [0] * shards
@@ -293,9 +392,9 @@ class Dealer:
     def __contains__(self, number: int) -> bool:
         return number in self._shard
 
-    def find(self, number: int) -> Dealt:
+    def find(self, number: int) -> Standing:
         shard = self._shard[number]
-        return Dealt(shard, self._members[shard][number])
+        return Standing(shard, self._members[shard][number])
 
     def root(self, number: int) -> int | None:
         """The root that a subscription is below, if it is there."""
@@ -307,7 +406,7 @@ class Dealer:
 
     # --- one subscription ---------------------------------------------------------------------------------------
 
-    def deal(self, number: int, root: int, wished: int | None = None) -> int:
+    def assign(self, number: int, root: int, wished: int | None = None) -> int:
         """Gives a subscription to the shard with the fewest below its root; or to the one it wishes for, if that is
         not too full."""
         allowed = min(self.sizes) + max(1, sum(self.sizes) // (_TWENTIETH * len(self.sizes)))
@@ -329,7 +428,7 @@ class Dealer:
         self.sizes[shard] += 1
         self._below.setdefault(root, [0] * len(self.sizes))[shard] += 1
 
-    def take(self, number: int) -> Dealt:
+    def remove(self, number: int) -> Standing:
         """Takes a subscription out; returns where it stood."""
         shard = self._shard.pop(number)
         root = self._members[shard].pop(number)
@@ -338,20 +437,20 @@ class Dealer:
         counts[shard] -= 1
         if not any(counts):
             del self._below[root]
-        return Dealt(shard, root)
+        return Standing(shard, root)
 
-    def give(self, number: int, root: int) -> int:
+    def move(self, number: int, root: int) -> int:
         """Puts a subscription below another root; it stays in its shard unless that holds more below the root."""
-        shard = self.take(number).shard
+        shard = self.remove(number).shard
         counts = self._below.get(root)
         if counts is None or counts[shard] <= min(counts) + sum(counts) // (_TENTH * len(counts)):
             self.put(number, root, shard)
             return shard
-        return self.deal(number, root)
+        return self.assign(number, root)
 
     # --- all of them --------------------------------------------------------------------------------------------
 
-    def level(self) -> Iterator[tuple[int, Dealt]]:
+    def balance(self) -> Iterator[tuple[int, Standing]]:
         """Moves subscriptions from the fullest shard to the emptiest until they are balanced; yields each, and where it
         stood."""
         mean = sum(self.sizes) // len(self.sizes)
@@ -360,9 +459,9 @@ class Dealer:
         while max(self.sizes) - min(self.sizes) > max(1, mean // _TWENTIETH):
             full, empty = self.sizes.index(max(self.sizes)), self.sizes.index(min(self.sizes))
             number = self._movable(full, empty)
-            dealt = self.take(number)
-            self.put(number, dealt.root, empty)
-            yield number, dealt
+            standing = self.remove(number)
+            self.put(number, standing.root, empty)
+            yield number, standing
 
     def _movable(self, full: int, empty: int) -> int:
         """One of the last that came to a shard: if possible, one whose root has fewer in the other."""
@@ -372,16 +471,15 @@ class Dealer:
         return next(apart, some[0])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- placement --------------------------------------------------------------------------------------------------
 # Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
 #
-# The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; everybody else is
-# dealt to the shards, further subscribers of the root's own pattern too. So whatever matches is either at the front
-# or behind a root that matches as well. Each change returns exactly who moved, so that indexes are maintained, not
+# The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; every other subscription
+# is assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
+# or behind a root that matches as well. Each change returns exactly what moved, so that indexes are maintained, not
 # rebuilt.
-# ----------------------------------------------------------------------------------------------------------------------
 
-FRONT: Final = -1  # the place of whoever is looked up first; any other place is the number of a shard
+FRONT: Final = -1  # the place of what is looked up first; any other place is the number of a shard
 NOWHERE: Final = -2
 MERGERS: Final = MOST_SUBSCRIPTIONS  # numbers at the front from here on are those of synthetic mergers
 _CHUNK = 4096  # subscriptions whose queries are made at a time
@@ -396,34 +494,34 @@ class Moves(NamedTuple):
 
 
 class Placement:
-    """Who stands where, for one arrangement and so many shards."""
+    """Where subscriptions stand, for one arrangement and so many shards."""
 
     def __init__(self, arrangement: Arrangement, shards: int, known: Mapping[int, int] = _NOBODY) -> None:
         """`known` are the places of those that stand somewhere already, and will be inserted anew."""
         self.arrangement = arrangement
-        self.dealer = Dealer(shards)
+        self.sharding = Sharding(shards)
         self.routes = Routes()
         self.front: dict[int, int] = {}  # numbers at the front, each with its node
         self._heads: dict[int, int] = {}  # the number of each such node
         self._ways: dict[int, Route] = {}  # and its route
         self._known = known
         self._before = dict(known)  # of those that the present change touches, where they stood
-        self._rerouted: dict[int, None] = {}  # roots below which the present change moved somebody
+        self._rerouted: dict[int, None] = {}  # roots below which the present change moved a subscription
 
     def place_of(self, number: int) -> int:
         if number in self.front:
             return FRONT
-        return self.dealer.find(number).shard if number in self.dealer else NOWHERE
+        return self.sharding.find(number).shard if number in self.sharding else NOWHERE
 
     def root_of(self, number: int) -> int:
         """The root that a subscription is, or is below; `EVERYTHING` if there is none."""
         node = self.front.get(number)
-        return self.dealer.find(number).root if node is None else node
+        return self.sharding.find(number).root if node is None else node
 
     def roots_of(self, numbers: Iterable[int]) -> set[int]:
-        """The roots above any of these that are there; anybody may ask, while somebody writes too."""
-        front, dealt = self.front, self.dealer.root
-        found = (front.get(number, dealt(number)) for number in numbers)
+        """The roots above any of these that are there; any thread may ask, also during a change."""
+        front, root_of = self.front, self.sharding.root
+        found = (front.get(number, root_of(number)) for number in numbers)
         return {root for root in found if root is not None}
 
     def head(self, root: int) -> int:
@@ -438,7 +536,7 @@ class Placement:
             chunk = subscriptions[first : first + _CHUNK]
             self._follow(self._inserted(chunk), version)
             for each in chunk:
-                if self.place_of(each.number) == NOWHERE:  # a pattern that somebody asks already
+                if self.place_of(each.number) == NOWHERE:  # a pattern that is asked already
                     self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
         return self._moves(version)
 
@@ -473,10 +571,10 @@ class Placement:
                 self._below(number, root)
 
     def _moves(self, version: int) -> Moves:
-        """Who stands elsewhere than before the change, once the shards are level again."""
-        for number, dealt in self.dealer.level():
-            self._before.setdefault(number, dealt.shard)
-            self._rerouted[dealt.root] = None
+        """What stands elsewhere than before the change, once the shards are balanced again."""
+        for number, standing in self.sharding.balance():
+            self._before.setdefault(number, standing.shard)
+            self._rerouted[standing.root] = None
         moves = Moves({}, {})
         for number in sorted(self._before):
             before, now = self._before[number], self.place_of(number)
@@ -491,14 +589,14 @@ class Placement:
     def _reroute(self, version: int) -> None:
         for root in self._rerouted:
             if root in self._ways:
-                counts = self.dealer.counts(root)
+                counts = self.sharding.counts(root)
                 self._ways[root].become(sum(1 << shard for shard, count in enumerate(counts) if count), version)
         self._rerouted = {}
 
     # --- one node, one subscription -----------------------------------------------------------------------------
 
     def _settle(self, root: int, version: int) -> None:
-        """Puts a root at the front, and below it whoever asks the same."""
+        """Puts a root at the front, and below it all that ask the same."""
         if self.arrangement.is_synthetic(root):
             self._to_front(MERGERS + root, root, version)
             return
@@ -517,28 +615,28 @@ class Placement:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        if number not in self.dealer:
-            self._deal(number, root)
-        elif self.dealer.find(number).root != root:
-            self._rerouted[self.dealer.find(number).root] = None
-            self.dealer.give(number, root)
+        if number not in self.sharding:
+            self._assign(number, root)
+        elif self.sharding.find(number).root != root:
+            self._rerouted[self.sharding.find(number).root] = None
+            self.sharding.move(number, root)
         self._rerouted[root] = None
 
-    def _deal(self, number: int, root: int) -> None:
+    def _assign(self, number: int, root: int) -> None:
         """To where it stood, if it did; else apart from the others."""
         known = self._known.get(number, FRONT)
         if known != FRONT:
-            self.dealer.put(number, root, known)
+            self.sharding.put(number, root, known)
         else:
-            wished = preferred(number, len(self.dealer.sizes)) if root == EVERYTHING else None
-            self.dealer.deal(number, root, wished)
+            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
+            self.sharding.assign(number, root, wished)
 
     def _take_out(self, number: int) -> None:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        elif number in self.dealer:
-            self._rerouted[self.dealer.take(number).root] = None
+        elif number in self.sharding:
+            self._rerouted[self.sharding.remove(number).root] = None
 
     def _behead(self, node: int) -> None:
         """Takes a node from the front, if it stands there."""
@@ -559,17 +657,16 @@ def _query(subscription: Subscription) -> Query:
     return subscription.query if origin is None else origin.query(subscription.row)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A plan: the front-end index, the shards, and who stands where; maintained while publications are matched.
+# --- the plan ---------------------------------------------------------------------------------------------------
+# A plan: the front-end index, the shards, and what stands where; maintained while publications are matched.
 #
 # The laws: a version of the plan is one version of the front and one of every shard, taken together, and never
 # changes; a subscription that moves leaves one place and comes to another between two versions, so in each it stands
 # in exactly one. Whatever matches in a shard matches a root at the front whose route names that shard, in every
 # version.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LOG = logging.getLogger("heliograph")
-_LARGE = 256  # subscriptions that come at once; publishers who waited for them would notice
+_LARGE = 256  # subscriptions that come at once; publishers that waited for them would notice
 
 
 class Version(NamedTuple):
@@ -599,7 +696,7 @@ class _Lot(NamedTuple):
 
 
 class Plan:
-    """One writer at a time; any number of readers, who take a version."""
+    """One writer at a time; any number of readers, each with a version."""
 
     def __init__(self, scheme: Scheme, context: Context) -> None:
         self.scheme = scheme
@@ -617,7 +714,7 @@ class Plan:
 
     @property
     def version(self) -> Version:
-        """The plan as it is now. While a writer is at work it is the one before, which holds until he is done."""
+        """The plan as it is now. While a writer is at work it is the one before, which holds until it is done."""
         if self._lock.acquire(blocking=self._stale):
             try:
                 self._held, self._stale = self._taken(), False
@@ -679,12 +776,12 @@ class Plan:
                 self._anew(numbers)
 
     def _anew(self, gone: Iterable[int]) -> None:
-        """Arranges and indexes everybody anew, but these: a change that failed may be half done."""
+        """Arranges and indexes all subscriptions anew, but these: a change that failed may be half done."""
         for number in gone:
             self.members.pop(number, None)
-        people = [self.members[number] for number in sorted(self.members)]
+        subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards)
-        moves = placement.insert(people, self._stamp + 1)
+        moves = placement.insert(subscribed, self._stamp + 1)
         front, shards = Tiers(), tuple(Tiers() for _ in self.shards)
         for lot in self._lots(moves, placement, {}):
             (front if lot.place == FRONT else shards[lot.place]).add(lot.interests, lot.owners)
@@ -694,7 +791,7 @@ class Plan:
 
     @contextmanager
     def arranging(self) -> Iterator[Callable[[Change], None] | None]:
-        """For whoever changes the arrangement by itself: what does the same to the plan; None while others write."""
+        """For a change of the arrangement by itself: what does the same to the plan; None during another change."""
         if not self.writing.acquire(blocking=False):
             yield None
             return
@@ -711,7 +808,7 @@ class Plan:
     def _apply(
         self, moves: Moves, placement: Placement, added: Mapping[int, Subscription], removed: Iterable[int]
     ) -> None:
-        """The next version: whoever left a place is gone from it, whoever came is there."""
+        """The next version: what left a place is gone from it, what came is there."""
         lots = list(self._lots(moves, placement, added))
         with self._lock:
             if self._stale and sum(len(lot.owners) for lot in lots) > _LARGE:
@@ -729,9 +826,11 @@ class Plan:
 
     def _lots(self, moves: Moves, placement: Placement, added: Mapping[int, Subscription]) -> Iterator[_Lot]:
         for place, numbers in moves.came.items():
-            people = [added.get(number) or self.members[number] for number in numbers if number < MERGERS]
-            queries = {number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(people) :]}
-            owners = [*people, *(merger(number, query) for number, query in queries.items())]
+            subscribed = [added.get(number) or self.members[number] for number in numbers if number < MERGERS]
+            queries = {
+                number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(subscribed) :]
+            }
+            owners = [*subscribed, *(merger(number, query) for number, query in queries.items())]
             yield from (_Lot(place, *ready) for ready in compiled(owners, self.context))
 
     # --- files --------------------------------------------------------------------------------------------------
@@ -762,21 +861,21 @@ class Plan:
             self._stamp, self._stale = self._stamp + 1, True
 
     def placement(self) -> Placement:
-        """Who stands where. A plan that was opened is arranged now; nobody leaves his shard for that without need."""
+        """Where subscriptions stand. A plan that was opened is arranged now; none leaves its shard without need."""
         if self._placement is not None:
             return self._placement
         if self._partial:
             raise UsageError("HG-053", "a plan of which only a part was opened cannot change", fix="open all of it")
-        people = [self.members[number] for number in sorted(self.members)]
+        subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards, self._places())
-        moves = placement.insert(people, self._stamp + 1)
+        moves = placement.insert(subscribed, self._stamp + 1)
         self._apply(moves, placement, {}, ())
-        for each in people:
+        for each in subscribed:
             each.release()
         return placement
 
     def _places(self) -> dict[int, int]:
-        """Where everybody stands, mergers too, as the indexes have it."""
+        """Where all subscriptions stand, mergers too, as the indexes have it."""
         version, places = self.version, {}
         for place, held in ((FRONT, version.front), *enumerate(version.shards)):
             for segment in held.segments:
@@ -808,9 +907,8 @@ def _holds(tier: Tiers, number: int) -> bool:
     return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the plan in numbers and words ------------------------------------------------------------------------------
 # A plan in a few numbers, and in words about one subscription: for people, for `--stats` and for `explain`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _SHOWN = 10  # mergers
 
@@ -826,7 +924,7 @@ class MergerOutline(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """How a plan divides its subscriptions. `front` counts the roots, mergers among them; `shards` who is in each.
+    """How a plan divides its subscriptions. `front` counts the roots, with mergers; `shards` how many are in each.
 
     `answers` of mergers and how many of those were `false_positives` are counted on a sample of the publications, and
     not known of a plan that was opened and has not changed. `worst` are the mergers with the most false ones.
@@ -861,7 +959,7 @@ def _worst(placement: Placement, arrangement: Merging) -> tuple[MergerOutline, .
     seen = [(node, arrangement.observed(node)) for node in nodes]
     seen.sort(key=lambda each: (-each[1].false, -each[1].answers, each[0]))
     return tuple(
-        MergerOutline(node, sum(placement.dealer.counts(node)), observed.answers, observed.false)
+        MergerOutline(node, sum(placement.sharding.counts(node)), observed.answers, observed.false)
         for node, observed in seen[:_SHOWN]
         if observed.answers
     )
@@ -880,7 +978,7 @@ def place_in_words(plan: Plan, number: int) -> str:
 def _below(placement: Placement | None, number: int) -> str:
     if placement is None:
         return "it is a root"
-    counts = placement.dealer.counts(placement.root_of(number))
+    counts = placement.sharding.counts(placement.root_of(number))
     shards = [str(shard) for shard, count in enumerate(counts) if count]
     return f"a root with {sum(counts)} below it{', in shards ' + ', '.join(shards) if shards else ''}"
 
@@ -892,7 +990,7 @@ def _above(plan: Plan, placement: Placement, number: int) -> str:
     head = placement.head(root)
     if head < MERGERS:
         return f"whatever matches it matches the root {plan.members[head].id!r}"
-    count = sum(placement.dealer.counts(root))
+    count = sum(placement.sharding.counts(root))
     arrangement = plan.merging()
     assert arrangement is not None  # nobody else makes mergers
     seen = arrangement.observed(root)

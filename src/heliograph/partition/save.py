@@ -1,8 +1,8 @@
 """A plan on disk: the front and each shard as a segment, and a manifest of the roots and their shards.
 
-The laws: what is opened routes and matches as what was saved, with everybody in the same place, and nothing is built or
-arranged for it; a place that is not asked for is not looked at, so a process may open the front alone, or one shard.
-Numbers of subscriptions are their rows in the table of subscriptions.
+The laws: what is opened routes and matches as what was saved, with every subscription in the same place, and nothing is
+built or arranged for it; a place that is not asked for is not looked at, so a process may open the front alone, or one
+shard. Numbers of subscriptions are their rows in the table of subscriptions.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def unpack(plan: Plan, parts: Parts, owners: Sequence[Subscription], places: Col
         place: _segment(arrays, owners, plan.context.vocabulary.start) for place, arrays in found.items() if arrays
     }
     if places is None:
-        _check_everybody(segments.values(), len(owners))
+        _check_places(segments.values(), len(owners))
     front = segments.get(FRONT)
     routes = {} if front is None else _routes(front, parts.roots, plan.scheme.shards)
     plan.adopt(segments, routes, partial=places is not None)
@@ -129,18 +129,18 @@ def _segment(arrays: Arrays, owners: Sequence[Subscription], terms: int) -> Segm
     if rows is None or rows.dtype != np.int64 or rows.ndim != 1:
         raise ValueError("the rows are missing")
     check_arrays(arrays, len(rows), terms)
-    people = int((rows >= 0).sum())
-    ascending = (rows[:people] >= 0).all() and (np.diff(rows[:people]) > 0).all()
-    if not ascending or (rows[people:] != -1).any() or (rows >= len(owners)).any():
+    subscribed = int((rows >= 0).sum())
+    ascending = (rows[:subscribed] >= 0).all() and (np.diff(rows[:subscribed]) > 0).all()
+    if not ascending or (rows[subscribed:] != -1).any() or (rows >= len(owners)).any():
         raise ValueError("the rows do not fit")
-    numbers = np.append(rows[:people], OPENED + np.arange(len(rows) - people))
-    own = [owners[row] for row in rows[:people].tolist()]
-    mergers = [merger(number, Query(patterns=())) for number in numbers[people:].tolist()]
+    numbers = np.append(rows[:subscribed], OPENED + np.arange(len(rows) - subscribed))
+    own = [owners[row] for row in rows[:subscribed].tolist()]
+    mergers = [merger(number, Query(patterns=())) for number in numbers[subscribed:].tolist()]
     return Segment.unpack({**arrays, "index.numbers": numbers[arrays["index.numbers"]]}, [*own, *mergers])
 
 
-def _check_everybody(segments: Collection[Segment], count: int) -> None:
-    """Everybody stands in one place."""
+def _check_places(segments: Collection[Segment], count: int) -> None:
+    """Each subscription stands in one place."""
     numbers = np.concatenate([np.zeros(0, np.int64), *(segment.index.numbers for segment in segments)])
     if not np.array_equal(np.sort(numbers[numbers < MERGERS]), np.arange(count)):
         raise ValueError("its places do not fit")
@@ -163,8 +163,8 @@ def save(plan: Plan, folder: str | Path) -> None:
     """Saves a plan with its subscriptions, taxonomy and terms, so that it can be run elsewhere."""
     with plan.writing:
         parts, terms = pack(plan), plan.context.vocabulary.pack()
-        people = [plan.members[number] for number in sorted(plan.members)]
-    tables = {**written(people), "taxonomy": taxonomy_table(plan.context.taxonomy), ROOTS: parts.roots}
+        subscribed = [plan.members[number] for number in sorted(plan.members)]
+    tables = {**written(subscribed), "taxonomy": taxonomy_table(plan.context.taxonomy), ROOTS: parts.roots}
     arrays = {**parts.arrays, **{_TERMS + name: array for name, array in terms.arrays.items()}}
     meta = {"plan": parts.manifest, "vocabulary": terms.meta, "prefixes": dict(plan.context.prefixes)}
     write_folder(folder, KIND, VERSION, arrays=arrays, tables=tables, meta=meta)

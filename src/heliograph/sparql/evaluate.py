@@ -29,7 +29,7 @@ from heliograph.sparql.tokens import FLAGS, compile_regex, regex_problem
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, Variable, iri, literal, value_of
 from heliograph.values import ATTO, NUMERIC, XSD_BOOLEAN, XSD_INTEGER, XSD_STRING, Instant, Kind, Value
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- comparisons ------------------------------------------------------------------------------------------------
 # Comparing terms by value, as SPARQL 1.1 does; None stands for SPARQL's type error everywhere.
 #
 # The laws: `compare("!=", a, b)` is the negation of `compare("=", a, b)`, an error staying an error; `<` and `>` are
@@ -39,7 +39,6 @@ from heliograph.values import ATTO, NUMERIC, XSD_BOOLEAN, XSD_INTEGER, XSD_STRIN
 # errors, as are those of ill-typed or unknown literals unless they are the same term. An IRI or a blank node is
 # simply different from any other term, and is ordered only against itself: any term is `<=` itself. Texts are ordered
 # by code point within one language.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ZONE_DOUBT = 14 * 3600 * ATTO  # a zone lies within 14 hours of UTC, so an unknown one shifts no further than that
 _TEXTS = (XSD_STRING, RDF_LANG_STRING)
@@ -158,13 +157,12 @@ _CONVERSIONS: dict[Kind, Callable[[Any], Any]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- arithmetic -------------------------------------------------------------------------------------------------
 # Arithmetic on terms: numbers in, numbers out; None stands for SPARQL's type error.
 #
 # Integers and decimals are exact, except that a division keeps 18 decimal places (cut, not rounded, as oxigraph
 # does); dividing them by zero is an error, and so is arithmetic on a decimal of more than 20,000 characters. Floats
 # and doubles follow IEEE 754 without a minus zero.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _PLACES = 18  # decimal places that a division keeps
 _LONGEST = 20_000  # characters of an operand: dividing takes time quadratic in them, 13 s for half a million
@@ -231,12 +229,11 @@ def _quotient(left: int | Decimal, right: int | Decimal) -> Decimal:
     return Decimal(cut if (dividend < 0) == (divisor < 0) else -cut).scaleb(-_PLACES, _EXACT)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- functions --------------------------------------------------------------------------------------------------
 # SPARQL's built-in functions over terms, by upper-case name; None stands for SPARQL's type error.
 #
 # A text function takes strings and language-tagged strings; its second argument is a plain string or has the first
 # one's language. REGEX runs on RE2, so its time is linear in the text whatever the pattern.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TRUE = literal("true", XSD_BOOLEAN)
 FALSE = literal("false", XSD_BOOLEAN)
@@ -317,7 +314,7 @@ _FUNCTIONS: dict[str, Callable[..., Term | None]] = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- expressions ------------------------------------------------------------------------------------------------
 # Evaluating an expression over bindings, by SPARQL 1.1's rules; None stands for an error.
 #
 # The laws: an expression is a function of its variables' bindings alone, so a condition may be tested as soon as they
@@ -325,7 +322,6 @@ _FUNCTIONS: dict[str, Callable[..., Term | None]] = {
 # variable is an error everywhere except under BOUND.
 #
 # An expression is flattened once into postfix order and run on a stack, so that depth costs no recursion.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Bindings = Mapping[Variable, Term]
 Metrics = Callable[[Metric, Bindings], Term | None]  # the value of an `hg:` function under bindings

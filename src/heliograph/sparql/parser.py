@@ -61,12 +61,11 @@ from heliograph.sparql.tokens import (
 from heliograph.terms import HG, RDF, RDF_TYPE, RDFS_SUBCLASS_OF, Term, Variable, iri, literal
 from heliograph.values import XSD_BOOLEAN, XSD_INTEGER, XSD_STRING
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- metric calls -----------------------------------------------------------------------------------------------
 # The `hg:` functions of a watch FILTER: their names, and what each takes.
 #
 # The signatures are the contract's table of metrics; they are checked when a query is subscribed, so that a metric
 # never meets an argument it cannot use.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _DISTANCE_WORDS = ("undirected", "weight")
 _MOST_CLIQUES = 5
@@ -178,12 +177,11 @@ def _wrong(cursor: Cursor, name: str, at: int, message: str) -> Exception:
     return cursor.error("HG-432", message, fix=f"write {SIGNATURES[name]}", at=at)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- expressions ------------------------------------------------------------------------------------------------
 # Expressions of FILTER and HAVING, by precedence climbing: `||`, `&&`, comparison and IN, `+ -`, `* /`, unary.
 #
 # Chains of `||` and `&&` become one node of many operands. Whatever the shape of an expression, its tree is no deeper
-# than `MAX_DEPTH`, so that those who walk it may recurse.
-# ----------------------------------------------------------------------------------------------------------------------
+# than `MAX_DEPTH`, so that a walk over it may recurse.
 
 MAX_DEPTH = 100
 
@@ -509,11 +507,10 @@ def stray_variable(condition: Expression, group_by: Collection[Variable]) -> Var
     return next((variable for variable in named if variable not in group_by), None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- triple patterns --------------------------------------------------------------------------------------------
 # Triple patterns of SPARQL text: property lists, object lists, blank nodes, collections, and the two is-a paths.
 #
 # Blank nodes become hidden variables. Every other property path is refused by its name.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _FIRST, _REST, _NIL = iri(RDF + "first"), iri(RDF + "rest"), iri(RDF + "nil")
 _OPENERS = NODES | {"[", "(", "+", "-", "TRUE", "FALSE"}
@@ -699,11 +696,10 @@ def _refused_path(cursor: Cursor) -> Exception:
     return cursor.refused(refusal)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the query --------------------------------------------------------------------------------------------------
 # SPARQL text to `Query`: prologue, form, group and modifiers, each read once from left to right.
 #
 # The grammar is the contract's part of SPARQL 1.1. What the rest of SPARQL has is refused by name where it stands.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -846,7 +842,7 @@ def _selection(cursor: Cursor, draft: Draft) -> None:
                 what = f"more than {MAX_VARIABLES:,} variables in SELECT"
                 raise _too_large(cursor, what, "write SELECT *, or fewer of them", at=cursor.at - 1)
         elif cursor.kind == "(":
-            _sparql_parser_count(cursor, draft)
+            _count_column(cursor, draft)
         else:
             break
     if not draft.selected and not draft.counts:
@@ -862,7 +858,7 @@ def _variable(cursor: Cursor, clause: str, fixed: bool = True) -> Variable:
     return node
 
 
-def _sparql_parser_count(cursor: Cursor, draft: Draft) -> None:
+def _count_column(cursor: Cursor, draft: Draft) -> None:
     """`(COUNT(*) AS ?n)`, the only expression in SELECT."""
     opened = cursor.at
     cursor.at += 1
@@ -1058,7 +1054,7 @@ def _surplus(cursor: Cursor) -> SparqlError:
 
 
 def _check(cursor: Cursor, draft: Draft) -> None:
-    """What can only be judged when the whole query is known."""
+    """What can only be checked when the whole query is known."""
     metric = any(isinstance(node, Metric) for condition in draft.filters for node in walk(condition))
     if not draft.patterns and not draft.values and not metric:
         fix = "write at least one triple; ?s ?p ?o matches any"

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, TermKind, Variable, spell
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the internal form ------------------------------------------------------------------------------------------
 # The internal form of a filter or watch interest: what SPARQL text and pattern tables both compile to.
 #
 # Everything here is immutable and hashable, so queries can be shared, compared and used as keys.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Node = Term | Variable
 
@@ -198,13 +197,28 @@ def walk(expression: Expression) -> Iterator[Expression]:
         stack.extend(reversed(children(node)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+def variables_in(expression: Expression) -> set[Variable]:
+    """The variables that an expression names."""
+    return {node for node in walk(expression) if isinstance(node, Variable)}
+
+
+def conjuncts(filters: Iterable[Expression]) -> Iterator[Expression]:
+    """Filters that are ANDed, taken apart at `&&`, in order."""
+    stack = list(filters)[::-1]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, And):
+            stack.extend(reversed(node.operands))
+        else:
+            yield node
+
+
+# --- limits -----------------------------------------------------------------------------------------------------
 # How large a query may be. Beyond these limits it is refused with `HG-436`, so that one query cannot hold up the
 # rest.
 #
 # They are far above what people write, and what they leave takes at most seconds to take, explain and lint. Lists of
 # constants, in IN and in one VALUES block, may be as long as the text: their cost is linear.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_PATTERNS = 300  # a search looks at all that are left before each step: k² / 2 looks for each solution
 MAX_CONDITIONS = 1_000  # operators and functions of FILTER and HAVING; explanations try them out one by one
@@ -231,12 +245,11 @@ def _is_free(block: Values, bound: Collection[object]) -> bool:
     return any(name not in bound for name in block.variables) or any(None in row for row in block.rows)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries as JSON --------------------------------------------------------------------------------------------
 # A query as a line of JSON and back, for queries that nobody wrote: mergers on their way from one process to another.
 #
 # The law: `from_text(to_text(query)) == query`. Only the classes that a query is made of are made again, nothing
 # else.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _NODES: tuple[Any, ...] = (
     *(Query, Values, TriplePattern, ClassPattern, Not, And, Or, Compare),
@@ -277,9 +290,8 @@ def _raised(value: Any) -> Any:
     return made if name == _TUPLE else _CLASSES[name](*made)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries as text --------------------------------------------------------------------------------------------
 # Patterns and expressions as text, for people: what an explanation quotes. Terms are spelled as in tables.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _PATHS = {ClassRelation.IS_A: "a/rdfs:subClassOf*", ClassRelation.SUBCLASS_OF: "rdfs:subClassOf+"}
 _SHORT = {RDF_TYPE: "a", RDFS_SUBCLASS_OF: "rdfs:subClassOf"}

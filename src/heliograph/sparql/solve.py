@@ -13,12 +13,11 @@ from heliograph.sparql.query import ClassPattern, ClassRelation, Node, Pattern, 
 from heliograph.taxonomy import Classes, Document, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable, is_container_member
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the graph --------------------------------------------------------------------------------------------------
 # A set of triples that can be asked by any of its parts.
 #
 # The law: `match` answers exactly the triples that agree with the parts given, in the order in which they were added,
 # whatever was added and removed before. An index is built when first asked for, and kept up to date from then on.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Triple = tuple[Term, Term, Term]
 Mask = tuple[bool, bool, bool]
@@ -99,12 +98,11 @@ def _key(triple: Triple, mask: Mask) -> tuple[Term, ...]:
     return tuple(part for part, given in zip(triple, mask, strict=True) if given)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- steps of a join --------------------------------------------------------------------------------------------
 # The steps of a join: each knows how many ways it can be taken under some bindings, and takes them.
 #
 # The law: `extend(bindings)` yields each distinct extension of `bindings` that satisfies this step once and no other,
 # so the solutions of a query are what any order of its steps yields.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Solution = dict[Variable, Term]
 Pairs = Iterable[tuple[Term, Term]]
@@ -273,14 +271,13 @@ def _pairs(
     return ((s, o) for s in starts() for o in up(s))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- solutions --------------------------------------------------------------------------------------------------
 # The solutions of a query over one graph, by plain backtracking: the yardstick for every faster way.
 #
 # It computes the distinct solutions over all variables of the pattern (hidden ones included), with homomorphism
 # semantics: two variables may take one value. The law it relies on: a join's solutions do not depend on the order of
 # its steps, so the step with the fewest ways is taken next; and a condition may be tested once its variables are
 # bound.
-# ----------------------------------------------------------------------------------------------------------------------
 
 __all__ = ["Graph", "GroupKey", "Plan", "Solution", "Triple", "World", "matches", "solutions", "world"]
 

@@ -49,13 +49,12 @@ from heliograph.terms import (
 )
 from heliograph.vocabulary.columns import Cells, Distinct, Text, distinct
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- constraints ------------------------------------------------------------------------------------------------
 # The constraints table: `variable operator value` to the filter or the is-a pattern that it means.
 #
 # A row is read from its three cells alone, so equal rows are read once. Comparisons become FILTERs, the class
 # operators become patterns; `contains`, `starts-with` and `regex` look at the text of whatever the variable is bound
 # to.
-# ----------------------------------------------------------------------------------------------------------------------
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _REMEMBERED = 4096  # readings of rows that are kept: what is read again soon is read from memory
@@ -228,10 +227,9 @@ def bare_integers(values: pa.Array[Any]) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.match_substring_regex(values, "^-?[0-9]{1,15}$").fill_null(False))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- cells ------------------------------------------------------------------------------------------------------
 # The cells of pattern tables: which nodes they spell. A reader remembers the last thousands, so that the terms of
 # subscriptions that come one by one are read once and kept once.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _PATTERN_CELLS_REMEMBERED = 16_384  # cells of one position
 _NOT_NAMES = frozenset({"a", "true", "false"})
@@ -266,13 +264,12 @@ def _read(text: Text, position: Position, prefixes: Mapping[str, str]) -> Node:
     return Variable(f"_:{node.value}") if isinstance(node, Term) and node.kind is TermKind.BLANK else node
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- coded tables -----------------------------------------------------------------------------------------------
 # Pattern and constraint tables as codes, each distinct cell read once, their rows sorted by subscription.
 #
 # The law: the rows of group i, `offsets[i]` to `offsets[i + 1]`, are those of the subscription `names[i]` in table
 # order, and names come in order of first appearance. A node's code counts from 0; a cell that spells no node has the
 # code `WRONG`, and a variable that no pattern has the code `UNBOUND`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ints: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 WRONG, UNBOUND = -1, -2
@@ -457,12 +454,11 @@ def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int
         return WRONG
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- rejections -------------------------------------------------------------------------------------------------
 # What is wrong with the subscriptions of pattern tables: for each the first wrong row, and in it the first wrong
 # cell.
 #
 # Rows that are surely right are told apart whole columns at a time; of the others each distinct one is read once.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 _ANY = -3  # stands for a variable that need not be bound
@@ -542,13 +538,13 @@ def limit_faults(limits: LimitRows, edges: EdgeRows) -> dict[int, HeliographErro
     """What is wrong with each wrong subscription's constraints."""
     if not len(limits.variable):
         return {}
-    readings = _pattern_faults_read(limits)
+    readings = _read_limits(limits)
     lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, readings))
     wrong = _first(limits.groups, lacking[0] | lacking[1])
     return {owner: _limit_fault(limits, readings, position, bool(lacking[0, position])) for owner, position in wrong}
 
 
-def _pattern_faults_read(limits: LimitRows) -> _Readings:
+def _read_limits(limits: LimitRows) -> _Readings:
     """Reads every distinct row except variables compared with bare integers: nothing can be wrong with those."""
     sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG)
     if len(sure) > _FEW:
@@ -615,7 +611,7 @@ def _limit_fault(limits: LimitRows, readings: _Readings, position: int, at_first
     return _at(error, "constraints", row, "variable" if at_first else "value")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------------
 # Pattern tables to queries: the bulk way to subscribe, which skips text.
 #
 # The rows of one subscription are ANDed, wherever they lie. A row that is wrong rejects its whole subscription,
@@ -623,7 +619,6 @@ def _limit_fault(limits: LimitRows, readings: _Readings, position: int, at_first
 #
 # A `PatternSet` keeps whole tables as codes into their distinct nodes and values, some 20 bytes a row; the query of
 # one subscription is made when it is asked for. The law: it depends on the subscription's own rows alone.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Texts: TypeAlias = "pa.Array[Any]"
@@ -768,9 +763,8 @@ def _query(edges: Sequence[TriplePattern], constraints: Iterable[Constraint]) ->
     return Query(Form.SELECT, tuple(patterns), tuple(filters), (), tuple(shown))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- back to tables ---------------------------------------------------------------------------------------------
 # Pattern sets back to the tables of the contract. The law: what `tables_of` returns reads as the same queries.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 _Codes: TypeAlias = "npt.NDArray[np.integer[Any]]"

@@ -42,13 +42,12 @@ from heliograph.sparql.tokens import (
 )
 from heliograph.terms import PREFIXES, Variable
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- templates --------------------------------------------------------------------------------------------------
 # A parsed shape, ready to be filled: which table reads each constant, and how a query is made of what they read.
 #
 # Making a query touches no text and, for its patterns, runs no Python loop: the ends of all patterns are picked from
 # one pool of nodes (first the slots by number, then the nodes that the shape itself holds) and cut into threes. Both
 # kinds of pattern have three fields, so one row serves them all.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Pool = Sequence[Any]
 Maker = Callable[[Pool], Any]
@@ -210,7 +209,7 @@ def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str,
     return COMMENTS if text[0] == "#" else IGNORED
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- shared parses ----------------------------------------------------------------------------------------------
 # Sharing parses: texts that differ only in constants and variables have one shape, which is parsed once.
 #
 # The shape of a text is what remains when its constants are lifted out. Parsing the first text of a shape records
@@ -221,7 +220,6 @@ def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str,
 # parse.
 #
 # A shape is learnt when it is met again, so that texts which share nothing cost no more than their parse.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MOST_TEMPLATES = 4096  # about 5 kB each; beyond that, texts are parsed one by one
 
@@ -298,9 +296,8 @@ def parse_alone(text: str, scope: Scope, verb: str) -> Query:
     return finish(draft)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- interests --------------------------------------------------------------------------------------------------
 # SPARQL interests: one text, or a hundred thousand that share their shapes.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def parse_sparql(text: str, *, verb: str = "filter", prefixes: Mapping[str, str] = PREFIXES) -> Query:

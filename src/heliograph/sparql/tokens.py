@@ -16,9 +16,8 @@ from heliograph.sparql.query import Node
 from heliograph.terms import HG, PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- metric functions -------------------------------------------------------------------------------------------
 # The `hg:` functions by name, and how each is written: the contract's table of metrics.
-# ----------------------------------------------------------------------------------------------------------------------
 
 SIGNATURES = {
     "degree": "hg:degree(?x) or hg:degree(?x, :property)",
@@ -50,13 +49,12 @@ def near_metric(name: str) -> str | None:
     return _BY_LOWER[close[0]] if close else None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- regular expressions ----------------------------------------------------------------------------------------
 # Regular expressions of interests: RE2, which matches in linear time, with `i` as the only flag.
 #
 # RE2 has no backreferences and no look-around; both are named when a pattern uses them. Its time is linear in the
 # text, but a step costs up to as much as the pattern is large once its automaton no longer fits its memory, hence the
 # limits.
-# ----------------------------------------------------------------------------------------------------------------------
 
 FLAGS = ("", "i")
 
@@ -126,9 +124,8 @@ def _beyond(pattern: str) -> str:
     return f"RE2 has no {' and no '.join(names)}: " if names else ""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- relative IRIs ----------------------------------------------------------------------------------------------
 # Relative IRIs: resolved against a base as RFC 3986, section 5.2, says.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -196,7 +193,7 @@ def _join(iri: _Iri) -> str:
     return f"{iri.scheme}:{authority}{iri.path}{query}{fragment}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the lexical grammar ----------------------------------------------------------------------------------------
 # The lexical grammar of SPARQL: one compiled expression for tokens, and one that lifts the constants out of a text.
 #
 # The law that makes sharing by shape sound: `LIFT` is the first half of `LEXER`, so where `LIFT.split` finds a
@@ -204,7 +201,6 @@ def _join(iri: _Iri) -> str:
 # prefix of a prefixed name and a number never starts behind a word, hence no token between constants can grow into
 # the next one. White space around constants is lifted with them, as it says nothing; only behind a sign it does
 # (`-5`, `- 5`).
-# ----------------------------------------------------------------------------------------------------------------------
 
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
@@ -354,13 +350,12 @@ _CLOSE = {
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- terms ------------------------------------------------------------------------------------------------------
 # From token to term: what a constant of SPARQL text stands for, and in which roles it may stand.
 #
 # A `Scope` is the prologue in force (prefixes and base). Its tables remember every text once read, one table per
 # role, so that a bulk load reads each distinct constant once; a text that may not stand in a role is never remembered
 # there.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _make = cast(Callable[[type[Term], tuple[object, ...]], Term], tuple.__new__)
 _NODES_VARIABLE, _NODES_NAME, _LITERAL, _NODES_BLANK = "variable", "IRI", "literal", "blank node"
@@ -605,11 +600,10 @@ def _character(match: re.Match[str]) -> str:
     return chr(code)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------------------
 # What SPARQL has and an interest may not use: each construct by its name, with its code and a rewrite.
 #
 # One code for each class of refusal, so that a script can tell them apart; `docs/errors.md` lists them.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Refusal(NamedTuple):
@@ -750,12 +744,11 @@ def near(word: str) -> str | None:
     return _BY_UPPER[close[0]] if close else None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the cursor -------------------------------------------------------------------------------------------------
 # A place in the tokens of a query: what the parsers read from, and where every error gets its line and column.
 #
 # When a shape is being learnt, the cursor also keeps the record of which constants the parser looked at (they belong
 # to the shape) and which it merely passed on (they are slots, to be filled for the next text of that shape).
-# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_NESTING = 64  # of brackets of any kind; Python's own stack holds about four times as many
 

@@ -1,4 +1,9 @@
-"""A query as containment and merging see it: edges, the region of each variable, and what regions cannot say."""
+"""Normal forms of queries: equal forms ask the same. Containment and merging compare forms, and plans turn them back.
+
+A form has the query's edges, the region of each variable (`sparql.regions`), and the residue that regions cannot say,
+as expressions laid flat. `form_of` makes one of a query; `query_of` makes a query of one, for which regions are spelled
+as conditions again.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from heliograph.partition.regions import (
-    ALL,
-    END,
-    EVERYTHING,
-    LITERALS,
-    NOTHING,
-    NUMBERS,
-    START,
-    Cut,
-    Line,
-    Region,
-    Some,
-    Sort,
-    comparison,
-    convex,
-    cuts_of,
-    join,
-    just,
-    meet,
-    true_of,
-    truth_of,
-    whole,
-    within,
-)
 from heliograph.sparql.query import (
     And,
     Arithmetic,
@@ -50,16 +31,39 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
     children,
+    conjuncts,
+    variables_in,
+)
+from heliograph.sparql.regions import (
+    ALL,
+    END,
+    EVERYTHING,
+    LITERALS,
+    NUMBERS,
+    START,
+    Cut,
+    Line,
+    Region,
+    Some,
+    Sort,
+    comparison,
+    convex,
+    cuts_of,
+    intersection,
+    just,
+    region_where,
+    union,
+    whole,
+    within,
 )
 from heliograph.terms import Term, Variable, literal, sort_key
 from heliograph.values import ATTO, XSD_DATE, XSD_DATETIME, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- flat expressions -------------------------------------------------------------------------------------------
 # Expressions laid flat: their nodes in prefix order, so that depth costs no recursion when they are compared.
 #
 # The laws: `raised(laid(expression)) == expression`; two expressions are equal exactly if they are laid alike. In
 # normal form `a > b` is `b < a`, and the operands of `=` and `!=` stand in order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Head(NamedTuple):
@@ -157,13 +161,12 @@ def is_ground(flat: Flat) -> bool:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- regions as conditions --------------------------------------------------------------------------------------
 # A region as the conditions of a query that say it.
 #
 # The law: what is spelled holds of every term of the region. It holds of no other one if `says` confirms it, as it
 # does of whatever a query's own conditions leave but for odd cases, such as intervals that end in several ways at
 # once. A `hull` is always of the kind that can be said exactly.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _DATATYPES = {
     Kind.INTEGER: "http://www.w3.org/2001/XMLSchema#integer",
@@ -204,12 +207,8 @@ def region_of(said: Spelled) -> Region:
     """What conditions on one variable leave of its values; they are of the kind that regions can say."""
     if said.values is not None:
         return Region(among=frozenset(said.values))
-    left = EVERYTHING
-    for each in said.filters:
-        truth = truth_of(each)
-        assert truth is not None
-        left = meet(left, truth.true)
-    return left
+    regions = [region_where(each) for each in said.filters]
+    return intersection([each for each in regions if each is not None])
 
 
 _PROBE = Variable("x")
@@ -242,8 +241,7 @@ def _is_exact(cuts: list[Cut | None], low: bool) -> bool:
 
 def hull(one: Region, other: Region) -> Region:
     """A region that holds both, with one interval on each line, and that can be said."""
-    found = convex(join(one, other))
-    return region_of(spelled(_PROBE, found))
+    return region_of(spelled(_PROBE, convex(union((one, other)))))
 
 
 def _any(found: Sequence[Expression]) -> Expression:
@@ -437,7 +435,7 @@ def _moment(at: object, kind: Kind, zoned: bool) -> Term | None:
     term = _literal(Value(kind, Instant(at, zone)))
     same = comparison("=", term)
     assert same is not None
-    lines = [part for part in same.true.parts if not isinstance(part, Some) and part]
+    lines = [part for part in same.parts if not isinstance(part, Some) and part]
     return term if lines == [((at, 0), (at, 1))] else None
 
 
@@ -449,10 +447,10 @@ def _moment_bound(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Term
         term = None if cut is None else _moment(cut[0], kind, zoned)
         if cut is None or term is None:
             continue
-        truth = comparison(symbol + "=" * (cut[1] == (symbol == "<")), term)
-        assert truth is not None
-        if within(asked, truth.true):
-            found.append((within(truth.true, asked), (term, cut[1])))
+        ray = comparison(symbol + "=" * (cut[1] == (symbol == "<")), term)
+        assert ray is not None
+        if within(asked, ray):
+            found.append((within(ray, asked), (term, cut[1])))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
@@ -466,7 +464,7 @@ def _with_ray(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Some | L
     return tuple(parts)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- forms ------------------------------------------------------------------------------------------------------
 # A query as containment and merging see it: its edges, the region of each variable, and what regions cannot say.
 #
 # The laws: a publication matches a form exactly if it matches the query that the form was made of, and exactly if it
@@ -474,9 +472,6 @@ def _with_ray(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Some | L
 # which differ in the names of their variables alone have one form, but for the rare ones that are alike in all their
 # edges. What a query selects makes no difference. One that counts, or that has variables no edge binds, is `opaque`:
 # nothing is known of it but what it is.
-# ----------------------------------------------------------------------------------------------------------------------
-
-__all__ = ["EVERYTHING", "NOTHING", "Counted", "Form", "Region", "form_of", "hull", "numbered", "query_of"]
 
 _NAMED = tuple(Variable(f"v{number}") for number in range(64))
 _VALUES = "Values"  # the head of a VALUES block that is laid flat: its variables, then its rows
@@ -636,21 +631,22 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     regions: _Regions = {}
     residue: list[Flat] = []
     loose = False
-    for expression in _conjuncts(query.filters):
+    for expression in conjuncts(query.filters):
         found = _variables(expression)
         loose |= not found <= names.keys()
-        true = true_of(expression) if len(found) == 1 and found <= names.keys() else None
+        true = region_where(expression) if len(found) == 1 and found <= names.keys() else None
         if true is None:
             residue.append(substituted(laid(expression), names))
         else:
             variable = names[found.pop()]
-            regions[variable] = meet(regions.get(variable, EVERYTHING), true)
+            regions[variable] = intersection((regions.get(variable, EVERYTHING), true))
             said.setdefault(variable, []).append(expression)
     for block in query.values:
         loose |= not names.keys() >= set(block.variables)
         if len(block.variables) == 1 and block.variables[0] in names and (None,) not in block.rows:
             variable = names[block.variables[0]]
-            regions[variable] = meet(regions.get(variable, EVERYTHING), _choice(block))
+            given = just(term for (term,) in block.rows if term is not None)
+            regions[variable] = intersection((regions.get(variable, EVERYTHING), given))
         else:
             residue.append(_laid_values(block, names))
     kept = tuple(sorted([each for each in regions.items() if each[1] != EVERYTHING]))
@@ -659,25 +655,11 @@ def _conditions(query: Query, names: Mapping[Node, Variable]) -> _Conditions:
     return kept, tuple(sorted(dict.fromkeys(residue), key=repr)), loose
 
 
-def _conjuncts(filters: Iterable[Expression]) -> Iterable[Expression]:
-    """Filters without the ANDs on top of them."""
-    stack = list(reversed([*filters]))
-    while stack:
-        each = stack.pop()
-        if isinstance(each, And):
-            stack.extend(reversed(each.operands))
-        else:
-            yield each
-
-
 def _variables(expression: Expression) -> set[Variable]:
-    if isinstance(expression, Compare) and isinstance(expression.right, Term):  # as most filters are
-        return {expression.left} if isinstance(expression.left, Variable) else variables_of(laid(expression))
-    return variables_of(laid(expression))
-
-
-def _choice(block: Values) -> Region:
-    return just({term for (term,) in block.rows if term is not None})
+    match expression:
+        case Compare(_, Variable() as variable, Term()):  # as most filters are
+            return {variable}
+    return variables_in(expression)
 
 
 def _laid_values(block: Values, names: Mapping[Node, Variable]) -> Flat:

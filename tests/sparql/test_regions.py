@@ -6,27 +6,32 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.forms import hull, region_of, says, spelled
-from heliograph.partition.regions import (
+from heliograph.sparql.evaluate import effective_boolean, evaluate
+from heliograph.sparql.normalize import hull, region_of, says, spelled
+from heliograph.sparql.query import And, Compare, Expression, In, Not, Or, walk
+from heliograph.sparql.regions import (
     EVERYTHING,
     NOTHING,
+    ROUNDED,
+    Atom,
     Cut,
+    Domain,
     Line,
     Number,
     Region,
+    atoms_of,
+    box_of,
     comparison,
     holds,
-    join,
+    intersection,
     just,
-    line_join,
-    line_meet,
+    line_intersection,
+    line_union,
     line_within,
-    meet,
-    truth_of,
+    region_where,
+    union,
     within,
 )
-from heliograph.sparql.evaluate import effective_boolean, evaluate
-from heliograph.sparql.query import And, Compare, Expression, In, Not, Or, walk
 from heliograph.terms import Term, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from tests.filter.interest_strategies import POOL, SYMBOLS, X, all_filters, number_filters, plain_filters
@@ -40,13 +45,11 @@ def verdict(expression: Expression, term: Term) -> bool | None:
 
 
 def assert_exact(expression: Expression, terms: tuple[Term, ...] = POOL) -> None:
-    truth = truth_of(expression)
-    if truth is not None:
-        for term in terms:
-            true, false = holds(truth.true, term), holds(truth.false, term)
-            assert (true, false) == {True: (True, False), False: (False, True), None: (False, False)}[
-                verdict(expression, term)
-            ], term
+    true, false = region_where(expression), region_where(expression, wanted=False)
+    for term in terms:
+        found = verdict(expression, term)
+        assert true is None or holds(true, term) == (found is True), term
+        assert false is None or holds(false, term) == (found is False), term
 
 
 @given(st.one_of(plain_filters, number_filters, all_filters))
@@ -100,11 +103,39 @@ def test_ties_go_to_the_even_number(constant: str, kind: str, value: str) -> Non
         assert_exact(Compare(symbol, X, literal(constant, kind)), tuple(around))
 
 
+def test_a_box_of_one_variable_is_its_region_or_holds_it() -> None:
+    above, text = Compare(">", X, literal("5", XSD_INTEGER)), Compare("<", X, literal("b"))
+    assert box_of(above).regions == {X: region_where(above)}
+    assert not box_of(text).exact
+    assert region_where(text) is None
+    assert region_where(Or((above, Not(above), In(X, ())))) == union(
+        [box_of(above).regions[X], box_of(Not(above)).regions[X]]
+    )
+
+
+def test_regions_become_few_atoms() -> None:
+    def atoms(expression: Expression) -> tuple[tuple[Atom, ...], bool]:
+        found = region_where(expression)
+        assert found is not None
+        return atoms_of(found, lambda _: 0)
+
+    low, high = Compare(">=", X, literal("1", XSD_INTEGER)), Compare("<", X, literal("1", XSD_DOUBLE))
+    whole = Atom(Domain.NUMBER, float("-inf"), float("inf"))
+    assert atoms(Or((Compare("<", X, literal("1", XSD_INTEGER)), low))) == ((whole,), True)
+    # an exact number just below 1 is rounded to the double 1, so between both comparisons something may pass
+    assert atoms(And((Not(low), Not(high)))) == (
+        (Atom(Domain.NUMBER, 1.0, 1.0, ROUNDED), Atom(Domain.NAN, float("-inf"), float("inf"))),
+        True,
+    )
+    # an exact number is compared with a float as floats, a double as doubles: they part over a whole interval
+    assert not atoms(Compare("<", X, literal("0.1", XSD_FLOAT)))[1]
+
+
 # --- the algebra ------------------------------------------------------------------------------------------------
 
 regions = st.one_of(
-    st.builds(lambda e: t.true if (t := truth_of(e)) else EVERYTHING, plain_filters),
-    st.builds(lambda e: t.false if (t := truth_of(e)) else NOTHING, number_filters),
+    st.builds(lambda e: region_where(e) or EVERYTHING, plain_filters),
+    st.builds(lambda e: region_where(e, wanted=False) or NOTHING, number_filters),
     st.lists(st.sampled_from(POOL), max_size=4).map(lambda terms: just(set(terms))),
 )
 
@@ -113,19 +144,20 @@ def members(region: Region) -> set[Term]:
     return {term for term in POOL if holds(region, term)}
 
 
-@given(regions, regions)
-def test_meet_join_and_within_are_those_of_sets(one: Region, other: Region) -> None:
-    assert members(meet(one, other)) == members(one) & members(other)
-    joined = members(join(one, other))
-    assert joined >= members(one) | members(other)
-    if (one.among is None) == (other.among is None):
-        assert joined == members(one) | members(other)
-    if within(one, other):
-        assert members(one) <= members(other)
-    assert within(meet(one, other), one)
-    assert within(one, join(one, other))
-    assert within(NOTHING, one)
-    assert within(one, EVERYTHING)
+@given(st.lists(regions, min_size=1, max_size=4))
+def test_intersection_union_and_within_are_those_of_sets(several: list[Region]) -> None:
+    sets = [members(each) for each in several]
+    common, joined = intersection(several), union(several)
+    assert members(common) == set.intersection(*sets)
+    assert members(joined) >= set.union(*sets)
+    if len({each.among is None for each in several}) == 1:
+        assert members(joined) == set.union(*sets)
+    for each, its in zip(several, sets, strict=True):
+        assert within(common, each)
+        assert within(each, joined)
+        assert within(NOTHING, each)
+        assert within(each, EVERYTHING)
+        assert all(its <= theirs for other, theirs in zip(several, sets, strict=True) if within(each, other))
 
 
 @given(regions, regions)
@@ -152,16 +184,16 @@ PLAIN = [Compare(symbol, X, term) for symbol in SYMBOLS for term in USUAL if com
 @pytest.mark.parametrize("negated", [False, True])
 def test_every_comparison_can_be_said_again(negated: bool) -> None:
     for expression in PLAIN:
-        truth = truth_of(Not(expression) if negated else expression)
-        assert truth is not None
-        assert says(truth.true), expression
+        found = region_where(expression, wanted=not negated)
+        assert found is not None
+        assert says(found), expression
 
 
 def interval(low: str, high: str, kind: str = XSD_INTEGER) -> Region:
     both = And((Compare(">=", X, literal(low, kind)), Compare("<", X, literal(high, kind))))
-    truth = truth_of(both)
-    assert truth is not None
-    return truth.true
+    found = region_where(both)
+    assert found is not None
+    return found
 
 
 def test_the_hull_of_intervals_is_the_interval_around_them() -> None:
@@ -171,9 +203,9 @@ def test_the_hull_of_intervals_is_the_interval_around_them() -> None:
 
 def interval_mixed() -> Region:
     both = And((Compare(">=", X, literal("0.1", XSD_DECIMAL)), Compare("<", X, literal("4", XSD_INTEGER))))
-    truth = truth_of(both)
-    assert truth is not None
-    return truth.true
+    found = region_where(both)
+    assert found is not None
+    return found
 
 
 def test_the_hull_of_terms_is_all_of_them() -> None:
@@ -189,10 +221,10 @@ def test_intervals_are_within_each_other_by_value() -> None:
 
 def test_a_float_between_two_integers_is_not_forgotten() -> None:
     # 16777216.0 as xsd:float is >= 16777217 (which is rounded to it) but not > 16777216
-    closed, strict = truth_of(Compare(">=", X, _integer(16777217))), truth_of(Compare(">", X, _integer(16777216)))
+    closed, strict = comparison(">=", _integer(16777217)), comparison(">", _integer(16777216))
     assert closed is not None
     assert strict is not None
-    assert not within(closed.true, strict.true)
+    assert not within(closed, strict)
 
 
 def _integer(number: int) -> Term:
@@ -202,15 +234,15 @@ def _integer(number: int) -> Term:
 def test_lists_and_connectives() -> None:
     several = In(X, (_integer(1), _integer(2)))
     either = Or((Compare("=", X, _integer(1)), Compare("=", X, _integer(2))))
-    assert truth_of(several) == truth_of(either)
-    assert truth_of(Not(Not(several))) == truth_of(several)
+    assert region_where(several) == region_where(either)
+    assert region_where(Not(Not(several))) == region_where(several)
 
 
 def test_deep_conditions_need_no_recursion() -> None:
     deep: Expression = Compare(">", X, _integer(1))
     for _ in range(20_000):
         deep = Not(Not(deep))
-    assert truth_of(deep) == truth_of(Compare(">", X, _integer(1)))
+    assert region_where(deep) == region_where(Compare(">", X, _integer(1)))
 
 
 lines = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), max_size=6, unique=True).map(
@@ -221,8 +253,8 @@ lines = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), max_size=6, un
 @given(lines, lines)
 def test_lines_as_sets_of_places(one: Line, other: Line) -> None:
     mine, theirs = places(one), places(other)
-    assert places(line_meet(one, other)) == mine & theirs
-    assert places(line_join(one, other)) == mine | theirs
+    assert places(line_intersection((one, other))) == mine & theirs
+    assert places(line_union((one, other))) == mine | theirs
     assert line_within(one, other) == (mine <= theirs)
 
 
