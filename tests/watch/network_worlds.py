@@ -14,7 +14,7 @@ from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import EDGE_COLUMNS, L_ITEM, L_NEXT, LINK, PRESENT, Q_FACTORS, Q_KIND, Q_TRUTH
-from heliograph.watch.layout import Graph as Arrays
+from heliograph.watch.layout import GraphArrays as Arrays
 from heliograph.watch.network import Network
 from tests.watch.network_evaluator import Evaluator, Triple
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.terms import Term, parse_cell
-from heliograph.watch.state import EvolvingGraph
-from heliograph.watch.updates import Edge, Effect, Extent, Update
+from heliograph.watch.plain import Edge, Effect, EvolvingGraph
+from heliograph.watch.updates import Extent, Update
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps
 

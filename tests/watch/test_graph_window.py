@@ -13,8 +13,8 @@ from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.graph import FlatGraph, matching
 from heliograph.watch.layout import LINK, NO_TIME, Stamp
-from heliograph.watch.state import EvolvingGraph
-from heliograph.watch.updates import Edge, Extent, Update
+from heliograph.watch.plain import Edge, EvolvingGraph
+from heliograph.watch.updates import Extent, Update
 from tests.watch.graph_steps import accept, add
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps

@@ -23,10 +23,9 @@ from heliograph import Watch
 from heliograph.compiled import growing as sizes
 from heliograph.watch import indexed
 from heliograph.watch import runner as machine
-from heliograph.watch.engine import Auto
-from heliograph.watch.indexed import Indexed
-from heliograph.watch.queries import Enrolment
-from heliograph.watch.state import Interest
+from heliograph.watch.indexed import Indexed, IndexedQueries
+from heliograph.watch.options import Subscribed
+from heliograph.watch.strategy import Auto
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
@@ -167,14 +166,14 @@ def test_whoever_was_not_reached_is_entered_later() -> None:
     watch.subscribe(
         [("s", "SELECT * { ?a :p ?b }"), ("t", "SELECT * { ?a :p ?b . ?b :p ?c }"), ("u", "ASK { ?a :p ?b }")]
     )
-    original = Enrolment._enter
+    original = IndexedQueries._enter
 
-    def failing(self: Enrolment, interest: Interest) -> None:
+    def failing(self: IndexedQueries, interest: Subscribed) -> None:
         if interest.subscription.id == "t":
             raise KeyboardInterrupt
         original(self, interest)
 
-    with mock.patch.object(Enrolment, "_enter", failing), pytest.raises(KeyboardInterrupt):
+    with mock.patch.object(IndexedQueries, "_enter", failing), pytest.raises(KeyboardInterrupt):
         watch.publish([("+", "x", "q", "y")])
     assert [line.subscription_id for line in watch.publish([("+", "a", "p", "b"), ("+", "b", "p", "c")])] == [
         *("s", "u"),

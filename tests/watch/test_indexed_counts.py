@@ -13,14 +13,14 @@ import pytest
 from heliograph import Notifications, Watch
 from heliograph.watch.indexed import Indexed
 from heliograph.watch.layout import EVENTS, VALUES
-from heliograph.watch.runner import Machine
+from heliograph.watch.runner import Runner
 
 STAR = "?x :p ?a . ?x :p ?b . ?x :p ?c"
 
 
-def machine_of(watch: Watch) -> Machine:
+def machine_of(watch: Watch) -> Runner:
     assert isinstance(watch._strategy, Indexed)
-    return watch._strategy._enrolment.machine
+    return watch._strategy._queries.runner
 
 
 def counting(body: str, least: int) -> str:

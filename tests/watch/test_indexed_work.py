@@ -38,7 +38,7 @@ STREAM: list[Any] = [
 
 def network_of(watch: Watch) -> Network:
     assert isinstance(watch._strategy, Indexed)
-    return watch._strategy._enrolment.network
+    return watch._strategy._queries.network
 
 
 def watching(texts: list[str]) -> Watch:

@@ -125,7 +125,7 @@ def test_ever_new_names_in_a_window(algorithm: str, setting: dict[str, Any]) -> 
 
 def _room(watch: Watch) -> int:
     strategy = watch._strategy
-    return strategy._enrolment.machine.nbytes if isinstance(strategy, Indexed) else 0
+    return strategy._queries.runner.nbytes if isinstance(strategy, Indexed) else 0
 
 
 SHAPES = (

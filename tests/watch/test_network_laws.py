@@ -40,7 +40,7 @@ class Populated:
             assert bits
             assert not bits & self.bits.get(message, 0)
             self.bits[message] = self.bits.get(message, 0) | bits
-        network.settled()
+        network.populated()
         assert not network.fresh
         arrays = network.arrays
         for message in Reached(network).messages:

@@ -148,5 +148,5 @@ def test_terms_in_doubt_are_judged_by_the_filter() -> None:
     small = World(set())
     small.subscribe(parse_sparql("ASK { ?x :p ?y FILTER (?y > 3) }"), Q_TRUTH)
     float_number = [iri("urn:x:a"), *(each.object for each in parse_sparql("ASK { :a :p '4'^^xsd:float, 2 }").patterns)]
-    assert [small.network.judge(0, term) for term in float_number] == [False, True, False]  # type: ignore[arg-type]
+    assert [small.network.tests.check(0, term) for term in float_number] == [False, True, False]  # type: ignore[arg-type]
     assert len(small.network.tests) == 1

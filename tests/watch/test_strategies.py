@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Notification, UsageError, Watch
-from heliograph.watch import engine as strategies
-from heliograph.watch.engine import Auto, Strategy
+from heliograph.watch import strategy as strategies
 from heliograph.watch.plain import Plain
-from heliograph.watch.state import Snapshot
+from heliograph.watch.strategy import Auto, Snapshot, Strategy
 from tests.watch.naive import Step
 from tests.watch.streams import queries, row, steps
 

@@ -14,7 +14,7 @@ from heliograph.sparql.query import ClassPattern, Metric, Node, Pattern, Query, 
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Position, Term, Variable, iri, is_container_member
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.metrics.calls import call_of
-from heliograph.watch.updates import ENCODING_SET, REMOVE_VERTEX, Encoded
+from heliograph.watch.updates import SET_EDGE, REMOVE_VERTEX, Encoded
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What of an evolving graph a query can see: keys, each a triple with None for whatever may stand there.
@@ -186,7 +186,7 @@ class Switchboard:
 
     def seen(self, updates: Encoded, vocabulary: Vocabulary) -> Seen:
         """Who sees which updates; `vocabulary` is one over that of the switchboard."""
-        ways = ((updates.op < ENCODING_SET, self._edges), (updates.op == ENCODING_SET, self._sets))
+        ways = ((updates.op < SET_EDGE, self._edges), (updates.op == SET_EDGE, self._sets))
         found = [pair for where, lookup in ways for pair in self._edge_pairs(lookup, where, updates, vocabulary)]
         gone = np.flatnonzero(updates.op == REMOVE_VERTEX)
         vertices = updates.subject[gone].astype(np.int64)

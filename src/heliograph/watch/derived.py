@@ -15,14 +15,14 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, iri, is_container_member
 from heliograph.watch.layout import Int32s, Int64s
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- pairs of ids ------------------------------------------------------------------------------------------------
+
 # Pairs of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
 #
 # A pair is one number, its start above its end, so a column sorted by start and one sorted by end answer everything
 # by bisection, at 16 bytes a pair. Single changes wait in an overlay, in which only starts are looked up, until it is
 # an eighth of the columns or until ends are asked for; then one pass takes it in. The law: the pairs are those of the
 # columns without `gone`, and `extra`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ids: TypeAlias = "Int64s"
 Keys: TypeAlias = "Int64s"  # pairs as numbers, sorted and distinct
@@ -68,7 +68,7 @@ class Pairs:
         return key not in self._gone and self._stands(key)
 
     def keys(self) -> Keys:
-        self._settle()
+        self._compact()
         return self._forward
 
     def ends(self, start: int) -> set[int]:
@@ -80,19 +80,19 @@ class Pairs:
 
     def of_starts(self, starts: Ids) -> Keys:
         """The pairs of many starts, which are sorted and distinct."""
-        self._settle()
+        self._compact()
         return _ranges(self._forward, starts)
 
     def of_ends(self, ends: Ids) -> Keys:
         """The pairs of many ends, which are sorted and distinct."""
-        self._settle()
+        self._compact()
         return np.sort(swapped(_ranges(self._backward, ends)))
 
     def change(self, added: Keys, removed: Keys) -> Difference:
         """Adds and removes pairs; what is in both stays, or comes. Those that really came and went."""
         if len(added) + len(removed) <= FEW:
             return self._change_few(added.tolist(), removed.tolist())
-        self._settle()
+        self._compact()
         gained = without(added, self._forward)
         lost = within(without(removed, added), self._forward)
         self._take(gained, lost)
@@ -107,7 +107,7 @@ class Pairs:
             self._remove(key)
         self._late += len(gained) + len(lost)
         if self._late > max(_LEAST, len(self._forward) >> 3):
-            self._settle()
+            self._compact()
         return Difference(np.array(gained, np.int64), np.array(lost, np.int64))
 
     def _stands(self, key: int) -> bool:
@@ -129,7 +129,7 @@ class Pairs:
         if not ends:
             del self._extra[key >> BITS]
 
-    def _settle(self) -> None:
+    def _compact(self) -> None:
         """Takes the overlay into the columns."""
         if self._late:
             extra = as_keys(start << BITS | end for start, ends in self._extra.items() for end in ends)
@@ -243,11 +243,11 @@ def _merged(column: Keys, added: Keys, removed: Keys) -> Keys:
     return np.insert(column, column.searchsorted(added), added) if len(added) else column
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Container membership: who holds what by any rdf:_n, or by rdfs:member itself.
+# --- container membership ----------------------------------------------------------------------------------------
+
+# What a container holds, by any rdf:_n or by rdfs:member itself.
 #
 # Several edges may say the same of a pair, so each pair is counted; it comes with the first and goes with the last.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Members:
@@ -272,13 +272,13 @@ class Members:
         return Difference(as_keys(gained), as_keys(lost))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the sub-class relation --------------------------------------------------------------------------------------
+
 # The sub-class relation of graph and taxonomy together, and how its closure shifts when rows come and go.
 #
 # `above(x)` is exactly what `rdfs:subClassOf+` reaches from x, so x is above itself only on a cycle; it is kept once
 # it was asked for. The law of `change`: a closure can differ only for classes from which, before the change, the
 # lower end of a changed row is reached (or which are one): a new path leads to its first new row by old ones.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Classes = frozenset[int]
 Chosen = Callable[[Iterable[int]], Iterable[int]]
@@ -386,14 +386,14 @@ def moved(shifts: Mapping[int, Shift]) -> Difference:
     return Difference(as_keys(gained), as_keys(lost))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Who is an instance of what, directly and through sub-classes, and how that shifts.
+# --- instances ---------------------------------------------------------------------------------------------------
+
+# What is an instance of which class, directly and through sub-classes, and how that shifts.
 #
 # x is an instance of c where x has a type from which zero or more rows lead up to c. The laws: when types change
 # under a fixed hierarchy, only the subjects of the changed types gain or lose; when the hierarchy shifts under fixed
 # types, only instances of shifted classes do, and only classes by which some closure differs. An instance with
 # several types keeps a class for as long as one of them leads to it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Kinds: TypeAlias = "set[int] | None"  # some classes; None is all of them
 
@@ -472,21 +472,21 @@ def _by_start(keys: Keys) -> dict[int, set[int]]:
     return grouped
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- derived edges -----------------------------------------------------------------------------------------------
+
 # Derived edges: the is-a forms and rdfs:member as plain edges under properties of their own.
 #
 # Whoever joins edges then needs to know nothing else. A *virtual property* is a term that no cell and no query can
-# spell, so its edges are seen only by those who ask for it by its id:
+# spell, so its edges are seen only where it is asked for by its id:
 #
 # - TYPE: `?x a C`, the graph's rdf:type and the taxonomy's rows (without a taxonomy rdf:type itself will do);
 # - SUBCLASS_OF: `rdfs:subClassOf+` over the graph's rdfs:subClassOf and the taxonomy's rows;
 # - IS_A: `a/rdfs:subClassOf*`, that is TYPE, then zero or more rows up;
 # - MEMBER: `rdfs:member`, and with it every rdf:_n.
 #
-# The law: after any history, the derived edges are those that the definitions give from scratch. Only what somebody
-# `want`s is derived and only what that needs is kept. A class relation may be wanted for one class at its upper end,
-# because a closure has many times the edges of its base.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: after any history, the derived edges are those that the definitions give from scratch. Only what is
+# wanted (`want`) is derived, and only what that needs is kept. A class relation may be wanted for one class at its
+# upper end, because a closure has many times the edges of its base.
 
 Rows: TypeAlias = "Int32s"  # edges: subject, property, object
 Split: TypeAlias = "dict[Base, Int64s]"
@@ -520,7 +520,7 @@ _BASES: dict[Relation, tuple[Base, ...]] = {
 }
 
 
-class Changes(NamedTuple):
+class DerivedChange(NamedTuple):
     """Derived edges that came and that went, each under its virtual property."""
 
     added: Rows = NO_ROWS
@@ -573,7 +573,7 @@ class Derived:
         return tuple(self.virtual(relation) for relation in self._wanted)
 
     def concerns(self, predicate: int) -> bool:
-        """Whether an edge with this property can change a derived one that somebody wants."""
+        """Whether an edge with this property can change a derived one that is wanted."""
         return self._base_of(predicate) in self._kept
 
     def concerned(self, predicates: Int32s) -> npt.NDArray[np.bool_]:
@@ -636,7 +636,7 @@ class Derived:
 
     # --- changing -----------------------------------------------------------------------------------------------
 
-    def change(self, added: Rows, removed: Rows = NO_ROWS) -> Changes:
+    def change(self, added: Rows, removed: Rows = NO_ROWS) -> DerivedChange:
         """Follows edges that came to the graph and that left it, few or many; other properties are passed over.
 
         An edge that was there is not added, nor one removed that was not; one that is in both stays.
@@ -647,10 +647,10 @@ class Derived:
                 going[base] = without(going[base], self._rows)  # the taxonomy still says so
         gained, lost = [NO_ROWS], [NO_ROWS]
         for relation, difference in self._differences(coming, going):
-            told = difference.only(self._wanted[relation])
-            gained.append(rows_of(told.gained, self.virtual(relation)))
-            lost.append(rows_of(told.lost, self.virtual(relation)))
-        return Changes(np.concatenate(gained), np.concatenate(lost))
+            wanted = difference.only(self._wanted[relation])
+            gained.append(rows_of(wanted.gained, self.virtual(relation)))
+            lost.append(rows_of(wanted.lost, self.virtual(relation)))
+        return DerivedChange(np.concatenate(gained), np.concatenate(lost))
 
     def _differences(self, coming: Split, going: Split) -> Iterator[tuple[Relation, Difference]]:
         """First the hierarchy shifts under the types as they are, then the types change under the new hierarchy."""

@@ -13,7 +13,7 @@ from heliograph.compiled.growing import Array, Pairs, Rows, first_room, pair_key
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
 from heliograph.terms import RDF_TYPE, Term
-from heliograph.watch import layout
+from heliograph.watch.changes import CountLimits
 from heliograph.watch.derived import Relation
 from heliograph.watch.layout import (
     AMONG_NODE,
@@ -21,13 +21,10 @@ from heliograph.watch.layout import (
     C_FIRST,
     C_GROUP,
     C_NEXT,
-    COMPONENT_COLUMNS,
-    CONSTANT_COLUMNS,
     COUNT,
     F_NEXT,
     F_PREVIOUS,
     FILLED,
-    FILLING_COLUMNS,
     FLAT,
     G_CONSTANTS,
     G_EDGES,
@@ -35,13 +32,10 @@ from heliograph.watch.layout import (
     G_FIRST_HOLE,
     G_PARTS,
     G_SLOTS,
-    GROUP_COLUMNS,
     H_FIRST,
     H_KEY,
     H_LAST,
     H_VERTEX,
-    HEAD_COLUMNS,
-    HOLE_COLUMNS,
     IN,
     IS_NODE,
     K_FRESH,
@@ -49,27 +43,21 @@ from heliograph.watch.layout import (
     K_POSTINGS,
     L_ITEM,
     L_NEXT,
-    LIMIT_COLUMNS,
     LINK,
-    LINK_COLUMNS,
     M_LEVEL,
     M_NEXT,
     M_NODE,
     M_REF,
     M_USERS,
     MASK,
-    MESSAGE_COLUMNS,
     MOST_LEVELS,
     N_FIRST,
     N_MESSAGES,
-    NETWORK_LAYOUT_EDGE_COLUMNS,
-    NODE_COLUMNS,
     NONE,
     O_COUNT,
     O_FIRST,
     OUT,
     P_MAP,
-    PART_COLUMNS,
     PART_FILLS,
     PART_HEARS,
     PART_TEST,
@@ -83,24 +71,21 @@ from heliograph.watch.layout import (
     Q_ROWS,
     Q_TRUTH,
     Q_WATCH,
-    QUERY_COLUMNS,
     ROWS,
     S_HEAD,
     S_LEVEL,
     S_NEXT,
     S_PREVIOUS,
     SAME,
-    SITE_COLUMNS,
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    START_COLUMNS,
-    STEP_COLUMNS,
     U_NEXT,
-    USER_COLUMNS,
     USER_GROUP,
     USER_NODE,
-    Graph,
+    GraphArrays,
+    NetworkArrays,
+    fields_of,
 )
 from heliograph.watch.network_compile import (
     HERE,
@@ -121,24 +106,29 @@ from heliograph.watch.network_compile import (
     question_of,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- tests -------------------------------------------------------------------------------------------------------
+
 # Tests of terms as kernels read them: intervals end to end, alone or in banks of 64.
 #
 # A bank holds tests that differ in their ends alone; the place of a test in it is its tag. Both stay for good. A term
-# in doubt is judged here, by the expressions that the test came from.
-# ----------------------------------------------------------------------------------------------------------------------
+# in doubt is checked here, by the expressions that the test came from.
 
 TAGS = 64
-_ATOM_COLUMNS = 4
+
+
+def _rows(name: str, room: int = 16) -> Rows:
+    """Rows of an array of the network, as `layout.NetworkArrays` declares it."""
+    field = next(each for each in fields_of(NetworkArrays) if each.name == name)
+    return Rows(field.columns, field.dtype.type, room)
 
 
 class Tests:
     """All tests, by number."""
 
     def __init__(self) -> None:
-        self.offsets = Rows(0)
-        self.atoms = Rows(_ATOM_COLUMNS, np.float64)
-        self.banks = Rows(TAGS)
+        self.offsets = _rows("tests")
+        self.atoms = _rows("atoms")
+        self.banks = _rows("banks")
         self.offsets.append(0)
         self._numbers: dict[Test, int] = {}
         self._conditions: list[tuple[Condition, ...]] = []
@@ -169,7 +159,7 @@ class Tests:
             self._open[form] = bank, place + 1
         return self._banked[test]
 
-    def judge(self, number: int, term: Term) -> bool:
+    def check(self, number: int, term: Term) -> bool:
         """Whether a term passes a test, by the expressions that it came from."""
         return all(condition.holds({HERE: term}) for condition in self._conditions[number])
 
@@ -179,13 +169,13 @@ def _form(test: Test) -> tuple[object, ...]:
     return tuple((atom.domain, atom.flags, atom.low == -np.inf, atom.high == np.inf) for atom in test.atoms)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sites -------------------------------------------------------------------------------------------------------
+
 # Where in the network a changed edge is asked for: chains of sites under (vertex or -1, key).
 #
 # The heads of chains stand in a table by open addressing whose slots hold 1 + the number of a head. The hash of
 # (vertex, key) is that of the pair (vertex + 1, key + 4), for both may be negative. A chain runs from the highest
 # level to the lowest; joins stand before all messages. Under a vertex there are joins only.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ANYWHERE = -1  # in place of a vertex
 ANY_KEY, OUT_KEY, IN_KEY = -1, -2, -3  # of edges whose predicate is a variable: no end known, the subject, the object
@@ -197,9 +187,11 @@ class Sites:
     """All sites, and the heads of their chains."""
 
     def __init__(self) -> None:
-        self.rows = Rows(SITE_COLUMNS)
-        self.heads = Rows(HEAD_COLUMNS)
-        self.slots: Array = np.zeros(first_room(16, 2), np.int32)  # a single one stands for no sites: see Machine.world
+        self.rows = _rows("sites")
+        self.heads = _rows("site_heads")
+        self.slots: Array = np.zeros(
+            first_room(16, 2), np.int32
+        )  # a single one stands for no sites: see `Runner.world`
         self.exchanged = False
         self.dead = 0
         self._firsts: dict[int, dict[int, int]] = {}  # by head of no vertex and by level: the first site
@@ -274,17 +266,17 @@ class Sites:
             self.slots[self._slot(vertex, key)] = head + 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Messages: what a vertex hears through one edge, each kept once for all who listen, and gone when nobody does.
+# --- messages ----------------------------------------------------------------------------------------------------
+
+# Messages: what a vertex hears through one edge, each kept once for all that hear it, and gone when nothing does.
 #
 # A message of masks has a tag for each choice of constants below it; `uses` counts by tag how many nodes and
 # components rely on it. Constants next to a variable stand in anchor sets, up to 64 in each, under the key of their
 # message; a further one opens another set, and so another message.
 #
 # The law: a node or group hears no message twice. Where it needs the same thing at two places, the second is a twin
-# of the first, with states of its own: for a change is told to one part after the other, and each must find the
+# of the first, with states of its own: for a change reaches one part after the other, and each must find the
 # others as they were or as they are, not half of it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NO_TAG = -1
 WHOLE = 1  # the mask of a message without tags
@@ -316,12 +308,12 @@ class _Open(NamedTuple):
 
 
 class Messages:
-    """All messages, with the anchors of constants and the chains of those who hear them."""
+    """All messages, with the anchors of constants and the chains of what hears them."""
 
     def __init__(self, sites: Sites) -> None:
-        self.rows = Rows(MESSAGE_COLUMNS)
-        self.nodes = Rows(NODE_COLUMNS)  # filled by `nodes.Nodes`; here for the chains of their messages
-        self.users = Rows(USER_COLUMNS)
+        self.rows = _rows("messages")
+        self.nodes = _rows("nodes")  # filled by `Nodes`; here for the chains of their messages
+        self.users = _rows("users")
         self.anchors = Pairs()
         self.fresh: dict[int, int] = {}  # by message: the bits to be populated
         self.dead: list[int] = []
@@ -425,7 +417,7 @@ class Messages:
         return True
 
     def _withdraw(self, message: int, tag: int) -> None:
-        """A constant whose tag nobody uses is no anchor any more."""
+        """A constant whose tag is not used is no anchor any more."""
         if (message, tag) in self._constants:
             among = self._constants.pop((message, tag))
             del self._among[among]
@@ -453,10 +445,6 @@ class Messages:
         else:
             self.nodes.array[node, N_MESSAGES] = following
 
-    def settled(self) -> None:
-        """Everything was populated."""
-        self.fresh.clear()
-
     # --- users --------------------------------------------------------------------------------------------------
 
     def listen(self, message: int, kind: int, ref: int, part: int) -> int:
@@ -483,17 +471,17 @@ class Messages:
         return len(self._numbers)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Nodes: slots that were folded away, each with the parts that it asks, kept once for all who hear of it.
+# --- nodes -------------------------------------------------------------------------------------------------------
+
+# Nodes: slots that were folded away, each with the parts that it asks, kept once for all that hear of it.
 #
 # Below a node there may be several choices of constants and thresholds: one for each tuple of the tags of its parts.
 # Each tuple that is used has a tag of the node. Where only one part has tags, they are the node's own; else tags are
-# given in order of appearance and a map of 64 bytes for each part tells which of its tags one of the node stands for.
+# given in order of appearance and a map of 64 bytes for each part says which of its tags one of the node stands for.
 # When all 64 are given, another node of the same parts takes the next: a *bank*.
 #
-# The law: every message of a node is kept for all tags in `ones`. A tag that nobody uses any more leaves `ones` and
+# The law: every message of a node is kept for all tags in `ones`. A tag that is not used any more leaves `ones` and
 # is never given again in that node, because states may still hold its bit.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _Parts = tuple[tuple[int, int], ...]  # kind and ref of each
 
@@ -513,13 +501,13 @@ class Place(NamedTuple):
 
 
 class Nodes:
-    """All nodes, and who of them uses which messages."""
+    """All nodes, and which of them uses which messages."""
 
     def __init__(self, messages: Messages) -> None:
         self.rows = messages.nodes
-        self.ones = Rows(0, np.uint64)
-        self.parts = Rows(PART_COLUMNS)
-        self.maps = Rows(0, np.uint8, room=TAGS)
+        self.ones = _rows("ones")
+        self.parts = _rows("parts")
+        self.maps = _rows("maps", room=TAGS)
         self._messages = messages
         self._open: dict[tuple[int, _Parts], _Bank] = {}  # by kind and parts
         self._places: dict[tuple[int, tuple[Part, ...]], Place] = {}
@@ -620,7 +608,7 @@ class Nodes:
                 self._end(place)
 
     def _end(self, place: Place) -> None:
-        """Nobody uses a tag of a node any more."""
+        """A tag of a node is not used any more."""
         asked = self._asked.pop(place)
         del self._uses[place], self._places[asked]
         self.ones.array[place.node] &= ~np.uint64(_bit(place.tag))
@@ -643,13 +631,14 @@ def _bit(tag: int) -> int:
     return WHOLE if tag == NO_TAG else 1 << tag
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- fillings ----------------------------------------------------------------------------------------------------
+
 # What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
 # beside what fills other holes.
 #
 # A pattern's terms are looked up one by one in the table of constants (`network_layout.Network.constant_slots`): the
 # group and the first term lead to a number, that and the second to another, and the last one to the row that stands
-# for them all. Numbers on the way are counted by those who pass, as are the fillings of a hole.
+# for them all. Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
 #
 # Where a join binds one hole after others, it asks what fills it beside them. That is a hole of its own, found by the
 # terms of the others: thousands of patterns with two constants each are then followed pair by pair, not in all
@@ -657,15 +646,14 @@ def _bit(tag: int) -> int:
 #
 # The law: a term is a filling of a hole for as long as some row of its group has it there, and beside others for as
 # long as some row has it there and them.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Fillings:
     """All holes, their fillings, and the way to the rows that they name."""
 
     def __init__(self, slots: Pairs) -> None:
-        self.holes = Rows(HOLE_COLUMNS)
-        self.rows = Rows(FILLING_COLUMNS)
+        self.holes = _rows("holes")
+        self.rows = _rows("fillings")
         self.dead = 0
         self._slots = slots
         self._users: dict[tuple[int, int], int] = {}  # by pair that is not the last: how many rows lie behind it
@@ -770,7 +758,8 @@ class Fillings:
         return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- groups ------------------------------------------------------------------------------------------------------
+
 # Groups: components of one structure, found by their driving constant, and the components themselves.
 #
 # A group is a core: slots with the parts they ask, edges between them and, if there is one, the key by which the
@@ -778,8 +767,7 @@ class Fillings:
 # tag of each part it needs. A group that lists solutions has a row for each choice of what fills its holes, its last
 # slots. A group without driver and holes has one row without a constant.
 #
-# The law: equal components are one row, which stands for as long as somebody waits for it.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: equal components are one row, which stands for as long as a query waits for it.
 
 NO_BIT = 255  # of a part without tags
 _MOST_GIVEN = 0x7FFFFFFF  # bits of 31 holes: a pattern with more constants is followed without chains
@@ -827,16 +815,16 @@ class Groups:
     """All groups, their constants and their components."""
 
     def __init__(self, sites: Sites, messages: Messages, nodes: Nodes) -> None:
-        self.rows = Rows(GROUP_COLUMNS)
-        self.edges = Rows(NETWORK_LAYOUT_EDGE_COLUMNS)
-        self.steps = Rows(STEP_COLUMNS)
-        self.starts = Rows(START_COLUMNS)
-        self.constants = Rows(CONSTANT_COLUMNS)
+        self.rows = _rows("groups")
+        self.edges = _rows("edges")
+        self.steps = _rows("steps")
+        self.starts = _rows("starts")
+        self.constants = _rows("constants")
         self.constant_slots = Pairs()
         self.fillings = Fillings(self.constant_slots)
-        self.components = Rows(COMPONENT_COLUMNS)
-        self.bits = Rows(0, np.uint8)
-        self.values = Rows(0, np.int64)
+        self.components = _rows("components")
+        self.bits = _rows("bits")
+        self.values = _rows("values")
         self.fresh: dict[int, None] = {}  # components that are still to be populated
         self.dead = 0
         self._sites, self._messages, self._nodes = sites, messages, nodes
@@ -1013,7 +1001,7 @@ class Groups:
     # --- going --------------------------------------------------------------------------------------------------
 
     def leave(self, component: int) -> None:
-        """Nobody waits for a component any more."""
+        """No query waits for a component any more."""
         group, parts = self.group_of(component), list(self.parts_of(component))
         member = self._members[component]
         del self._numbered[member]
@@ -1060,7 +1048,7 @@ class Groups:
         for message, user in users:
             self._messages.ignore(message, user)
 
-    def settled(self) -> None:
+    def populated(self) -> None:
         """Everything was populated."""
         for component in self.fresh:
             self.components.array[component, K_FRESH] = 0
@@ -1093,12 +1081,12 @@ def _asked_by(edge: Edge) -> tuple[int, int]:
     return ANYWHERE, 2 * predicate + OUT if predicate >= 0 else ANY_KEY
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- shapes ------------------------------------------------------------------------------------------------------
+
 # Shapes with their constants, entered: branch by branch into nodes and messages, and the core into a group.
 #
-# In masks constants are looked up among the anchors of their key and tests in banks, so the tags tell them; in counts
-# they are part of the structure. What a slot hears twice over is heard once in masks, and by twins in counts.
-# ----------------------------------------------------------------------------------------------------------------------
+# In masks constants are looked up among the anchors of their key and tests in banks, so the tags stand for them; in
+# counts they are part of the structure. What a slot hears twice over is heard once in masks, and by twins in counts.
 
 
 class Given(NamedTuple):
@@ -1121,7 +1109,7 @@ class _Sound(NamedTuple):
 _NOWHERE = Place(NONE, NO_TAG)
 
 
-class Weaver:
+class Inserter:
     """Enters components into the network."""
 
     def __init__(self, messages: Messages, nodes: Nodes, groups: Groups, tests: Tests) -> None:
@@ -1184,56 +1172,46 @@ class Weaver:
         return Part(PART_TESTS, *self._tests.banked(test))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries -----------------------------------------------------------------------------------------------------
+
 # Queries, and the links between them and what they wait for: edges of the graph, and components.
 #
-# Whoever an edge concerns stands in a chain of links that begins in the edge's LINK; whoever a component concerns, in
+# What an edge concerns stands in a chain of links that begins in the edge's LINK; what a component concerns, in
 # one that begins in its K_POSTINGS. A query lists its components in a chain of its own. All links of a query lie one
 # behind the other: first those of its edges, then those in the chains of its components, then its own list.
 #
 # The law: Q_MISSING is the number of edges that a query waits for and that are absent, and for truth also of
 # components that hold nowhere. It is 1 for ever where nothing can satisfy the query.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ints: TypeAlias = "npt.NDArray[Any]"
 
 _FIRST, _EDGES, _COMPONENTS = range(3)  # of spans: the first link of a query, and how many of each there are
-_SPAN_COLUMNS = 3
 
 
 class Waited(Protocol):
-    """A graph whose edges can be waited for; see `evolution.graph.FlatGraph`."""
+    """A graph whose edges can be waited for; see `graph.FlatGraph`."""
 
     @property
-    def arrays(self) -> Graph: ...
+    def arrays(self) -> GraphArrays: ...
 
     def enter_edges(self, subject: Ints, predicate: Ints, object: Ints) -> Ints: ...
 
     def leave_edges(self, edges: Ints) -> None: ...
 
 
-class Limits(NamedTuple):
-    """A count holds from `enter_low` to `enter_high`, and if it held already from `stay_low` to `stay_high`."""
-
-    enter_low: int
-    enter_high: int
-    stay_low: int
-    stay_high: int
-
-
 class Queries:
     """All queries, by row."""
 
     def __init__(self, graph: Waited, groups: Groups) -> None:
-        self.rows = Rows(QUERY_COLUMNS)
-        self.limits = Rows(LIMIT_COLUMNS, np.int64)
-        self.links = Rows(LINK_COLUMNS)
+        self.rows = _rows("queries")
+        self.limits = _rows("limits")
+        self.links = _rows("links")
         self.numbers = Rows(0, np.int64)
         self.dead_links = 0
         self.alive = 0
         self._graph, self._groups = graph, groups
         self._previous = Rows(0)  # by link: the one before it in its chain, or ~edge, or ~component
-        self._spans = Rows(_SPAN_COLUMNS)
+        self._spans = Rows(3)
 
     # --- coming -------------------------------------------------------------------------------------------------
 
@@ -1250,7 +1228,7 @@ class Queries:
         self._post(row, components)
         first = self._list(components)
         self.rows.append((missing, kind, 0, 0, first, 0))
-        self.limits.append((0,) * LIMIT_COLUMNS)
+        self.limits.append(0)
         self.numbers.append(number)
         self.alive += 1
         return row
@@ -1279,12 +1257,12 @@ class Queries:
         absent = (self._graph.arrays.edges[numbered, LINK] & PRESENT) == 0
         missing = np.bincount(owner[absent], minlength=len(numbers))
         first = self.rows.used
-        rows = np.zeros((len(numbers), QUERY_COLUMNS), np.int32)
+        rows = np.zeros((len(numbers), self.rows.array.shape[1]), np.int32)
         rows[:, Q_MISSING], rows[:, Q_KIND], rows[:, Q_FACTORS] = missing, kind, NONE
         self.rows.extend(rows)
-        self.limits.extend(np.zeros((len(numbers), LIMIT_COLUMNS), np.int64))
+        self.limits.extend(np.zeros((len(numbers), self.limits.array.shape[1]), np.int64))
         self.numbers.extend(numbers)
-        spans = np.zeros((len(numbers), _SPAN_COLUMNS), np.int32)
+        spans = np.zeros((len(numbers), 3), np.int32)
         spans[:, _FIRST] = self.links.used + np.concatenate(([0], np.cumsum(counts)[:-1]))
         spans[:, _EDGES] = counts
         self._spans.extend(spans)
@@ -1302,7 +1280,7 @@ class Queries:
         return pairs & 0xFFFFFFFF, pairs >> 32
 
     def _wait(self, edges: Ints, rows: Ints) -> None:
-        """Puts a link for each edge, in order, before those who wait for it already."""
+        """Puts a link for each edge, in order, before those of queries that wait for it already."""
         first = self.links.extend(np.stack((rows, np.full(len(rows), NONE)), 1))
         self._previous.extend(np.zeros(len(rows), np.int32))
         if not len(edges):
@@ -1341,7 +1319,7 @@ class Queries:
     # --- going --------------------------------------------------------------------------------------------------
 
     def remove(self, row: int) -> None:
-        """Takes a query out of all chains; components that nobody waits for any more leave the network."""
+        """Takes a query out of all chains; components that no query waits for any more leave the network."""
         first, edges, components = (int(each) for each in self._spans.array[row])
         left = [edge for edge in map(self._unwait, range(first, first + edges)) if edge >= 0]
         if left:
@@ -1356,7 +1334,7 @@ class Queries:
         self.alive -= 1
 
     def _unwait(self, link: int) -> int:
-        """Takes a link out of the chain of its edge; the edge, if nobody is left there, or -1."""
+        """Takes a link out of the chain of its edge; the edge, if none is left there, or -1."""
         before, following = int(self._previous.array[link]), int(self.links.array[link, L_NEXT])
         if following >= 0:
             self._previous.array[following] = before
@@ -1386,27 +1364,27 @@ class Queries:
         ].tolist()
         return listed
 
-    def set_limits(self, row: int, limits: Limits | None) -> None:
-        """When a count holds; None asks to be told of every change of it."""
+    def set_limits(self, row: int, limits: CountLimits | None) -> None:
+        """When a count holds; None makes every change of it an event."""
         self.rows.array[row, Q_WATCH] = limits is None
         if limits is not None:
             self.limits.array[row, :4] = limits
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the network -------------------------------------------------------------------------------------------------
+
 # The network: queries compiled, entered, found again and taken out, in arrays that kernels read.
 #
 # Everything that several queries ask is kept once, so a query costs what it adds. What a query adds to a network over
-# a graph that is not empty must be populated before the next update: `fresh` tells what, `settled` that it was done.
-# What nobody asks any more leaves every chain at once; its rows stay behind as garbage until the network is made
+# a graph that is not empty must be populated before the next update: `fresh` says what, `populated` that it was done.
+# What no query asks any more leaves every chain at once; its rows stay behind as garbage until the network is made
 # anew.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _CLASSES = (Relation.TYPE, Relation.IS_A, Relation.SUBCLASS_OF)
 
 
 class Fresh(NamedTuple):
-    """What was added since it was last `settled`: messages with the bits to be populated, lowest level first, and
+    """What was added since it was last `populated`: messages with the bits to be populated, lowest level first, and
     components."""
 
     messages: tuple[tuple[int, int], ...]
@@ -1428,20 +1406,52 @@ class Network:
         self.tests = Tests()
         self.queries = Queries(graph, self.groups)
         self.verdicts = Pairs()
+        self.version = 0  # of what kernels read: it changes with every change of the network
         self._domains: Array = np.zeros((0, 2), np.float64)
-        self._weaver = Weaver(self.messages, self.nodes, self.groups, self.tests)
-        self._arrays: layout.Network | None = None
+        self._inserter = Inserter(self.messages, self.nodes, self.groups, self.tests)
+        self._arrays: NetworkArrays | None = None
+        messages, nodes, groups, queries = self.messages, self.nodes, self.groups, self.queries
+        self._tables: dict[str, Rows | Pairs] = {  # as `layout.NetworkArrays` names them
+            "messages": messages.rows,
+            "users": messages.users,
+            "anchors": messages.anchors,
+            "nodes": nodes.rows,
+            "ones": nodes.ones,
+            "parts": nodes.parts,
+            "maps": nodes.maps,
+            "sites": self.sites.rows,
+            "site_heads": self.sites.heads,
+            "groups": groups.rows,
+            "edges": groups.edges,
+            "steps": groups.steps,
+            "starts": groups.starts,
+            "constants": groups.constants,
+            "constant_slots": groups.constant_slots,
+            "holes": groups.fillings.holes,
+            "fillings": groups.fillings.rows,
+            "components": groups.components,
+            "bits": groups.bits,
+            "values": groups.values,
+            "queries": queries.rows,
+            "links": queries.links,
+            "limits": queries.limits,
+            "tests": self.tests.offsets,
+            "atoms": self.tests.atoms,
+            "banks": self.tests.banks,
+            "verdicts": self.verdicts,
+        }
         properties = [intern(RDF_TYPE), *(derived.virtual(each) for each in _CLASSES if derived is not None)]
         self._customs = Customs(frozenset(2 * each for each in properties), Counter())
 
     # --- queries ------------------------------------------------------------------------------------------------
 
     def compile(self, query: Query, kind: int) -> Compiled:
-        """What a query needs to be told by truth, count or rows; its `kind` is Q_ROWS where nothing else will do."""
+        """What a query needs to be answered by truth, count or rows; `kind` is Q_ROWS where nothing else will do."""
         return compiled(query, question_of(query, self._intern, self._derived), kind, self._customs)
 
     def subscribe(self, number: int, wanted: Compiled) -> int:
         """Enters a query; its row. What it adds is `fresh`."""
+        self.version += 1
         components = [] if wanted.never else self._components(wanted)
         row = self.queries.add(number, wanted.kind, () if wanted.never else wanted.concrete, components)
         if wanted.never:
@@ -1453,14 +1463,16 @@ class Network:
 
         `edges` has rows (subject, predicate, object); `owner` says which of `numbers` an edge is of, ascending.
         """
+        self.version += 1
         return self.queries.add_many(np.asarray(numbers, np.int64), kind, edges, owner)
 
     def unsubscribe(self, row: int) -> None:
-        """Takes a query out, with everything that nobody else needs."""
+        """Takes a query out, with everything that no other one needs."""
+        self.version += 1
         self.queries.remove(row)
 
-    def set_limits(self, row: int, limits: Limits | None) -> None:
-        """When a count holds; None asks to be told of every change of it."""
+    def set_limits(self, row: int, limits: CountLimits | None) -> None:
+        """When a count holds; None makes every change of it an event."""
         self.queries.set_limits(row, limits)
 
     def component(self, row: int) -> int:
@@ -1469,9 +1481,9 @@ class Network:
 
     def _components(self, wanted: Compiled) -> list[int]:
         if wanted.listed is not None:
-            return [self._weaver.listing(wanted.listed)]
+            return [self._inserter.listing(wanted.listed)]
         given = Given(COUNT if wanted.kind == Q_COUNT else MASK, wanted.constants, wanted.tests)
-        found = [self._weaver.component(shape, given) for shape in wanted.shapes]
+        found = [self._inserter.component(shape, given) for shape in wanted.shapes]
         return found if given.kind == COUNT else list(dict.fromkeys(found))  # the same twice is squared in counts
 
     # --- what is new, and what is left --------------------------------------------------------------------------
@@ -1482,14 +1494,15 @@ class Network:
         messages = sorted(self.messages.fresh.items(), key=lambda item: self.messages.level(item[0]))
         return Fresh(tuple(messages), tuple(self.groups.fresh))
 
-    def settled(self) -> None:
+    def populated(self) -> None:
         """Everything that was fresh is populated."""
-        self.messages.settled()
-        self.groups.settled()
+        self.messages.fresh.clear()
+        self.groups.populated()
+        self.version += 1
 
     @property
     def dead_messages(self) -> list[int]:
-        """Messages whose states nobody needs."""
+        """Messages whose states are not needed."""
         return self.messages.dead
 
     @property
@@ -1500,19 +1513,15 @@ class Network:
 
     @property
     def garbage(self) -> int:
-        """How many rows of links, components, fillings, messages and sites nobody needs."""
+        """How many rows of links, components, fillings, messages and sites are not needed."""
         groups = self.groups.dead + self.groups.fillings.dead
         return self.queries.dead_links + groups + len(self.messages.dead) + self.sites.dead
-
-    def judge(self, test: int, term: Term) -> bool:
-        """Whether a term in doubt passes a test."""
-        return self.tests.judge(test, term)
 
     # --- arrays -------------------------------------------------------------------------------------------------
 
     @property
     def domains(self) -> Array:
-        """By term: its coordinate and the code of its domain. Given by whoever knows the terms."""
+        """By term: its coordinate and the code of its domain. Given by `ExactChecks`, which knows the terms."""
         return self._domains
 
     @domains.setter
@@ -1520,60 +1529,17 @@ class Network:
         self._domains, self._arrays = domains, None
 
     @property
-    def arrays(self) -> layout.Network:
+    def arrays(self) -> NetworkArrays:
         """Everything as kernels read it; to be asked for again after every change of the network."""
-        tables = self._tables()
-        if self._arrays is None or self.sites.exchanged or any(table.exchanged for table in tables):
-            for each in (*tables, self.sites):
+        tables = self._tables
+        if self._arrays is None or self.sites.exchanged or any(table.exchanged for table in tables.values()):
+            for each in (*tables.values(), self.sites):
                 each.exchanged = False
-            self._arrays = self._gathered()
+            arrays = {name: table.array for name, table in tables.items()}
+            self._arrays = NetworkArrays(site_slots=self.sites.slots, domains=self._domains, **arrays)
         return self._arrays
-
-    def _tables(self) -> list[Rows | Pairs]:
-        messages, nodes, groups, queries, tests = self.messages, self.nodes, self.groups, self.queries, self.tests
-        return [
-            *(messages.rows, nodes.rows, nodes.ones, nodes.parts, nodes.maps, messages.users, self.sites.rows),
-            *(self.sites.heads, messages.anchors, groups.rows, groups.edges, groups.steps, groups.starts),
-            *(groups.constants, groups.constant_slots, groups.components, groups.bits, groups.values),
-            *(groups.fillings.holes, groups.fillings.rows),
-            *(queries.rows, queries.links, queries.limits, tests.offsets, tests.atoms, tests.banks, self.verdicts),
-        ]
-
-    def _gathered(self) -> layout.Network:
-        messages, nodes, groups, queries, tests = self.messages, self.nodes, self.groups, self.queries, self.tests
-        return layout.Network(
-            messages=messages.rows.array,
-            nodes=nodes.rows.array,
-            ones=nodes.ones.array,
-            parts=nodes.parts.array,
-            maps=nodes.maps.array,
-            users=messages.users.array,
-            sites=self.sites.rows.array,
-            site_slots=self.sites.slots,
-            site_heads=self.sites.heads.array,
-            anchors=messages.anchors.array,
-            groups=groups.rows.array,
-            edges=groups.edges.array,
-            steps=groups.steps.array,
-            starts=groups.starts.array,
-            constants=groups.constants.array,
-            constant_slots=groups.constant_slots.array,
-            holes=groups.fillings.holes.array,
-            fillings=groups.fillings.rows.array,
-            components=groups.components.array,
-            bits=groups.bits.array,
-            values=groups.values.array,
-            queries=queries.rows.array,
-            links=queries.links.array,
-            limits=queries.limits.array,
-            tests=tests.offsets.array,
-            atoms=tests.atoms.array,
-            banks=tests.banks.array,
-            domains=self._domains,
-            verdicts=self.verdicts.array,
-        )
 
 
 def needs_rows(network: Network, query: Query) -> bool:
     """Whether a query can be answered by listing its solutions only."""
-    return network.compile(query, layout.Q_TRUTH).kind == Q_ROWS
+    return network.compile(query, Q_TRUTH).kind == Q_ROWS

@@ -20,7 +20,8 @@ from heliograph.terms import Term, Variable
 from heliograph.watch.derived import Relation
 from heliograph.watch.layout import ANY_NODE, IN, IS_NODE, NONE, OUT, Q_ROWS, Q_TRUTH, SELF_NODE
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a query as numbers ------------------------------------------------------------------------------------------
+
 # A query as numbers: edges between terms and slots, and what is asked of each slot by itself.
 #
 # A node of an edge is a term id, or `~v` for the variable number v; variables are numbered by first appearance. Class
@@ -29,18 +30,17 @@ from heliograph.watch.layout import ANY_NODE, IN, IS_NODE, NONE, OUT, Q_ROWS, Q_
 #
 # The law: edges, tests and remaining conjuncts together are true of exactly the solutions of the query's pattern and
 # filters; a test is necessary even where its conjunct remains.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Intern: TypeAlias = Callable[[Term], int]
 Edge: TypeAlias = tuple[int, int, int]
 Want: TypeAlias = tuple[Relation, int | None]  # a relation, for one class at its upper end or for any
 
-HERE = Variable("")  # what the expressions of a test call the term that they judge
-_MOST_NODES = 200  # of a conjunct that becomes a test: what is larger is judged outside
+HERE = Variable("")  # what the expressions of a test call the term that they check
+_MOST_NODES = 200  # of a conjunct that becomes a test: what is larger is checked outside
 
 
 class Virtual(Protocol):
-    """What relates patterns to virtual properties; see `evolution.derived.Derived`."""
+    """What relates patterns to virtual properties; see `derived.Derived`."""
 
     def relation(self, pattern: Pattern) -> Relation | None: ...
 
@@ -48,7 +48,7 @@ class Virtual(Protocol):
 
 
 class Test(NamedTuple):
-    """What is asked of a slot: that its term lies in one of the atoms; where that is in doubt, the expressions tell."""
+    """What is asked of a slot: that its term lies in one of the atoms; in doubt, the expressions decide."""
 
     atoms: tuple[Atom, ...]
     expressions: tuple[Expression, ...]
@@ -182,13 +182,13 @@ def _interval(conditions: Conditions) -> tuple[Atom, ...] | None:
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the order of slots ------------------------------------------------------------------------------------------
+
 # An order of the slots of a core that does not depend on how a query names or lists them.
 #
 # Slots are told apart by what they hear, then by what their neighbours are, round by round; where some still look
 # alike, one of them is taken first and the rest told apart from it. If those are truly interchangeable, any choice
 # gives the same core. Where they only look it, equal cores may be entered twice: that costs work, never an answer.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _FORWARD, _BACKWARD = range(2)
 _MOST = 200  # slots: an order that tells more of them apart takes longer than it saves
@@ -237,7 +237,8 @@ def _first_alike(ranks: Mapping[int, int]) -> int:
     return next(slot for slot, following in pairwise(ordered) if ranks[slot] == ranks[following])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- components and shapes ---------------------------------------------------------------------------------------
+
 # Components of a pattern, and each of them folded: trees into what a slot hears, the rest into a core.
 #
 # A component is what variables connect. Where one of its slots hangs by a single edge from another, the slot with all
@@ -248,7 +249,6 @@ def _first_alike(ranks: Mapping[int, int]) -> int:
 # The law: every edge of a component is in its shape exactly once, as something that is heard, as the driver or as an
 # edge of the core; and shapes that differ in nothing but the order and the names of slots are equal, as far as the
 # order of the core's slots can be told from the pattern.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NODE = 0  # the kind of what is heard from a branch
 MOST_ROUNDS = 60  # of folding; a tree is at most twice as deep from any other root, and MOST_LEVELS is 128
@@ -505,16 +505,16 @@ def _other(edge: Edge, variable: int) -> int:
     return edge[2] if edge[0] == variable else edge[0]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the order of joins ------------------------------------------------------------------------------------------
+
 # In which order the edges of a core are joined: from each slot, from each edge, and from nothing but filled holes.
 #
 # Edges all of whose parts are known come first: they only refuse. Then edges that lead from what is known to one new
 # slot, rather to one that hears or is tested, so that few ways are followed; then those that begin anew, from
-# constants if they have any. An edge that could have bound the same slot is told as the `other` of the one that does:
+# constants if they have any. An edge that could have bound the same slot is named as the `other` of the one that does:
 # the one with fewer neighbours is then walked through.
 #
 # An order depends on which nodes of an edge are slots, never on the terms and properties, so orders are shared.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ALL = 7  # subject 1, predicate 2, object 4
 _WALKED = (3, 6)  # what is known where a run is walked through
@@ -636,17 +636,17 @@ def _slots_of(edge: Edge) -> list[int]:
     return list(dict.fromkeys(~node for node in edge if node < 0))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what is entered for a query ---------------------------------------------------------------------------------
+
 # From a query to what is entered for it: components with a shape each, or the whole pattern as one core.
 #
 # Constants next to variables are numbered out of the pattern first, so that a shape is worked out once for all
 # queries that differ in constants: what remains for each of them is to look its parts up.
 #
 # Truth and counts need every edge to have a known property and every filter to be said by tests of single slots.
-# Anything else lists solutions, and what is left of its filters is judged outside. There constants are slots as well,
+# Anything else lists solutions, and what is left of its filters is checked outside. There constants are slots as well,
 # to be filled, so that patterns which differ in them are joined as one. If a pattern falls apart even so, its
 # constants stay where they are: what is known of one piece would not say which constants another could have.
-# ----------------------------------------------------------------------------------------------------------------------
 
 FEW = 64  # counts of one structure that have no driver
 
@@ -666,7 +666,7 @@ class Compiled(NamedTuple):
 
     `kind` is Q_ROWS where truth or count cannot be had otherwise. `never`: it has no solution, whatever the graph.
     `slots` are the variables in the order of a listed solution's terms; `remaining` are the conjuncts of its filters
-    that are still to be judged. VALUES and metrics are nobody's business here.
+    that are still to be checked. VALUES and metrics are no business of the network.
     """
 
     kind: int

@@ -190,7 +190,7 @@ def test_who_waits_for_a_threshold_costs_updates_nothing() -> None:
     engine.subscribe(("all", "SELECT * { FILTER(hg:degree(?x) < 1) }"))
     engine.publish(UPDATES)
     assert isinstance(engine._strategy, Indexed)
-    assert len(engine._strategy._enrolment.meter.attentive) == 1
+    assert len(engine._strategy._queries.meter.attentive) == 1
     engine.unsubscribe("all")
     engine.publish(UPDATES)
-    assert not engine._strategy._enrolment.meter.attentive
+    assert not engine._strategy._queries.meter.attentive

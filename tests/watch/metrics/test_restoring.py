@@ -18,7 +18,7 @@ import pytest
 from heliograph import Watch
 from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
-from heliograph.watch import engine as strategies
+from heliograph.watch import strategy as strategies
 from heliograph.watch.indexed import Indexed
 from heliograph.watch.metrics import meter as making
 from heliograph.watch.metrics.betweenness import Betweenness

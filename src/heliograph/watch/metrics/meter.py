@@ -12,6 +12,7 @@ from heliograph.errors import StorageError
 from heliograph.sparql.query import Metric, Query
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.changes import Solution
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.layout import (
     J_CHANGE,
@@ -31,7 +32,6 @@ from heliograph.watch.layout import (
 from heliograph.watch.metrics.calls import DEGREES, Call, Key, call_of, metric_term, spelled_edge
 from heliograph.watch.metrics.simple_graph import CAME, Log, Turnout, Vertices, ends_of
 from heliograph.watch.metrics.thresholds import Attention, Counting, Listeners, Measure, Order
-from heliograph.watch.modes import Solution
 from heliograph.watch.updates import NO_TERM, Flags
 
 # ----------------------------------------------------------------------------------------------------------------------

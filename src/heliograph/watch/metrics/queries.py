@@ -14,6 +14,7 @@ import numpy as np
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
+from heliograph.watch.changes import Changes, Completion, Match, PhaseTurn, Solution, Turn
 from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.metrics.calls import (
     Call,
@@ -28,8 +29,6 @@ from heliograph.watch.metrics.calls import (
 from heliograph.watch.metrics.meter import Heard, Meter, Page, Saying
 from heliograph.watch.metrics.simple_graph import Turnout
 from heliograph.watch.metrics.thresholds import Attention
-from heliograph.watch.modes import Match, Solution, Turn
-from heliograph.watch.solutions import Changes, Completion, Told
 from heliograph.watch.updates import NO_TERM, Flags
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -594,7 +593,7 @@ class Values:
         self._judged = judged
         self._verdicts = {(each.step, each.row): each for each in verdicts}
 
-    def valued(self, told: Told) -> Told:
+    def valued(self, told: PhaseTurn) -> PhaseTurn:
         """What is told, with values."""
         step = 2 * told.update + told.phase
         lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in told.turn)
