@@ -13,7 +13,6 @@ from heliograph.watch.graph_kernels import (
     find_run,
     first_run,
     has_room,
-    holds_edge,
     is_present,
     neighbour,
     next_due,
@@ -50,8 +49,9 @@ def add(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> An
     subject, predicate, object = edge
     prefetch_edge(graph, subject, predicate, object)
     prefetch_row(graph, subject, predicate, object)
-    if holds_edge(graph, subject, predicate, object):
-        renew(graph, window, find_edge(graph, subject, predicate, object), stamp)
+    found = find_edge(graph, subject, predicate, object)
+    if found >= 0 and is_present(graph, found):
+        renew(graph, window, found, stamp)
     else:
         stamp_new(graph, window, put(graph, subject, predicate, object), stamp)
     return True

@@ -28,7 +28,7 @@ from heliograph.terms import (
     plain_name,
 )
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.derived import NO_ROWS, Changes, Derived, Relation, Rows
+from heliograph.watch.derived import NO_ROWS, Derived, DerivedChange, Relation, Rows
 from heliograph.watch.layout import VIRTUALS
 
 X, Y = Variable("x"), Variable("y")
@@ -59,7 +59,7 @@ class Mirror:
         return np.array(rows, np.int32).reshape(-1, 3)
 
     def want(self, relation: Relation, kind: Term | None = None) -> None:
-        self.take(Changes(self.derived.want(relation, None if kind is None else self.vocabulary.intern(kind))))
+        self.take(DerivedChange(self.derived.want(relation, None if kind is None else self.vocabulary.intern(kind))))
 
     def change(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
         """Removes, then adds; the net difference is told."""
@@ -71,7 +71,7 @@ class Mirror:
         after = set(self.graph)
         self.take(self.derived.change(self.rows(after - before), self.rows(before - after)))
 
-    def take(self, changes: Changes) -> None:
+    def take(self, changes: DerivedChange) -> None:
         """Edges come that were not there, and go that were."""
         added, removed = (list(map(tuple, rows.tolist())) for rows in changes)
         assert len(set(added)) == len(added)

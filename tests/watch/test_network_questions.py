@@ -12,7 +12,7 @@ from heliograph.terms import RDF_TYPE, Variable, iri, plain_name
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.derived import Derived, Relation
 from heliograph.watch.layout import Q_COUNT, Q_MISSING, Q_ROWS, Q_TRUTH
-from heliograph.watch.network import Network, needs_rows
+from heliograph.watch.network import Network
 from heliograph.watch.network_compile import HERE, Compiled, Question, question_of
 from tests.watch.network_worlds import Waiting, World
 
@@ -85,7 +85,7 @@ def test_what_nothing_can_satisfy_is_told(condition: str) -> None:
 )
 def test_what_must_be_listed(text: str, rows: bool) -> None:
     query = parse_sparql(text, verb="watch")
-    assert needs_rows(World(set()).network, query) == rows
+    assert (World(set()).network.compile(query, Q_TRUTH).kind == Q_ROWS) == rows
     assert (compiled(text, Q_COUNT).kind == Q_ROWS) == rows
 
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 from heliograph.sparql.query import ClassPattern, Metric, Node, Pattern, Query, walk
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Position, Term, Variable, iri, is_container_member
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import REMOVE_VERTEX, SET_EDGE
 from heliograph.watch.metrics.calls import call_of
-from heliograph.watch.updates import SET_EDGE, REMOVE_VERTEX, Encoded
+from heliograph.watch.updates import Encoded
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What of an evolving graph a query can see: keys, each a triple with None for whatever may stand there.

@@ -396,6 +396,8 @@ class Changes(NamedTuple):
 
     @classmethod
     def sorted(cls, update: Int64s, phase: Int64s, gained: Flags, terms: Int32s) -> Changes:
+        if len(update) < 2:
+            return cls(update, phase, gained, terms)
         order = np.lexsort((gained, phase, update))
         return cls(update[order], phase[order], gained[order], terms[order])
 

@@ -101,7 +101,7 @@ class TermTexts:
         met, inverse = np.unique(ids, return_inverse=True)
         spelled: Any = self._vocabulary.spell(met)
         special = pc.match_substring_regex(spelled, _SPECIAL).to_numpy(zero_copy_only=False)
-        quoted = _join('"', spelled, '"')
+        quoted: Any = _join('"', spelled, '"')
         if special.any():
             texts = [_quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
             quoted = pc.replace_with_mask(quoted, special, pa.array(texts, pa.string()))

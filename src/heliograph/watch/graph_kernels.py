@@ -61,9 +61,9 @@ from heliograph.watch.layout import (
     fields_of,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- types -------------------------------------------------------------------------------------------------------
+
 # Numba's types for the arrays of an evolving graph, and rows of edges for its kernels.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NEW_INT32S, NEW_INT64S, NEW_FLOATS = (array(dtype, writable=True) for dtype in (int32, int64, float64))
 INT32_ROWS, INT64_ROWS = rows(int32, writable=True), rows(int64, writable=True)
@@ -81,13 +81,13 @@ GRAPH, WINDOW = _typed(GraphArrays, writable=True), _typed(WindowArrays, writabl
 ROWS = _typed(EdgeColumns, writable=False)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------------------
+
 # Reading an evolving graph: is an edge there, and which edges has a vertex?
 #
 # The law both tables rely on: an entry stands at its home or after it with no free place between (linear probing), so
 # a search ends at the first free place. Homes follow the order of hashes: a table is made larger by one pass in
 # order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TAG_BITS = 31
 EDGE_NUMBER = (1 << 32) - 1  # the part of a slot that holds 1 + an edge's number; its tag stands above
@@ -102,7 +102,7 @@ _32, _33 = np.uint64(32), np.uint64(64 - TAG_BITS)
 
 @kernel(inline=True)
 def edge_tag(subject: Any, predicate: Any, object: Any) -> Any:
-    """What a slot tells of an edge: the upper bits of its hash."""
+    """What a slot says of an edge: the upper bits of its hash."""
     return np.int64(edge_hash(subject, predicate, object) >> _33)
 
 
@@ -142,12 +142,6 @@ def find_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> 
 @kernel(inline=True)
 def is_present(graph: GraphArrays, edge: Any) -> Any:
     return (graph.edges[edge, LINK] & PRESENT) != 0
-
-
-@kernel(inline=True)
-def holds_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
-    edge = find_edge(graph, subject, predicate, object)
-    return edge >= 0 and is_present(graph, edge)
 
 
 @kernel(inline=True)
@@ -223,7 +217,7 @@ def run_length(graph: GraphArrays, run: Any) -> Any:
 
 @kernel(inline=True)
 def first_run(graph: GraphArrays, vertex: Any) -> Any:
-    """The first run of a vertex, empty or not, or -1; `next_run` tells the one after it."""
+    """The first run of a vertex, empty or not, or -1; `next_run` is the one after it."""
     return np.int64(graph.first[vertex]) - 1
 
 
@@ -276,7 +270,8 @@ def _prefetch_run(graph: GraphArrays, vertex: Any, key: Any) -> None:
         prefetch(graph.runs, run * RUN_COLUMNS)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- blocks of places --------------------------------------------------------------------------------------------
+
 # Blocks of places for the runs of an evolving graph, each of a power of two and at a multiple of its size.
 #
 # A block of 2^k has one buddy, with which it makes a block of 2^(k+1). The law: of two buddies that are free neither
@@ -286,7 +281,6 @@ def _prefetch_run(graph: GraphArrays, vertex: Any, key: Any) -> None:
 # A free block says so in its first place, where a block in use has the number of an edge, which is never negative:
 # EDGE is -1 - k there and NEIGHBOUR 1 + the next free block of its size. NEIGHBOUR of its second place is 1 + the one
 # before.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ONE = np.int64(1)
 
@@ -377,13 +371,13 @@ def _unlink(graph: GraphArrays, block: Any, k: Any) -> None:
         graph.counters[CLASSES] &= ~(_ONE << k)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- runs --------------------------------------------------------------------------------------------------------
+
 # The edges of each vertex by property and direction, kept as edges come and go.
 #
 # A run's block has room for the next power of two of its length, which therefore need not be stored. An edge goes out
 # of a run by the last one taking its place, so both cost the same whatever the run's length; only a run that outgrows
 # its block is copied, if the block above it is taken.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel()
@@ -492,14 +486,14 @@ def _logarithm(power: Any) -> Any:
     return k
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- changing ----------------------------------------------------------------------------------------------------
+
 # Changing an evolving graph, one edge at a time.
 #
 # The laws: what `put` adds `drop` takes away, and the graph is as it was; an edge keeps its number for as long as it
-# is there or somebody waits for it. An entry that goes leaves no gap in the way of a search: those behind it that may
+# is there or a query waits for it. An entry that goes leaves no gap in the way of a search: those behind it that may
 # stand nearer to their homes move up (backward-shift deletion), so that no table ever fills up with traces of what
 # was there.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -541,7 +535,7 @@ def put(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
 
 @kernel()
 def drop(graph: GraphArrays, edge: Any) -> None:
-    """Takes a present edge away; its number is free, unless somebody waits for it."""
+    """Takes a present edge away; its number is free, unless a query waits for it."""
     if len(graph.runs):
         quit_runs(graph, edge)
     graph.edges[edge, LINK] &= ~PRESENT
@@ -552,7 +546,7 @@ def drop(graph: GraphArrays, edge: Any) -> None:
 
 @kernel()
 def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
-    """The number of an edge; one that is not there is entered as absent, for somebody to wait for. Needs room."""
+    """The number of an edge; one that is not there is entered as absent, for a query to wait for. Needs room."""
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
     if graph.slots[place] == 0:
@@ -566,7 +560,7 @@ def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
 
 @kernel()
 def leave(graph: GraphArrays, edge: Any) -> None:
-    """Nobody waits for an edge any more: if it is absent, its entry goes."""
+    """No query waits for an edge any more: if it is absent, its entry goes."""
     graph.edges[edge, LINK] &= PRESENT
     if graph.edges[edge, LINK] == 0:
         _forget(graph, edge)
@@ -622,16 +616,16 @@ def _distance(slots: Any, start: Any, place: Any) -> Any:
     return place - start if place >= start else place - start + len(slots)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- windows -----------------------------------------------------------------------------------------------------
+
 # Sliding windows in flat arrays: which edge is too old, and what an edge that is added again becomes.
 #
-# The laws are those of watch.window: by time an edge goes when `at <= clock - span`, in order of (at, seq); by
+# The laws are those of `plain.Window`: by time an edge goes when `at <= clock - span`, in order of (at, seq); by
 # updates when `number <= accepted - last`. What was loaded without a time, or as no update, never goes by that
 # measure. Every edge that can go has a promise by each measure that can take it; one that a renewal or a removal made
 # void is noticed when it comes up, because the edge, if there is one of that number, does not have that time.
 #
 # Promises by number are made in the order of numbers, so they are a queue; those by time are a heap.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _EDGE = 2  # of the heap, after (at, seq); of the queue it is 1
 
@@ -775,12 +769,12 @@ def _copy(window: WindowArrays, source: Any, target: Any) -> None:
         window.heap[target, column] = window.heap[source, column]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- many edges at once ------------------------------------------------------------------------------------------
+
 # Many edges of an evolving graph at once, and what Python asks of single ones.
 #
 # Whatever may need room works row by row and returns the row at which there was none: the caller makes room and goes
 # on.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _AHEAD = 12  # rows; the memory of their slots is asked for that much earlier
 
@@ -845,7 +839,7 @@ def enter_all(graph: GraphArrays, subject: Int32s, predicate: Int32s, object: In
 
 @kernel((GRAPH, INT64S))
 def leave_all(graph: GraphArrays, edges: Int64s) -> None:
-    """Nobody waits for these edges any more."""
+    """No query waits for these edges any more."""
     for edge in edges:
         leave(graph, edge)
 

@@ -55,6 +55,7 @@ from heliograph.watch.derived import Derived, Relation
 from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_texts, value_texts, with_values
 from heliograph.watch.graph import FlatGraph, Triples
 from heliograph.watch.layout import (
+    ADD_EDGE,
     ENTER_HIGH,
     ENTER_LOW,
     HELD,
@@ -90,7 +91,7 @@ from heliograph.watch.options import Options, Subscribed
 from heliograph.watch.report import PublishRun, Report, ReportLines, places
 from heliograph.watch.runner import Events, ExactChecks, Runner
 from heliograph.watch.strategy import Aside, Memory, Snapshot, Watched
-from heliograph.watch.updates import ADD_EDGE, Encoded, Extent, Flags
+from heliograph.watch.updates import Encoded, Extent, Flags
 
 # --- one subscription -------------------------------------------------------------------------------------------
 
@@ -477,12 +478,7 @@ class IndexedQueries:
         known = self._memory
         refreshed = (each for id, each in self.entries.items() if id not in self.stale and id not in self.aside)
         remembering = [entry for entry in refreshed if entry.remembers]
-        held = {entry.id: ((),) if self._held(entry) else () for entry in remembering if entry.mode is None}
-        held |= {
-            entry.id: (((),) if self.ranking.holds(entry.id) else ()) if entry.is_ranked else entry.mode.held
-            for entry in remembering
-            if entry.mode is not None
-        }
+        held = {entry.id: self._held(entry) for entry in remembering}
         slack = (entry for entry in remembering if entry.subscribed.options.hysteresis and entry.query.having is None)
         satisfied = {entry.id: entry.judged.keys() for entry in slack if entry.judged is not None}
         ranking = self.ranking
@@ -495,13 +491,14 @@ class IndexedQueries:
             self.meter.saved(),
         ).without(self.aside)
 
-    def _held(self, entry: IndexedEntry) -> bool:
-        """Whether a count, or a member of a top-k set, holds."""
+    def _held(self, entry: IndexedEntry) -> tuple[Key, ...]:
+        """The keys that hold, of a subscription for which that may depend on the past."""
         if entry.is_ranked:
-            return self.ranking.holds(entry.id)
-        if entry.kind != Q_COUNT:
-            return False
-        return entry.held if entry.rule else bool(self.network.queries.limits.array[entry.row, HELD])
+            return ((),) if self.ranking.holds(entry.id) else ()
+        if entry.kind == Q_COUNT:
+            holds = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
+            return ((),) if holds else ()
+        return () if entry.mode is None else entry.mode.held
 
 
 def _is_change(subscribed: Subscribed) -> bool:
@@ -513,6 +510,8 @@ def _is_change(subscribed: Subscribed) -> bool:
 
 def sort_events(events: Int64s, columns: tuple[int, ...]) -> Int64s:
     """By these columns, the last of them first."""
+    if len(events) < 2:
+        return events
     return events[np.lexsort([events[:, column] for column in columns])]
 
 
@@ -526,6 +525,8 @@ def spans(events: Int64s) -> Iterator[slice]:
 
 def net(events: Int64s, terms: Int32s) -> tuple[Int64s, Int32s]:
     """Events and the solutions that they list, without those that came and went within a phase."""
+    if len(events) < 2:
+        return events, terms
     phases = 2 * events[:, W_UPDATE] + events[:, W_PHASE]
     mixed = np.isin(phases, phases[events[:, W_SIGN] > 0]) & np.isin(phases, phases[events[:, W_SIGN] < 0])
     if not mixed.any():
@@ -541,6 +542,8 @@ def net(events: Int64s, terms: Int32s) -> tuple[Int64s, Int32s]:
 
 def in_order(changes: Changes, shown: int, texts: TermTexts) -> Int64s:
     """By update and change, then by what is shown; only where there are several is it looked at."""
+    if len(changes.update) < 2:
+        return np.arange(len(changes.update))
     key, terms = 2 * changes.update + changes.gained, changes.terms
     _, inverse, sizes = np.unique(key, return_inverse=True, return_counts=True)
     several = sizes[inverse] > 1

@@ -80,7 +80,7 @@ def fields_of(structure: type[tuple[Any, ...]]) -> tuple[ArrayField, ...]:
 
 def zeros(structure: type[_STRUCTURE], **rows: int) -> _STRUCTURE:
     """A structure of zeros, with so many rows each; an array that is not named is empty."""
-    return structure(*(field.zeros(rows.get(field.name, 0)) for field in fields_of(structure)))  # type: ignore[call-arg]
+    return structure(*(field.zeros(rows.get(field.name, 0)) for field in fields_of(structure)))
 
 
 def enlarge(structure: _STRUCTURE, **rows: int) -> _STRUCTURE:

@@ -68,7 +68,6 @@ from heliograph.watch.layout import (
     Q_FACTORS,
     Q_KIND,
     Q_MISSING,
-    Q_ROWS,
     Q_TRUTH,
     Q_WATCH,
     ROWS,
@@ -120,6 +119,30 @@ def _rows(name: str, room: int = 16) -> Rows:
     """Rows of an array of the network, as `layout.NetworkArrays` declares it."""
     field = next(each for each in fields_of(NetworkArrays) if each.name == name)
     return Rows(field.columns, field.dtype.type, room)
+
+
+class Chain:
+    """Rows that follow one another: each names the next one in a column, and here the one before it. Of the first row
+    `before` is negative, and the owner of the chain says where it begins."""
+
+    def __init__(self, rows: Rows, column: int) -> None:
+        self._rows, self._column = rows, column
+        self.before = Rows(0)
+
+    def add(self, row: int, following: int, before: int = NONE) -> None:
+        """A row, the latest, that comes first from now on, before another one or none."""
+        self.before.append(before)
+        if following >= 0:
+            self.before.array[following] = row
+
+    def cut(self, row: int) -> tuple[int, int]:
+        """Takes a row out; the one before it and the one that follows."""
+        before, following = int(self.before.array[row]), int(self._rows.array[row, self._column])
+        if before >= 0:
+            self._rows.array[before, self._column] = following
+        if following >= 0:
+            self.before.array[following] = before
+        return before, following
 
 
 class Tests:
@@ -327,7 +350,7 @@ class Messages:
         self._among: dict[tuple[int, int, int], tuple[int, int]] = {}  # by key, twin and constant: message and tag
         self._constants: dict[tuple[int, int], tuple[int, int, int]] = {}  # the other way
         self._anchor_site: dict[tuple[int, int], int] = {}  # by message and tag
-        self._previous = Rows(0)  # by user
+        self._listeners = Chain(self.users, U_NEXT)
         self._sets = 0
 
     # --- finding ------------------------------------------------------------------------------------------------
@@ -452,20 +475,14 @@ class Messages:
         following = int(self.rows.array[message, M_USERS])
         user = self.users.append((kind, ref, part, following))
         self.rows.array[message, M_USERS] = user
-        self._previous.append(NONE)
-        if following >= 0:
-            self._previous.array[following] = user
+        self._listeners.add(user, following)
         return user
 
     def ignore(self, message: int, user: int) -> None:
         """It does no longer."""
-        before, following = int(self._previous.array[user]), int(self.users.array[user, U_NEXT])
-        if before >= 0:
-            self.users.array[before, U_NEXT] = following
-        else:
+        before, following = self._listeners.cut(user)
+        if before < 0:
             self.rows.array[message, M_USERS] = following
-        if following >= 0:
-            self._previous.array[following] = before
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -636,7 +653,7 @@ def _bit(tag: int) -> int:
 # What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
 # beside what fills other holes.
 #
-# A pattern's terms are looked up one by one in the table of constants (`network_layout.Network.constant_slots`): the
+# A pattern's terms are looked up one by one in the table of constants (`layout.NetworkArrays.constant_slots`): the
 # group and the first term lead to a number, that and the second to another, and the last one to the row that stands
 # for them all. Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
 #
@@ -832,8 +849,9 @@ class Groups:
         self._groups: dict[int, _Group] = {}
         self._numbered: dict[_Member, int] = {}
         self._members: list[_Member] = []  # by component, dead ones included
-        self._previous = Rows(0)  # by component: the one before it in its chain
-        self._placed = Rows(2)  # by constant: the one before it in its chain, and its site
+        self._component_chain = Chain(self.components, K_NEXT)
+        self._constant_chain = Chain(self.constants, C_NEXT)
+        self._driver_sites = Rows(0)  # by constant
         self._filled: dict[int, tuple[int, ...]] = {}  # by constant: what fills the holes
         self._hole_sites: dict[tuple[int, int], list[int]] = {}  # by hole and what fills it: the sites of its edges
 
@@ -945,8 +963,7 @@ class Groups:
         row = self.constants.append((group, constant, NONE, following))
         self.rows.array[group, G_FIRST_CONSTANT] = row
         self.rows.array[group, G_CONSTANTS] += 1
-        if following >= 0:
-            self._placed.array[following, 0] = row
+        self._constant_chain.add(row, following)
         site = NONE
         if constants:
             self.fillings.put(group, constants, row)
@@ -954,7 +971,7 @@ class Groups:
             site = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, core.driver[1] ^ 1)
         elif constants:
             self._fill(group, row, constants)
-        self._placed.append((NONE, site))
+        self._driver_sites.append(site)
         return row
 
     def _fill(self, group: int, row: int, terms: tuple[int, ...]) -> None:
@@ -988,9 +1005,7 @@ class Groups:
         component = self.components.append((following, bits, NONE, 1))
         self.values.append(0)
         self.constants.array[member.constant, C_FIRST] = component
-        self._previous.append(NONE)
-        if following >= 0:
-            self._previous.array[following] = component
+        self._component_chain.add(component, following)
         self._numbered[member] = component
         self._members.append(member)
         self.fresh[component] = None
@@ -1005,7 +1020,9 @@ class Groups:
         group, parts = self.group_of(component), list(self.parts_of(component))
         member = self._members[component]
         del self._numbered[member]
-        self._unchain_component(component, member.constant)
+        before, following = self._component_chain.cut(component)
+        if before < 0:
+            self.constants.array[member.constant, C_FIRST] = following
         self.fresh.pop(component, None)
         self.dead += 1
         if self.constants.array[member.constant, C_FIRST] < 0:
@@ -1015,24 +1032,11 @@ class Groups:
         for part in parts:
             self._nodes.disuse(part)
 
-    def _unchain_component(self, component: int, constant: int) -> None:
-        before, following = int(self._previous.array[component]), int(self.components.array[component, K_NEXT])
-        if before >= 0:
-            self.components.array[before, K_NEXT] = following
-        else:
-            self.constants.array[constant, C_FIRST] = following
-        if following >= 0:
-            self._previous.array[following] = before
-
     def _remove_constant(self, group: int, row: int) -> None:
-        before, site = (int(each) for each in self._placed.array[row])
-        following = int(self.constants.array[row, C_NEXT])
-        if before >= 0:
-            self.constants.array[before, C_NEXT] = following
-        else:
+        before, following = self._constant_chain.cut(row)
+        if before < 0:
             self.rows.array[group, G_FIRST_CONSTANT] = following
-        if following >= 0:
-            self._placed.array[following, 0] = before
+        site = int(self._driver_sites.array[row])
         self.rows.array[group, G_CONSTANTS] -= 1
         if site >= 0:
             self._sites.remove(site)
@@ -1210,7 +1214,7 @@ class Queries:
         self.dead_links = 0
         self.alive = 0
         self._graph, self._groups = graph, groups
-        self._previous = Rows(0)  # by link: the one before it in its chain, or ~edge, or ~component
+        self._chain = Chain(self.links, L_NEXT)  # where a chain begins, ~edge or ~component comes before
         self._spans = Rows(3)
 
     # --- coming -------------------------------------------------------------------------------------------------
@@ -1244,9 +1248,7 @@ class Queries:
         known = self._graph.arrays.edges[edge]
         following = (int(known[LINK]) >> 1) - 1
         link = self.links.append((row, following))
-        self._previous.append(~edge)
-        if following >= 0:
-            self._previous.array[following] = link
+        self._chain.add(link, following, ~edge)
         known[LINK] = int(known[LINK]) & PRESENT | (link + 1) << 1
 
     def add_many(self, numbers: Ints, kind: int, edges: Ints, owner: Ints) -> int:
@@ -1282,7 +1284,7 @@ class Queries:
     def _wait(self, edges: Ints, rows: Ints) -> None:
         """Puts a link for each edge, in order, before those of queries that wait for it already."""
         first = self.links.extend(np.stack((rows, np.full(len(rows), NONE)), 1))
-        self._previous.extend(np.zeros(len(rows), np.int32))
+        self._chain.before.extend(np.zeros(len(rows), np.int32))
         if not len(edges):
             return
         order = np.argsort(edges, kind="stable")
@@ -1293,9 +1295,9 @@ class Queries:
         waiting = self._graph.arrays.edges
         following[ends] = (waiting[sorted_edges[ends], LINK] >> 1) - 1
         before[begins] = ~sorted_edges[begins]
-        self.links.array[links, L_NEXT], self._previous.array[links] = following, before
+        self.links.array[links, L_NEXT], self._chain.before.array[links] = following, before
         known = following[ends] >= 0
-        self._previous.array[following[ends][known]] = links[ends][known]
+        self._chain.before.array[following[ends][known]] = links[ends][known]
         waiting[sorted_edges[begins], LINK] = waiting[sorted_edges[begins], LINK] & PRESENT | (links[begins] + 1) << 1
 
     def _post(self, row: int, components: Sequence[int]) -> None:
@@ -1303,17 +1305,15 @@ class Queries:
         for component in components:
             following = int(chains[component, K_POSTINGS])
             link = self.links.append((row, following))
-            self._previous.append(~component)
+            self._chain.add(link, following, ~component)
             chains[component, K_POSTINGS] = link
-            if following >= 0:
-                self._previous.array[following] = link
 
     def _list(self, components: Sequence[int]) -> int:
         """The components of a query, as a chain; its first link."""
         first = self.links.used
         for place, component in enumerate(components, 1):
             self.links.append((component, first + place if place < len(components) else NONE))
-            self._previous.append(NONE)
+            self._chain.before.append(NONE)
         return first if components else NONE
 
     # --- going --------------------------------------------------------------------------------------------------
@@ -1326,7 +1326,9 @@ class Queries:
             self._graph.leave_edges(np.array(left, np.int64))
         for link in range(first + edges, first + edges + components):
             component = int(self.links.array[link + components, L_ITEM])
-            self._unpost(link, component)
+            before, following = self._chain.cut(link)
+            if before < 0:
+                self._groups.components.array[component, K_POSTINGS] = following
             if self._groups.components.array[component, K_POSTINGS] < 0:
                 self._groups.leave(component)
         self.dead_links += edges + 2 * components
@@ -1335,24 +1337,12 @@ class Queries:
 
     def _unwait(self, link: int) -> int:
         """Takes a link out of the chain of its edge; the edge, if none is left there, or -1."""
-        before, following = int(self._previous.array[link]), int(self.links.array[link, L_NEXT])
-        if following >= 0:
-            self._previous.array[following] = before
+        before, following = self._chain.cut(link)
         if before >= 0:
-            self.links.array[before, L_NEXT] = following
             return NONE
         row = self._graph.arrays.edges[~before]
         row[LINK] = row[LINK] & PRESENT | (following + 1) << 1
         return ~before if following < 0 else NONE
-
-    def _unpost(self, link: int, component: int) -> None:
-        before, following = int(self._previous.array[link]), int(self.links.array[link, L_NEXT])
-        if following >= 0:
-            self._previous.array[following] = before
-        if before >= 0:
-            self.links.array[before, L_NEXT] = following
-        else:
-            self._groups.components.array[component, K_POSTINGS] = following
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -1501,11 +1491,6 @@ class Network:
         self.version += 1
 
     @property
-    def dead_messages(self) -> list[int]:
-        """Messages whose states are not needed."""
-        return self.messages.dead
-
-    @property
     def widest(self) -> int:
         """As many slots, parts or core edges as a group may have."""
         rows = self.groups.rows.array[: self.groups.rows.used]
@@ -1538,8 +1523,3 @@ class Network:
             arrays = {name: table.array for name, table in tables.items()}
             self._arrays = NetworkArrays(site_slots=self.sites.slots, domains=self._domains, **arrays)
         return self._arrays
-
-
-def needs_rows(network: Network, query: Query) -> bool:
-    """Whether a query can be answered by listing its solutions only."""
-    return network.compile(query, Q_TRUTH).kind == Q_ROWS

@@ -1,5 +1,7 @@
-"""The query network in kernels: an update changes the graph, messages carry the change, cores are joined, queries
-report.
+"""The query network in kernels. The path of an update, from the end of this file to its beginning: `run` takes the next
+update and changes the graph edge by edge; `react` joins the cores that a changed edge stands in (the join), and lets
+messages carry the change on from vertex to vertex; both lead to solutions of a core, which let components hold or not,
+and touch queries; at the end of a phase the touched queries write events.
 """
 
 from __future__ import annotations
@@ -384,20 +386,20 @@ def renew(world: Any, edge: Any, stamp: Stamp) -> None:
         graph_kernels.renew(graph_of(world), _window(world), edge, stamp)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- tests of terms ----------------------------------------------------------------------------------------------
+
 # Whether a term passes a test: an interval, or several, of its domain.
 #
 # A term in doubt (its coordinate is rounded and ties with an end, or it is an xsd:float, which is promoted
-# differently against each kind of number) was judged outside, exactly, and its verdict stands in a table.
-# ----------------------------------------------------------------------------------------------------------------------
+# differently against each kind of number) was checked outside, exactly, and what was found stands in a table.
 
-_FLOAT = 11  # index.domains.Domain
-_LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # index.interests
+_FLOAT = 11  # sparql.regions.Domain.FLOAT
+_LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # flags of filter.layout's atoms
 
 
 @kernel()
 def _verdict(world: Any, test: Any, term: Any) -> Any:
-    """What was judged outside; -1 where nothing was."""
+    """What was found outside; -1 where nothing was."""
     return find_value(verdicts(world), pair_key(test, term))
 
 
@@ -443,13 +445,13 @@ def banked(world: Any, bank: Any, term: Any) -> Any:
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- messages and nodes ------------------------------------------------------------------------------------------
+
 # What a vertex hears, and what a node says there: masks of tags, or counts modulo 2^64.
 #
 # The law: a node's mask at a vertex is the AND of what its parts hear, each translated into the node's tags; its
 # count is their product. A sum or product that wraps around is right modulo 2^64, so a count is exact as long as the
 # whole of it is below 2^63, whatever lies between.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MOST = 2.0**62  # half of what a count may be: sums of what is below it are noticed in time
 
@@ -531,7 +533,7 @@ def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> An
 
 @kernel(inline=True)
 def note_size(world: Any, size: Any) -> None:
-    """Remembers that a product was too large to be told."""
+    """Remembers that a product was too large to be reported."""
     if size >= MOST or size <= -MOST:
         report_state(world)[TOO_MANY] = 1
 
@@ -577,12 +579,12 @@ def spoken(world: Any, message: Any, hearer: Any, speaker: Any) -> Any:
     return _1 if speaker == hearer else _0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What became of edges, written down for whoever measures the graph.
+# --- the journal -------------------------------------------------------------------------------------------------
+
+# What became of edges, written down for the metrics of the graph.
 #
 # The law: while a journal is kept, every change of an edge that is no derived one stands in it once, in order. Room
 # is asked for before anything is done, so a run that lacks it can go on from where it stands.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -620,12 +622,12 @@ def write_down_weight(world: Any, update: Any, phase: Any, edge: Any, weight: An
         journal_weights(world)[journal_state(world)[JOURNALLED] - 1] = weight
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Queries that a change touches, and what is told of them once the change is done.
+# --- queries that a change touches -------------------------------------------------------------------------------
+
+# Queries that a change touches, and what is reported of them once the change is done.
 #
 # A query is touched when one of its components begins or ceases to hold, or when a count in it changes. What it was
-# before is remembered at the first touch of a phase, so that what comes and goes within the phase is never told.
-# ----------------------------------------------------------------------------------------------------------------------
+# before is remembered at the first touch of a phase, so that what comes and goes within the phase is never reported.
 
 
 @kernel()
@@ -730,7 +732,7 @@ def flush(world: Any, update: Any, phase: Any) -> Any:
 
 @kernel()
 def _begin_phase(world: Any) -> None:
-    """No query has the next stamp; as `Machine.forget`."""
+    """No query has the next stamp; as `Runner.forget`."""
     state = report_state(world)
     state[STAMP] += 1
     if state[STAMP] > LAST_STAMP:
@@ -739,9 +741,9 @@ def _begin_phase(world: Any) -> None:
         state[STAMP] = 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- solutions of a core -----------------------------------------------------------------------------------------
+
 # What becomes of a solution of a group's core: components gain or lose a place, counts change, or it is listed.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _NO_BIT = 255
 
@@ -775,7 +777,7 @@ def note_solution(world: Any, start: Start) -> Any:
 @kernel()
 def _change(world: Any, start: Start) -> Any:
     """By how much a solution of the core changes a count: what its parts hear multiplied. Of the changed part that is
-    what it changed by; of a changed edge the sign tells."""
+    what it changed by; of a changed edge the sign says it."""
     total, size = _1, 1.0
     for part in range(groups(world)[start.group, G_PARTS]):
         total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
@@ -785,7 +787,7 @@ def _change(world: Any, start: Start) -> Any:
 
 @kernel()
 def _note_components(world: Any, start: Start, change: Any) -> None:
-    """Finds those whom a solution of the core concerns: all, or the driving constants that it leads to."""
+    """Finds what a solution of the core concerns: all components, or the driving constants that it leads to."""
     group = start.group
     key = np.int64(groups(world)[group, G_DRIVER_KEY])
     if start.constant >= 0:
@@ -910,7 +912,8 @@ def _report_row(world: Any, component: Any, sign: Any) -> None:
     touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the join ----------------------------------------------------------------------------------------------------
+
 # The core of a group, joined from a changed edge or from a vertex that hears something new.
 #
 # The law: every solution of the core that holds a changed edge is met exactly once, at the first of the core edges
@@ -921,7 +924,6 @@ def _report_row(world: Any, component: Any, sign: Any) -> None:
 # Steps are core edges in a fixed order. Where a later step could bind the same slot, the one with fewer neighbours is
 # walked through and the other one is looked up. Where a hole is bound, what fills it beside the holes that are filled
 # already may be fewer still.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NOTHING = -2  # in place of a hole: no row has what fills the others
 
@@ -1108,7 +1110,7 @@ def _is_virtual(world: Any, predicate: Any) -> Any:
 
 @kernel()
 def _next_of_vertex(world: Any, start: Start, step: Any, depth: Any) -> Any:
-    """The next edge of a vertex, whatever its property, that fits; virtual properties are nobody's variable."""
+    """The next edge of a vertex, whatever its property, that fits; no variable stands for a virtual property."""
     cursor = cursors(world)[depth]
     direction = OUT if steps(world)[step, T_KNOWN] & 1 else IN
     while cursor[CURSOR_RUN] >= 0:
@@ -1237,18 +1239,18 @@ def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
     return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + edges)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- messages carried on -----------------------------------------------------------------------------------------
+
 # What one changed edge makes vertices hear, carried on from message to message.
 #
 # An item of work says that a vertex may hear something new: bits to gain, bits in danger, or a count to add. Items
 # are taken lowest level first. Bits in danger are then asked for again among the neighbours that are left: what is
-# below is settled by that time, so what none of them says is lost. Each change is applied when its item is taken, and
-# whoever hears it looks at everything else as it stands: so gains and losses add up, however many parts of a node
+# below is done by that time, so what none of them says is lost. Each change is applied when its item is taken, and
+# what hears it looks at everything else as it stands: so gains and losses add up, however many parts of a node
 # change at once.
 #
 # The graph is changed before any of this; what the changed edge itself added to, or takes from, a message was worked
 # out with the messages as they stood.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _MESSAGE, _VERTEX, _NEXT = range(3)  # of items
 
@@ -1353,7 +1355,7 @@ def _difference(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) 
 
 @kernel()
 def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
-    """Finds out to whom a change is carried on: (how many plans, how many items they may lead to)."""
+    """Finds out where a change is carried on to: (how many plans, how many items they may lead to)."""
     count, total = 0, 0
     user = np.int64(messages(world)[message, M_USERS])
     while user >= 0:
@@ -1374,7 +1376,7 @@ def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
 
 @kernel()
 def _carry(world: Any, plan: Any, sign: Any) -> None:
-    """Work for those who may hear something anew, or no longer."""
+    """Work for vertices that may hear something anew, or no longer."""
     message, run, value = plans(world)[plan, 0], plans(world)[plan, 1], sayings(world)[plan]
     counted = messages(world)[message, M_KIND] == COUNT
     for place in range(run_length(world, run)):
@@ -1426,13 +1428,13 @@ def take(world: Any, sign: Any) -> Any:
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sites -------------------------------------------------------------------------------------------------------
+
 # Whom a changed edge concerns: the sites under the seven keys that an edge can be asked by.
 #
 # For a core edge the whole core is joined from the changed edge, for a driving constant from the vertex at the other
 # end. Both look at the graph with the edge in it and at messages as they were before: so they come first when an edge
 # was added, and when one is removed they come while it is still there.
-# ----------------------------------------------------------------------------------------------------------------------
 
 HEADS = 7
 
@@ -1519,13 +1521,13 @@ def seed_messages(world: Any, edge: Any, sign: Any) -> None:
     seed(world, first_site(world, object, key + 1), subject, object, sign)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What new parts of the network hear in the graph as it is, without a word to anybody.
+# --- new parts of the network ------------------------------------------------------------------------------------
+
+# What new parts of the network hear in the graph as it is, silently.
 #
 # The law: afterwards every message and component stands as if it had been there from the beginning. New messages are
 # filled level by level, so what they are made of is there; of a message that was there before only new tags are
 # filled. Then the places where new components hold are counted.
-# ----------------------------------------------------------------------------------------------------------------------
 
 INT32S, INT64S, MASKS = (array(dtype, writable=True) for dtype in (int32, int64, uint64))
 MASK_ROWS = rows(uint64, writable=True)
@@ -1644,12 +1646,12 @@ def rehash(old: Any, world: Any) -> None:
             set_heard(world, key >> 32, key & 0xFFFFFFFF, old[slot, 1])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a batch of updates ------------------------------------------------------------------------------------------
+
 # A batch of updates, one after the other: the graph is changed, and what that changes for the queries is reported.
 #
-# A run can stop wherever room may be lacking and be called again when there is more: `progress` tells where it
+# A run can stop wherever room may be lacking and be called again when there is more: `progress` says where it
 # stands. It goes on from there as if it had never stopped, so a batch is nothing but its updates in order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _BEGIN, _EXPIRE, _EXPAND, _REMOVE, _ADD, _END = range(6)  # stages of an update
 _FIRST, _SITES, _SEEDS, _WORK, _DERIVED = range(5)  # stages of a reaction to one changed edge
@@ -1671,7 +1673,7 @@ def _drain(world: Any, sign: Any) -> Any:
 
 @kernel()
 def _begin_reaction(world: Any, progress: Any, edge: Any, sign: Any) -> None:
-    """Writes the change down, and tells those who wait for just this edge."""
+    """Writes the change down, and touches the queries that wait for just this edge."""
     row = edges(world)[edge]
     progress[P_SUBJECT], progress[P_PREDICATE], progress[P_OBJECT] = row[SUBJECT], row[PREDICATE], row[OBJECT]
     progress[P_SIGN] = sign
@@ -1921,11 +1923,11 @@ def run(world: Any) -> Any:
     return DONE
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Updates where nobody asks for more than whole edges: no adjacency, no window, no weights, no variables.
+# --- a batch without variables -----------------------------------------------------------------------------------
+
+# Updates where no query asks for more than whole edges: no adjacency, no window, no weights, no variables.
 #
-# The same as `network_run`, without everything that is not needed then: an update costs one look-up.
-# ----------------------------------------------------------------------------------------------------------------------
+# The same as `run`, without everything that is not needed then: an update costs one look-up.
 
 _QUICK_AHEAD = 16  # updates for which memory is asked for ahead
 

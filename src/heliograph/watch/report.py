@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from heliograph.watch.options import Subscribed
 
 _CHANGES = pa.array([REMOVE, ADD])
+_KINDS: Any = (np.int64, np.bool_, np.int64)  # of the columns of lines
 _FEW = 64  # lines that are sooner made into notifications than into columns
 
 
@@ -138,16 +139,14 @@ class Report:
             run.verified += len(met)
 
     def _finish_columns(self, updates: Encoded, run: PublishRun) -> None:
-        update, gained, number, texts = zip(*self._few, strict=True) if self._few else ((), (), (), ())
-        few = ReportLines(
-            np.array(update, np.int64), np.array(gained, np.bool_), np.array(number, np.int64), list(texts)
-        )
-        parts = [*self._parts, few]
+        single: Any = list(zip(*self._few, strict=True)) or [()] * 4
+        parts = [*self._parts, ReportLines(*map(np.array, single[:3], _KINDS), list(single[3]))]
         columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
         rows = np.lexsort(columns[::-1])
         rows = rows[self._within_limits(columns[0][rows], columns[2][rows])]
         run.truncated += len(columns[0]) - len(rows)
-        kept = ReportLines(*(column[rows] for column in columns), ())
+        update, gained, number = (column[rows] for column in columns)
+        kept = ReportLines(update, gained, number, [])
         subscriptions = tuple(self._subscribed[each].subscription for each in sorted(self._subscribed))
         run.verified += len(np.unique(columns[0] << 32 | columns[2]))
         evidence = tuple(part.evidence for part in parts)

@@ -70,6 +70,7 @@ from heliograph.watch.layout import (
     PROGRESS,
     Q_STAMP,
     ROWS,
+    SET_EDGE,
     STAMP,
     STRUCTURES,
     TOO_MANY,
@@ -92,7 +93,7 @@ from heliograph.watch.layout import (
     zeros,
 )
 from heliograph.watch.network import Network
-from heliograph.watch.updates import SET_EDGE, Encoded, Flags
+from heliograph.watch.updates import Encoded, Flags
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
 _FIRST_JOURNAL = 1 << 10
@@ -163,7 +164,7 @@ class Runner:
             table = self._prepare_one(updates)
         else:
             self.prepare()
-            self._batch = _batch(UpdateArrays(*updates.columns, self._deriving(updates)))
+            self._batch = _batch((*updates.columns, self._deriving(updates)))
             table = self.world()
         while (reason := (kernels.run_quick if self._is_quick else kernels.run)(table)) not in (DONE, PAUSED):
             if reason == NEED_DERIVED:
@@ -259,7 +260,8 @@ class Runner:
         if not self.network.sites.heads.used:
             network = network._replace(site_slots=_NO_SITES)  # kernels need not even look
         room = (self.states, self._work, self._reports, self._scratch, self._batch, self._run, self._journal)
-        for place, array in enumerate(chain(self.graph.arrays, self.graph.window, network, *room)):
+        arrays: Iterable[Any] = chain(self.graph.arrays, self.graph.window, network, *room)
+        for place, array in enumerate(arrays):
             if array is not self._arrays[place]:
                 self._arrays[place] = array  # it is kept for as long as its address stands there
                 self._addresses[2 * place] = array.__array_interface__["data"][0]
@@ -441,7 +443,7 @@ def _scratch(size: int) -> JoinArrays:
     return zeros(JoinArrays, path=size, masks=size, cursors=size)
 
 
-def _batch(arrays: UpdateArrays) -> UpdateArrays:
+def _batch(arrays: Iterable[Any]) -> UpdateArrays:
     return UpdateArrays(*map(_fixed, arrays))
 
 

@@ -613,7 +613,7 @@ def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]
         first.setdefault(problem[0], problem)
     good = np.ones(len(given), np.bool_)
     good[list(first)] = False
-    encoded = Encoded(seq, ops, *ids, weight, at)
+    encoded = Encoded(seq, ops, ids[0], ids[1], ids[2], weight, at)
     return Updates(
         vocabulary, encoded, given, good, read.rows, read.source, tuple(read.rejected), tuple(first.values())
     )
