@@ -17,7 +17,7 @@ from heliograph.io.schemas import TABLES
 from heliograph.model import Rejected, Rejections
 from heliograph.terms import PREFIXES, Position, iri
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.updates import Encoded, SeqStream, Update, UpdateReader, Updates, background, read_updates
+from heliograph.watch.updates import SeqStream, Update, UpdateColumns, UpdateReader, Updates, background, read_updates
 from tests.watch.naive_reading import NaiveStream, read_row, rows_of
 
 SCHEMA = TABLES["updates"].arrow
@@ -66,7 +66,7 @@ def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> Read:
     return Read(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, 1, rejected, numbers)
 
 
-def told(encoded: Encoded, vocabulary: Vocabulary) -> list[Update]:
+def told(encoded: UpdateColumns, vocabulary: Vocabulary) -> list[Update]:
     return list(encoded.updates(vocabulary))
 
 
@@ -253,14 +253,14 @@ def test_parts_joined_are_the_whole(read: Read, where: int) -> None:
     vocabulary = Vocabulary()
     encoded = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(read)[0]
     parts = [encoded.take(slice(0, where)), encoded.take(slice(where, None))]
-    assert told(Encoded.joined(parts), vocabulary) == told(encoded, vocabulary)
+    assert told(UpdateColumns.joined(parts), vocabulary) == told(encoded, vocabulary)
     every = encoded.take(np.arange(len(encoded))[::-1])
     assert told(every, vocabulary) == told(encoded, vocabulary)[::-1]
 
 
 def test_nothing_joined_is_nothing() -> None:
-    assert len(Encoded.joined([])) == 0
-    assert told(Encoded.none(), Vocabulary()) == []
+    assert len(UpdateColumns.joined([])) == 0
+    assert told(UpdateColumns.none(), Vocabulary()) == []
 
 
 @given(reads())

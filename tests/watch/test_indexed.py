@@ -23,9 +23,9 @@ from heliograph import Watch
 from heliograph.compiled import growing as sizes
 from heliograph.watch import indexed
 from heliograph.watch import runner as machine
-from heliograph.watch.indexed import Indexed, IndexedQueries
+from heliograph.watch.indexed import IndexedQueries, IndexedStrategy
 from heliograph.watch.options import Subscribed
-from heliograph.watch.strategy import Auto
+from heliograph.watch.strategy import AutoStrategy
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
@@ -113,12 +113,12 @@ def told(scene: Scene, **how: Any) -> list[Told]:
 @settings(deadline=None, max_examples=35)
 @given(scenes, st.integers(0, 12))
 def test_auto_goes_over_in_mid_stream(scene: Scene, where: int) -> None:
-    with mock.patch.object(Auto, "_pays", side_effect=chain([False] * where, repeat(True))):
+    with mock.patch.object(AutoStrategy, "_pays", side_effect=chain([False] * where, repeat(True))):
         watch = Watch(**scene.settings)
         found = play(watch, scene.acts)
     assert found == told(scene, algorithm="plain")
-    assert isinstance(watch._strategy, Auto)
-    assert where > 0 or isinstance(watch._strategy._held, Indexed)
+    assert isinstance(watch._strategy, AutoStrategy)
+    assert where > 0 or isinstance(watch._strategy._held, IndexedStrategy)
 
 
 @settings(deadline=None, max_examples=60)

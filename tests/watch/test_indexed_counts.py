@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from heliograph import Notifications, Watch
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 from heliograph.watch.layout import EVENTS, VALUES
 from heliograph.watch.runner import Runner
 
@@ -19,7 +19,7 @@ STAR = "?x :p ?a . ?x :p ?b . ?x :p ?c"
 
 
 def machine_of(watch: Watch) -> Runner:
-    assert isinstance(watch._strategy, Indexed)
+    assert isinstance(watch._strategy, IndexedStrategy)
     return watch._strategy._queries.runner
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from heliograph import Watch
 from heliograph.watch import runner as machine
-from heliograph.watch.indexed import Indexed, MatchLimit
-from heliograph.watch.runner import Events
+from heliograph.watch.indexed import IndexedStrategy, MatchLimit
+from heliograph.watch.runner import RunEvents
 
 CROSS = "SELECT * { ?a :p ?b . ?c :q ?d . ?x :r ?y }"
 SIZE = 30  # of each side of the product
@@ -40,7 +40,7 @@ def narrow(most: int = 50) -> Iterator[list[int]]:
     """Machines that hold few events, and how many each trim was given."""
     sizes: list[int] = []
 
-    def trim(guard: MatchLimit, events: Events, update: int) -> Events:
+    def trim(guard: MatchLimit, events: RunEvents, update: int) -> RunEvents:
         sizes.append(len(events.events))
         return original(guard, events, update)
 
@@ -102,7 +102,7 @@ def test_what_stands_at_first_is_bounded_too() -> None:
 
 def test_there_is_a_guard_even_where_nobody_asked_for_one() -> None:
     watch = exploding("indexed", {"subscription_id": "s", "query": CROSS})
-    assert isinstance(watch._strategy, Indexed)
+    assert isinstance(watch._strategy, IndexedStrategy)
     (interest,) = watch._strategy._subscribed.values()
     assert interest.options.limit == 1_000_000
     assert len(watch.publish([LAST])) == SIZE * SIZE

@@ -22,7 +22,7 @@ from heliograph.watch.evidence import TermTexts, as_list, binding_texts, evidenc
 from heliograph.watch.layout import NO_TIME
 from heliograph.watch.options import Options, Subscribed
 from heliograph.watch.report import PublishRun, Report, ReportLines
-from heliograph.watch.updates import NO_TERM, Encoded
+from heliograph.watch.updates import NO_TERM, UpdateColumns
 
 QUERY = parse_sparql("SELECT * { ?x :p ?y }", verb="watch")
 TERMS = [parse_cell(cell) for cell in ("a", "Ö b", "9", "10", '"x\\n\\"y"@fr', "_:n", '"1"^^xsd:date', '"\U0001f600"')]
@@ -78,11 +78,11 @@ SEQS = (5, 7, 8, 20)
 TIMES = (NO_TIME, 0, 1_700_000_000_000_001, NO_TIME)
 
 
-def updates() -> Encoded:
+def updates() -> UpdateColumns:
     size = len(SEQS)
     seq, at = np.array(SEQS), np.array(TIMES)
     subject = np.zeros(size, np.int32)
-    return Encoded(seq, np.zeros(size, np.uint8), subject, subject, subject, np.full(size, np.nan), at)
+    return UpdateColumns(seq, np.zeros(size, np.uint8), subject, subject, subject, np.full(size, np.nan), at)
 
 
 lines = st.lists(

@@ -17,7 +17,7 @@ from heliograph.watch.layout import Int32s, Int64s
 
 # --- pairs of ids ------------------------------------------------------------------------------------------------
 
-# Pairs of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
+# PairSet of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
 #
 # A pair is one number, its start above its end, so a column sorted by start and one sorted by end answer everything
 # by bisection, at 16 bytes a pair. Single changes wait in an overlay, in which only starts are looked up, until it is
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
         return self if ends is None else Difference(ending(self.gained, ends), ending(self.lost, ends))
 
 
-class Pairs:
+class PairSet:
     """A set of (start, end). `change` says what it changed."""
 
     def __init__(self, keys: Keys = NO_KEYS) -> None:
@@ -398,10 +398,10 @@ def moved(shifts: Mapping[int, Shift]) -> Difference:
 Kinds: TypeAlias = "set[int] | None"  # some classes; None is all of them
 
 
-class Instances:
+class ClassInstances:
     """Direct types under a hierarchy."""
 
-    def __init__(self, types: Pairs, hierarchy: Hierarchy) -> None:
+    def __init__(self, types: PairSet, hierarchy: Hierarchy) -> None:
         self._types = types
         self._hierarchy = hierarchy
 
@@ -494,14 +494,14 @@ Split: TypeAlias = "dict[Base, Int64s]"
 NO_ROWS: Rows = np.empty((0, 3), np.int32)
 
 
-class Relation(StrEnum):
+class DerivedRelation(StrEnum):
     IS_A = "is-a"
     SUBCLASS_OF = "subclass-of"
     TYPE = "type"
     MEMBER = "member"
 
 
-VIRTUAL_TERMS = tuple(iri(f"|{relation}|") for relation in Relation)  # no IRI holds a bar
+VIRTUAL_TERMS = tuple(iri(f"|{relation}|") for relation in DerivedRelation)  # no IRI holds a bar
 
 
 class Base(Enum):
@@ -512,11 +512,11 @@ class Base(Enum):
     MEMBERS = auto()
 
 
-_BASES: dict[Relation, tuple[Base, ...]] = {
-    Relation.IS_A: (Base.TYPES, Base.CLASSES),
-    Relation.SUBCLASS_OF: (Base.CLASSES,),
-    Relation.TYPE: (Base.TYPES,),
-    Relation.MEMBER: (Base.MEMBERS,),
+_BASES: dict[DerivedRelation, tuple[Base, ...]] = {
+    DerivedRelation.IS_A: (Base.TYPES, Base.CLASSES),
+    DerivedRelation.SUBCLASS_OF: (Base.CLASSES,),
+    DerivedRelation.TYPE: (Base.TYPES,),
+    DerivedRelation.MEMBER: (Base.MEMBERS,),
 }
 
 
@@ -527,7 +527,7 @@ class DerivedChange(NamedTuple):
     removed: Rows = NO_ROWS
 
 
-class Names(Protocol):
+class TermNames(Protocol):
     """Terms by id and back, as a `Vocabulary` has them."""
 
     def intern_many(self, terms: Sequence[Term]) -> list[int]: ...
@@ -542,30 +542,30 @@ class Derived:
     base was not kept so far.
     """
 
-    def __init__(self, taxonomy: Taxonomy, names: Names, base: Callable[[], Rows]) -> None:
+    def __init__(self, taxonomy: Taxonomy, names: TermNames, base: Callable[[], Rows]) -> None:
         self._names = names
         self._base = base
         self._rows = _rows_of(taxonomy, names)
         kinds, classes = names.intern_many([RDF_TYPE, RDFS_SUBCLASS_OF])
         self._properties: dict[int, Base | None] = {kinds: Base.TYPES, classes: Base.CLASSES}
-        self._virtual = dict(zip(Relation, names.intern_many(VIRTUAL_TERMS), strict=True))
-        self._wanted: dict[Relation, Kinds] = {}  # the classes that it is wanted for
+        self._virtual = dict(zip(DerivedRelation, names.intern_many(VIRTUAL_TERMS), strict=True))
+        self._wanted: dict[DerivedRelation, Kinds] = {}  # the classes that it is wanted for
         self._kept: set[Base] = set()
-        self._types = Pairs()
+        self._types = PairSet()
         self._classes = Hierarchy()
         self._members = Members()
 
-    def virtual(self, relation: Relation) -> int:
-        """The id of a relation's virtual property. All of them are neighbours, in the order of `Relation`."""
+    def virtual(self, relation: DerivedRelation) -> int:
+        """The id of a relation's virtual property. All of them are neighbours, in the order of `DerivedRelation`."""
         return self._virtual[relation]
 
-    def relation(self, pattern: Pattern) -> Relation | None:
+    def relation(self, pattern: Pattern) -> DerivedRelation | None:
         """The relation by which a pattern's edges are derived; None where they are plain."""
         if isinstance(pattern, ClassPattern):
-            return Relation(pattern.relation)
+            return DerivedRelation(pattern.relation)
         if pattern.predicate == RDF_TYPE and len(self._rows):
-            return Relation.TYPE
-        return Relation.MEMBER if pattern.predicate == RDFS_MEMBER else None
+            return DerivedRelation.TYPE
+        return DerivedRelation.MEMBER if pattern.predicate == RDFS_MEMBER else None
 
     @property
     def wanted(self) -> tuple[int, ...]:
@@ -583,14 +583,14 @@ class Derived:
 
     # --- wanting ------------------------------------------------------------------------------------------------
 
-    def wants(self, relation: Relation, kind: int | None = None) -> bool:
+    def wants(self, relation: DerivedRelation, kind: int | None = None) -> bool:
         """Whether the edges of a relation that end in `kind` are derived already; None: whatever they end in."""
         if relation not in self._wanted:
             return False
         kinds = self._wanted[relation]
         return kinds is None or kind in kinds
 
-    def want(self, relation: Relation, kind: int | None = None) -> Rows:
+    def want(self, relation: DerivedRelation, kind: int | None = None) -> Rows:
         """From now on the edges of a relation are derived, or those that end in `kind`: the ones of the graph as it is
         that were not derived so far. Members are derived all or not at all."""
         if self.wants(relation, kind):
@@ -598,7 +598,7 @@ class Derived:
         self._keep(_BASES[relation])
         kinds = self._wanted.setdefault(relation, set())
         assert kinds is not None
-        if kind is None or relation is Relation.MEMBER:
+        if kind is None or relation is DerivedRelation.MEMBER:
             found, self._wanted[relation] = self._all(relation), None
             found = without(found, ending(found, kinds))
         else:
@@ -612,27 +612,27 @@ class Derived:
         self._kept.update(missing)
         pairs = self._split(self._base()) if missing else {}
         if Base.TYPES in missing:
-            self._types = Pairs(either(self._rows, pairs[Base.TYPES]))
+            self._types = PairSet(either(self._rows, pairs[Base.TYPES]))
         if Base.CLASSES in missing:
             self._classes = Hierarchy(either(self._rows, pairs[Base.CLASSES]).tolist())
         if Base.MEMBERS in missing:
             self._members = Members(pairs[Base.MEMBERS].tolist())
 
-    def _all(self, relation: Relation) -> Keys:
-        if relation is Relation.MEMBER:
+    def _all(self, relation: DerivedRelation) -> Keys:
+        if relation is DerivedRelation.MEMBER:
             return self._members.keys()
-        if relation is Relation.SUBCLASS_OF:
+        if relation is DerivedRelation.SUBCLASS_OF:
             return as_keys(self._classes.pairs())
-        return self._types.keys() if relation is Relation.TYPE else self._instances.all()
+        return self._types.keys() if relation is DerivedRelation.TYPE else self._instances.all()
 
-    def _of(self, relation: Relation, kind: int) -> Keys:
-        if relation is Relation.SUBCLASS_OF:
+    def _of(self, relation: DerivedRelation, kind: int) -> Keys:
+        if relation is DerivedRelation.SUBCLASS_OF:
             return as_keys(key_of(child, kind) for child in self._classes.below([kind]))
-        return self._types.of_ends(np.array([kind])) if relation is Relation.TYPE else self._instances.of(kind)
+        return self._types.of_ends(np.array([kind])) if relation is DerivedRelation.TYPE else self._instances.of(kind)
 
     @property
-    def _instances(self) -> Instances:
-        return Instances(self._types, self._classes)
+    def _instances(self) -> ClassInstances:
+        return ClassInstances(self._types, self._classes)
 
     # --- changing -----------------------------------------------------------------------------------------------
 
@@ -652,21 +652,24 @@ class Derived:
             lost.append(rows_of(wanted.lost, self.virtual(relation)))
         return DerivedChange(np.concatenate(gained), np.concatenate(lost))
 
-    def _differences(self, coming: Split, going: Split) -> Iterator[tuple[Relation, Difference]]:
+    def _differences(self, coming: Split, going: Split) -> Iterator[tuple[DerivedRelation, Difference]]:
         """First the hierarchy shifts under the types as they are, then the types change under the new hierarchy."""
-        among = iter if Relation.SUBCLASS_OF in self._wanted else self._instances.inhabited
+        among = iter if DerivedRelation.SUBCLASS_OF in self._wanted else self._instances.inhabited
         shifts = self._classes.change(coming[Base.CLASSES].tolist(), going[Base.CLASSES].tolist(), among)
-        shifted = self._instances.shifted(shifts, self._wanted.get(Relation.IS_A, set()))
+        shifted = self._instances.shifted(shifts, self._wanted.get(DerivedRelation.IS_A, set()))
         types = self._types.change(coming[Base.TYPES], going[Base.TYPES])
-        if Relation.IS_A in self._wanted:
+        if DerivedRelation.IS_A in self._wanted:
             retyped = self._instances.retyped(types)
-            yield Relation.IS_A, shifted.then(retyped) if shifts else retyped
-        if Relation.TYPE in self._wanted:
-            yield Relation.TYPE, types
-        if Relation.SUBCLASS_OF in self._wanted:
-            yield Relation.SUBCLASS_OF, moved(shifts)
-        if Relation.MEMBER in self._wanted:
-            yield Relation.MEMBER, self._members.change(coming[Base.MEMBERS].tolist(), going[Base.MEMBERS].tolist())
+            yield DerivedRelation.IS_A, shifted.then(retyped) if shifts else retyped
+        if DerivedRelation.TYPE in self._wanted:
+            yield DerivedRelation.TYPE, types
+        if DerivedRelation.SUBCLASS_OF in self._wanted:
+            yield DerivedRelation.SUBCLASS_OF, moved(shifts)
+        if DerivedRelation.MEMBER in self._wanted:
+            yield (
+                DerivedRelation.MEMBER,
+                self._members.change(coming[Base.MEMBERS].tolist(), going[Base.MEMBERS].tolist()),
+            )
 
     def _split(self, rows: Rows) -> Split:
         """The pairs of each base that is kept. Only those of members stand there as often as edges hold them."""
@@ -692,6 +695,6 @@ class Derived:
         return self._properties[predicate]
 
 
-def _rows_of(taxonomy: Taxonomy, names: Names) -> Keys:
+def _rows_of(taxonomy: Taxonomy, names: TermNames) -> Keys:
     ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
     return distinct(ids[::2] << BITS | ids[1::2])

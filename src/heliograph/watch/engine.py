@@ -34,7 +34,7 @@ from heliograph.watch.explain import explain
 from heliograph.watch.layout import Int32s
 from heliograph.watch.options import Options, Subscribed, check_mode, check_options, read_options
 from heliograph.watch.report import PublishRun
-from heliograph.watch.strategy import Snapshot, check_algorithm, strategy
+from heliograph.watch.strategy import WatchSnapshot, check_algorithm, strategy
 from heliograph.watch.updates import SeqStream, UpdateReader, Updates, background, extent, read_updates
 
 _LOG = logging.getLogger("heliograph")
@@ -273,7 +273,7 @@ class Watch:
             metrics = saving.pack_metrics(snapshot.memory, self._vocabulary) if self._measuring else None
             saving.write(path, tables, self._meta(snapshot), metrics)
 
-    def _meta(self, snapshot: Snapshot) -> dict[str, Any]:
+    def _meta(self, snapshot: WatchSnapshot) -> dict[str, Any]:
         return {
             "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
             "prefixes": dict(self._subscriptions.prefixes),
@@ -303,7 +303,7 @@ class Watch:
         self._add([each for each in taken if each.id not in self._strategy.aside])
         edges, window = saving.read_edges(saved.tables["graph"], self._vocabulary), saved.meta["window"]
         memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self._vocabulary)
-        self._strategy.restore(Snapshot(edges, window["clock"], window["number"], memory))
+        self._strategy.restore(WatchSnapshot(edges, window["clock"], window["number"], memory))
 
 
 def _read_taxonomy(taxonomy: Any, prefixes: Mapping[str, str]) -> Taxonomy:

@@ -49,7 +49,7 @@ _NEAR_STEPS = 200_000  # of all trials: about a second
 _TRIAL = 50_000  # of one of them
 
 
-class Near(NamedTuple):
+class NearestPart(NamedTuple):
     """The largest part of a pattern that holds, what it lacks, and the solution that shows it.
 
     `waiting` are the conditions that the missing edges must still satisfy; where no edge is missing, they fail.
@@ -63,7 +63,7 @@ class Near(NamedTuple):
     cut: bool
 
 
-def unmet(query: Query, answers: Reevaluation) -> Near | None:
+def unmet(query: Query, answers: Reevaluation) -> NearestPart | None:
     """Where all edges hold together and only conditions fail: the solution that fails the fewest; else None."""
     bounded = Bounded(answers, _NEAR_STEPS)
     near = [
@@ -73,7 +73,7 @@ def unmet(query: Query, answers: Reevaluation) -> Near | None:
     return min(near, key=lambda each: (len(each.waiting), order(each.solution)), default=None)
 
 
-def nearest(query: Query, answers: Reevaluation) -> Near:
+def nearest(query: Query, answers: Reevaluation) -> NearestPart:
     """The most of a query that holds, when not all of it does."""
     thorough, quick = Bounded(answers, _NEAR_STEPS), Bounded(answers, _NEAR_STEPS)
     held: set[Pattern] = set()
@@ -92,11 +92,11 @@ def _larger(largest: Found | None, grown: Found) -> Found:
     return grown if largest is None or len(grown[0]) > len(largest[0]) else largest
 
 
-def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> Near:
+def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> NearestPart:
     held = set(part)
     missing = tuple(pattern for pattern in query.patterns if pattern not in held)
     waiting = tuple(each for each in query.filters if not Condition.of(each).holds(solution))
-    return Near(part, missing, solution, waiting, cut)
+    return NearestPart(part, missing, solution, waiting, cut)
 
 
 # --- one part after the other -----------------------------------------------------------------------------------
@@ -256,14 +256,14 @@ def _explain_pattern(id: str, query: Query, answers: Reevaluation) -> Explanatio
     return _explain_missing(id, near._replace(waiting=(*near.waiting, *asked)), query)
 
 
-def _explain_condition(id: str, near: Near) -> Explanation:
+def _explain_condition(id: str, near: NearestPart) -> Explanation:
     failed = spell_filters(near.waiting) or "VALUES"
     all_hold = f"all {_edges(len(near.held))} hold together" if near.held else "there is no edge to hold"
     summary = f"{id} is silent: {all_hold}, but not {failed}{_where(near)}"
     return Explanation("watch", id, None, False, summary, failed=failed, held=_held(near))
 
 
-def _explain_missing(id: str, near: Near, query: Query) -> Explanation:
+def _explain_missing(id: str, near: NearestPart, query: Query) -> Explanation:
     missing = [spell_pattern(pattern, near.solution) for pattern in near.missing]
     hold = f"{len(near.held)} of {_edges(len(query.patterns))} hold together" + (_MOST_FOUND if near.cut else "")
     updates = ", ".join(_update(pattern, near.solution) for pattern in near.missing)
@@ -335,11 +335,11 @@ def _explain_rank(watched: Watched) -> Explanation:
 # --- wording ----------------------------------------------------------------------------------------------------
 
 
-def _held(near: Near) -> tuple[str, ...]:
+def _held(near: NearestPart) -> tuple[str, ...]:
     return tuple(spell_pattern(pattern, near.solution) for pattern in near.held)
 
 
-def _where(near: Near) -> str:
+def _where(near: NearestPart) -> str:
     shown = [f"{variable} = {spell(term)}" for variable, term in near.solution.items() if not variable.hidden]
     return f", with {', '.join(shown)}" if shown else ""
 

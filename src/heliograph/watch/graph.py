@@ -74,6 +74,7 @@ from heliograph.watch.layout import (
 
 LEAST = 8  # rows of a new array
 _NEED = 6  # places for two blocks of two, one after a gap
+_ADJACENCY = frozenset({"runs", "heads", "pool"})
 _ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
 
 
@@ -129,40 +130,24 @@ def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
     return larger  # type: ignore[return-value]
 
 
-# --- what is short ----------------------------------------------------------------------------------------------
-
-
-def lacks_edges(graph: GraphArrays) -> bool:
-    return bool(graph.counters[FREE_EDGE] == 0 and graph.counters[EDGES] >= len(graph.edges))
-
-
-def lacks_slots(graph: GraphArrays) -> bool:
-    return bool(slots_for(int(graph.counters[TAKEN]) + 1) > len(graph.slots))
-
-
-def lacks_runs(graph: GraphArrays) -> bool:
-    return bool(graph.counters[RUNS] + 2 > len(graph.runs))
-
-
-def lacks_heads(graph: GraphArrays) -> bool:
-    return bool(slots_for(int(graph.counters[RUNS]) + 2) > len(graph.heads))
-
-
-def lacks_places(graph: GraphArrays) -> bool:
-    return bool(graph.counters[POOL] + graph.counters[NEED] > len(graph.pool))
-
-
-def lacks_adjacency(graph: GraphArrays) -> bool:
-    return lacks_runs(graph) or lacks_heads(graph) or lacks_places(graph)
+def lacking(graph: GraphArrays) -> set[str]:
+    """The arrays that have no room for another edge; those of adjacency only where it is kept."""
+    counters, found = graph.counters, set()
+    if counters[FREE_EDGE] == 0 and counters[EDGES] >= len(graph.edges):
+        found.add("edges")
+    if slots_for(int(counters[TAKEN]) + 1) > len(graph.slots):
+        found.add("slots")
+    if len(graph.runs):
+        needed = {"runs": counters[RUNS] + 2, "heads": slots_for(int(counters[RUNS]) + 2)}
+        needed["pool"] = counters[POOL] + counters[NEED]
+        found.update(name for name, rows in needed.items() if rows > len(getattr(graph, name)))
+    return found
 
 
 def is_wasteful(graph: GraphArrays) -> bool:
     """Whether most runs are empty, or most places in the pool are free: then the runs are better listed anew."""
     counters = graph.counters
     return bool(2 * counters[IDLE] > counters[RUNS] or 2 * counters[VACANT] > counters[POOL])
-
-
-# --- the window -------------------------------------------------------------------------------------------------
 
 
 def promising(window: WindowArrays, promises: int) -> WindowArrays:
@@ -436,7 +421,7 @@ class FlatGraph:
         """
         if not self.has_adjacency:
             self._list_runs()
-            while lacks_adjacency(self.arrays):
+            while lacking(self.arrays) & _ADJACENCY:
                 self._grow_runs()
 
     def cover(self, vertices: int) -> None:
@@ -460,11 +445,12 @@ class FlatGraph:
 
     def grow(self) -> None:
         """Makes room wherever there is none for another edge."""
-        if lacks_edges(self.arrays):
+        short = lacking(self.arrays)
+        if "edges" in short:
             self._resize_edges(more(len(self.arrays.edges)))
-        if lacks_slots(self.arrays):
+        if "slots" in short:
             self._resize_slots(more(len(self.arrays.slots)))
-        if self.has_adjacency and lacks_adjacency(self.arrays):
+        if short & _ADJACENCY:
             if is_wasteful(self.arrays):
                 self._list_runs()
             self._grow_runs()
@@ -489,15 +475,15 @@ class FlatGraph:
             self._grow_runs()
 
     def _grow_runs(self) -> None:
-        graph = self.arrays
-        if lacks_runs(graph):
+        graph, short = self.arrays, lacking(self.arrays)
+        if "runs" in short:
             graph = graph._replace(runs=enlarged(graph.runs, more(len(graph.runs), 8)))
-        if lacks_heads(graph):
+        if "heads" in short:
             check(more(len(graph.heads)))
             graph = graph._replace(heads=np.zeros(more(len(graph.heads)), np.int32))
             graph.counters[RUN_BITS] = len(graph.heads).bit_length()
             graph_kernels.rehash_heads(graph, graph.heads)
-        if lacks_places(graph):
+        if "pool" in short:
             needed = int(graph.counters[POOL] + graph.counters[NEED])
             graph = graph._replace(pool=enlarged(graph.pool, max(more(len(graph.pool), 8), needed)))
         self.arrays = graph
@@ -530,7 +516,7 @@ class Terms(Protocol):
     def term(self, id: int) -> Term: ...
 
 
-class Found:
+class FoundTriples:
     """Triples that were found: counted at once, spelled out when they are read."""
 
     __slots__ = ("_rows", "_terms")
@@ -554,7 +540,7 @@ class Found:
         return bool((self._rows == [self._terms.find(term) for term in triple]).all(axis=1).any())
 
 
-class Triples:
+class GraphTriples:
     """The triples of an evolving graph as it is now."""
 
     def __init__(self, graph: FlatGraph, terms: Terms) -> None:
@@ -579,7 +565,7 @@ class Triples:
             return (triple,) if triple in self else ()
         parts = self._id(subject), self._id(predicate), self._id(object)
         arrays = self._graph.arrays
-        return Found(arrays.edges[matching(arrays, parts, self._graph.virtual), :LINK], self._terms)
+        return FoundTriples(arrays.edges[matching(arrays, parts, self._graph.virtual), :LINK], self._terms)
 
     def _id(self, term: Term | None) -> int | None:
         return None if term is None else self._terms.find(term)

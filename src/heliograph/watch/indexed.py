@@ -3,7 +3,7 @@
 Queries are compiled into a network over the evolving graph (`network_compile`, `network`), kernels carry each update
 through it (`runner`, `network_kernels`), and the events that they write are made into a report here.
 
-The law: it notifies of what `Plain` notifies of, in the same order. Subscriptions to an empty graph wait until there is
+The law: it notifies of what `PlainStrategy` notifies of, in the same order. Subscriptions to an empty graph wait until there is
 something to be entered over, so that a graph may be loaded or restored first; in every other case they are entered at
 once.
 
@@ -51,9 +51,9 @@ from heliograph.watch.changes import (
     mode_of,
     order,
 )
-from heliograph.watch.derived import Derived, Relation
+from heliograph.watch.derived import Derived, DerivedRelation
 from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_texts, value_texts, with_values
-from heliograph.watch.graph import FlatGraph, Triples
+from heliograph.watch.graph import FlatGraph, GraphTriples
 from heliograph.watch.layout import (
     ADD_EDGE,
     ENTER_HIGH,
@@ -85,13 +85,13 @@ from heliograph.watch.layout import (
 from heliograph.watch.metrics.calls import parted_filters, ranging
 from heliograph.watch.metrics.meter import Meter, Metered, Page, make_measure
 from heliograph.watch.metrics.queries import Judged, Judging, Values, Verdict, are_plain, changes_of, shown_values
-from heliograph.watch.network import Network
-from heliograph.watch.network_compile import Compiled
+from heliograph.watch.network import QueryNetwork
+from heliograph.watch.network_compile import CompiledQuery
 from heliograph.watch.options import Options, Subscribed
 from heliograph.watch.report import PublishRun, Report, ReportLines, places
-from heliograph.watch.runner import Events, ExactChecks, Runner
-from heliograph.watch.strategy import Aside, Memory, Snapshot, Watched
-from heliograph.watch.updates import Encoded, Extent, Flags
+from heliograph.watch.runner import ExactChecks, RunEvents, Runner
+from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.updates import Flags, UpdateColumns, WindowExtent
 
 # --- one subscription -------------------------------------------------------------------------------------------
 
@@ -186,14 +186,14 @@ class IndexedQueries:
     """All subscriptions of an indexed strategy, entered in the network.
 
     The law: what holds for a subscription is what the graph says, and where that depends on the past (a hysteresis, a
-    place in a top-k set) what `Memory` says besides. What is entered over a graph is populated silently.
+    place in a top-k set) what `WatchMemory` says besides. What is entered over a graph is populated silently.
     """
 
     def __init__(
-        self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: Memory, aside: Aside
+        self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: WatchMemory, aside: Aside
     ) -> None:
         self._graph, self._derived, self._vocabulary, self.aside = graph, derived, vocabulary, aside
-        self.network = Network(vocabulary.intern, derived, graph)
+        self.network = QueryNetwork(vocabulary.intern, derived, graph)
         self.runner = Runner(graph, self.network, derived)
         self._checks = ExactChecks(self.network, vocabulary)
         self.meter = Meter(graph, vocabulary, make_measure, memory.measures)
@@ -311,7 +311,7 @@ class IndexedQueries:
         if entry.kind != Q_ROWS:
             entry.subscribed.subscription.release()  # its objects would take more memory than the network does
 
-    def _want(self, compiled: Compiled) -> None:
+    def _want(self, compiled: CompiledQuery) -> None:
         """Sees to it that edges a query asks for are derived."""
         for want in compiled.wants:
             if not self._derived.wanted:
@@ -373,10 +373,10 @@ class IndexedQueries:
             except Exception as error:
                 self.aside.put(entry.id, error)
         memory = self._memory
-        if memory != Memory():
+        if memory != WatchMemory():
             held = {id: bool(memory.held[id]) for id in counts if id in memory.held}
             self.ranking.restore(held, memory.rank_dirty, memory.rank_unknown)
-            self._memory = Memory()
+            self._memory = WatchMemory()
         self.ranking.refresh(counts)
         self.stale = {}
 
@@ -472,7 +472,7 @@ class IndexedQueries:
 
     # --- memory -------------------------------------------------------------------------------------------------
 
-    def memory(self, waiting: Iterable[str] = ()) -> Memory:
+    def memory(self, waiting: Iterable[str] = ()) -> WatchMemory:
         """What must be kept to restore all subscriptions over the same graph; initial matches of `waiting` are to be
         reported too."""
         known = self._memory
@@ -482,7 +482,7 @@ class IndexedQueries:
         slack = (entry for entry in remembering if entry.subscribed.options.hysteresis and entry.query.having is None)
         satisfied = {entry.id: entry.judged.keys() for entry in slack if entry.judged is not None}
         ranking = self.ranking
-        return Memory(
+        return WatchMemory(
             tuple(dict.fromkeys((*known.initial_pending, *self.initial_pending, *waiting))),
             frozenset(ranking.rank_dirty | known.rank_dirty | ranking.sets_of(self.aside)),
             {**known.held, **held},
@@ -568,7 +568,7 @@ class MatchLimit:
         self._queries, self._texts = queries, texts
         self.cut = 0  # how many matches were dropped
 
-    def trim(self, events: Events, update: int) -> Events:
+    def trim(self, events: RunEvents, update: int) -> RunEvents:
         """What is left of the events of a run that lacks room in the midst of an update."""
         listed = (events.events[:, W_KIND] == V_ROW) & (events.events[:, W_UPDATE] == update)
         ordered = events._replace(events=sort_events(events.events[listed], (W_PHASE, W_REF)))
@@ -582,7 +582,7 @@ class MatchLimit:
             rows.append(terms.ravel())
         return events._replace(events=np.concatenate(kept), rows=np.concatenate(rows))
 
-    def _trimmed(self, ordered: Events, span: slice) -> tuple[Int64s, Int32s]:
+    def _trimmed(self, ordered: RunEvents, span: slice) -> tuple[Int64s, Int32s]:
         """What one component may report."""
         queries, events = self._queries, ordered.events[span]
         component, only = int(events[0, W_REF]), queries.listing
@@ -635,13 +635,13 @@ class EventReport:
     for top-k sets. `proof` gives a witness of what has just become true.
     """
 
-    def __init__(self, queries: IndexedQueries, texts: TermTexts, updates: Encoded, proof: Proof | None) -> None:
+    def __init__(self, queries: IndexedQueries, texts: TermTexts, updates: UpdateColumns, proof: Proof | None) -> None:
         self._queries, self._texts, self._updates, self._proof = queries, texts, updates, proof
         self._report = Report(updates, proof is not None)
         self._ranks: list[RankChange] = []
         self._coming: dict[Judged, Changes] = {}  # solutions of those that ask metrics besides
 
-    def make(self, events: Events, page: Page, run: PublishRun) -> None:
+    def make(self, events: RunEvents, page: Page, run: PublishRun) -> None:
         """Adds what the events, and the page of the journal that was written with them, say to a call."""
         listed = events.events[:, W_KIND] == V_ROW
         self._cross(events.events[~listed])
@@ -719,7 +719,7 @@ class EventReport:
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
-    def _list(self, listed: Events) -> None:
+    def _list(self, listed: RunEvents) -> None:
         """Reports solutions gained and lost."""
         for span in spans(listed.events):
             events = listed.events[span]
@@ -795,28 +795,30 @@ _BLOCK = 1 << 16  # updates after which what they changed is reported
 _GARBAGE = 10_000  # rows left behind by subscriptions that went, before the network is made anew
 
 
-class Indexed:
+class IndexedStrategy:
     """Queries in a network over flat arrays."""
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+    ) -> None:
         self._vocabulary, self._taxonomy, self._extent = vocabulary, taxonomy, extent
         self.aside = Aside() if aside is None else aside
         self._subscribed: dict[str, Subscribed] = {}
         self._begin()
 
-    def _begin(self, memory: Memory | None = None) -> None:
+    def _begin(self, memory: WatchMemory | None = None) -> None:
         """An empty graph and an empty network."""
         self._graph = FlatGraph(self._extent.span, self._extent.updates)
         derived = Derived(self._taxonomy, self._vocabulary, self._base)
-        self._graph.set_virtual(min(map(derived.virtual, Relation)))
-        self._queries = IndexedQueries(self._graph, derived, self._vocabulary, memory or Memory(), self.aside)
+        self._graph.set_virtual(min(map(derived.virtual, DerivedRelation)))
+        self._queries = IndexedQueries(self._graph, derived, self._vocabulary, memory or WatchMemory(), self.aside)
         self._texts = TermTexts(self._vocabulary)
         self._limit = MatchLimit(self._queries, self._texts)
         self._queries.runner.trim = self._limit.trim
         self._pending: dict[str, Subscribed] = {}  # what is still to be entered
         self._known: frozenset[str] = frozenset()  # what came earlier, and is only entered again
         metered = Metered(self._queries.meter, self._vocabulary, self._queries.selected)
-        self.answers = Reevaluation(Triples(self._graph, self._vocabulary), self._taxonomy, metered)
+        self.answers = Reevaluation(GraphTriples(self._graph, self._vocabulary), self._taxonomy, metered)
 
     def _base(self) -> Int32s:
         """The edges of the graph, for what is derived from them."""
@@ -878,7 +880,7 @@ class Indexed:
 
     # --- updates ------------------------------------------------------------------------------------------------
 
-    def load(self, updates: Encoded) -> None:
+    def load(self, updates: UpdateColumns) -> None:
         if len(self._pending) < len(self._subscribed):
             self._load_again(updates)
         else:
@@ -886,24 +888,26 @@ class Indexed:
             self._queries.unplace(id for id in ranked if id in self._known)
             self._load(updates)
 
-    def _load(self, updates: Encoded) -> None:
+    def _load(self, updates: UpdateColumns) -> None:
         """Loads into a graph over which no query has been entered."""
         if (updates.op == ADD_EDGE).all():
             self._graph.load(
                 updates.subject, updates.predicate, updates.object, updates.weight, updates.at, updates.seq
             )
             return
-        from heliograph.watch.plain import Plain  # background that removes: it knows how, and it is seldom large
+        from heliograph.watch.plain import (
+            PlainStrategy,  # background that removes: it knows how, and it is seldom large
+        )
 
-        plain = Plain(self._vocabulary, self._taxonomy, self._extent)
-        plain.restore(self.snapshot()._replace(memory=Memory()))  # which has no subscriptions
+        plain = PlainStrategy(self._vocabulary, self._taxonomy, self._extent)
+        plain.restore(self.snapshot()._replace(memory=WatchMemory()))  # which has no subscriptions
         plain.load(updates)
         pending, known = self._pending, self._known
         self._begin(self._queries.memory())
         self._pending, self._known = pending, known
         self._restore_graph(plain.snapshot())
 
-    def _load_again(self, updates: Encoded) -> None:
+    def _load_again(self, updates: UpdateColumns) -> None:
         """Loads under queries that are there: they are entered again when it is done."""
         memory, snapshot, new = self._queries.memory(), self.snapshot(), self._pending.keys()
         ranked = {id for id, each in self._queries.entries.items() if each.is_ranked}
@@ -920,7 +924,7 @@ class Indexed:
             self._enter()
             self._queries.refresh()
 
-    def publish(self, updates: Encoded, run: PublishRun) -> None:
+    def publish(self, updates: UpdateColumns, run: PublishRun) -> None:
         queries, witness = self._queries, run.witness
         if self._pending or queries.stale or queries.initial_pending or len(self.aside):
             self.refresh(witness)
@@ -955,7 +959,7 @@ class Indexed:
         run.truncated += self._limit.cut
         self._limit.cut = 0
 
-    def _apply(self, updates: Encoded, run: PublishRun) -> int:
+    def _apply(self, updates: UpdateColumns, run: PublishRun) -> int:
         """Applies updates, or the first of them, and reports what they changed; how many."""
         queries = self._queries
         if not len(self._graph.arrays.weights) and not np.isnan(updates.weight).all():
@@ -978,12 +982,14 @@ class Indexed:
 
     # --- handing over -------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WatchSnapshot:
         asking = [id for id, each in self._pending.items() if each.options.initial]
         waiting = tuple(id for id in asking if id not in self._known)
-        return Snapshot(self._graph.saved(), self._graph.clock, self._graph.accepted, self._queries.memory(waiting))
+        return WatchSnapshot(
+            self._graph.saved(), self._graph.clock, self._graph.accepted, self._queries.memory(waiting)
+        )
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: WatchSnapshot) -> None:
         self._begin(snapshot.memory)
         self._return(())
         self._restore_graph(snapshot)
@@ -992,8 +998,8 @@ class Indexed:
     def ids(self) -> Int32s:
         return self._base().ravel()
 
-    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Indexed:
-        fresh = Indexed(vocabulary, self._taxonomy, self._extent, self.aside)
+    def rebased(self, vocabulary: Vocabulary, snapshot: WatchSnapshot) -> IndexedStrategy:
+        fresh = IndexedStrategy(vocabulary, self._taxonomy, self._extent, self.aside)
         fresh.add(list(self._subscribed.values()))
         fresh.restore(snapshot)
         return fresh
@@ -1003,11 +1009,11 @@ class Indexed:
         self._pending = dict(self._subscribed)
         self._known = frozenset(self._subscribed.keys() - set(new))
 
-    def _hand_over(self, memory: Memory) -> None:
+    def _hand_over(self, memory: WatchMemory) -> None:
         """Lets measures take over what they kept: one that is asked for after all have left it is a new one."""
         if memory.measures:
             self._enter()
 
-    def _restore_graph(self, snapshot: Snapshot) -> None:
+    def _restore_graph(self, snapshot: WatchSnapshot) -> None:
         self._graph.restore(snapshot.edges)
         self._graph.set_clocks(snapshot.clock, snapshot.number)

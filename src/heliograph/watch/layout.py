@@ -340,7 +340,7 @@ CURSOR_RUN, CURSOR_PLACE, CURSOR_OTHER = range(3)
 
 
 class UpdateArrays(NamedTuple):
-    """Updates, accepted and in order; see `updates.Encoded`.
+    """Updates, accepted and in order; see `updates.UpdateColumns`.
 
     Others are derived from edges with a predicate in `deriving`.
     """

@@ -14,7 +14,7 @@ from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
 from heliograph.terms import RDF_TYPE, Term
 from heliograph.watch.changes import CountLimits
-from heliograph.watch.derived import Relation
+from heliograph.watch.derived import DerivedRelation
 from heliograph.watch.layout import (
     AMONG_NODE,
     C_CONSTANT,
@@ -90,15 +90,15 @@ from heliograph.watch.network_compile import (
     HERE,
     NODE,
     Branch,
-    Compiled,
+    CompiledQuery,
     Customs,
     Edge,
     Hears,
     Intern,
-    Listed,
-    Shape,
+    ListedPattern,
+    QueryShape,
     Slots,
-    Test,
+    TermTest,
     Virtual,
     compiled,
     orders_of,
@@ -153,15 +153,15 @@ class Tests:
         self.atoms = _rows("atoms")
         self.banks = _rows("banks")
         self.offsets.append(0)
-        self._numbers: dict[Test, int] = {}
+        self._numbers: dict[TermTest, int] = {}
         self._conditions: list[tuple[Condition, ...]] = []
-        self._banked: dict[Test, tuple[int, int]] = {}
+        self._banked: dict[TermTest, tuple[int, int]] = {}
         self._open: dict[tuple[object, ...], tuple[int, int]] = {}  # by form: the bank with room, and its next place
 
     def __len__(self) -> int:
         return len(self._conditions)
 
-    def number(self, test: Test) -> int:
+    def number(self, test: TermTest) -> int:
         """The number of a test."""
         if test not in self._numbers:
             self._numbers[test] = len(self._numbers)
@@ -170,7 +170,7 @@ class Tests:
             self._conditions.append(tuple(Condition.of(each) for each in test.expressions))
         return self._numbers[test]
 
-    def banked(self, test: Test) -> tuple[int, int]:
+    def banked(self, test: TermTest) -> tuple[int, int]:
         """The bank of a test and its place there."""
         if test not in self._banked:
             form = _form(test)
@@ -187,7 +187,7 @@ class Tests:
         return all(condition.holds({HERE: term}) for condition in self._conditions[number])
 
 
-def _form(test: Test) -> tuple[object, ...]:
+def _form(test: TermTest) -> tuple[object, ...]:
     """What tests of one bank have in common."""
     return tuple((atom.domain, atom.flags, atom.low == -np.inf, atom.high == np.inf) for atom in test.atoms)
 
@@ -305,7 +305,7 @@ NO_TAG = -1
 WHOLE = 1  # the mask of a message without tags
 
 
-class Part(NamedTuple):
+class NetworkPart(NamedTuple):
     """What a node or a slot of a group asks: a message, a test or a bank, and the tag of it if it has tags."""
 
     kind: int  # PART_HEARS, PART_TEST or PART_TESTS
@@ -335,7 +335,7 @@ class Messages:
 
     def __init__(self, sites: Sites) -> None:
         self.rows = _rows("messages")
-        self.nodes = _rows("nodes")  # filled by `Nodes`; here for the chains of their messages
+        self.nodes = _rows("nodes")  # filled by `NetworkNodes`; here for the chains of their messages
         self.users = _rows("users")
         self.anchors = Pairs()
         self.fresh: dict[int, int] = {}  # by message: the bits to be populated
@@ -360,12 +360,12 @@ class Messages:
         message = self._numbers.get(key)
         return self._add(key, level, bits) if message is None else message
 
-    def among(self, key: int, constant: int, twin: int) -> Part:
+    def among(self, key: int, constant: int, twin: int) -> NetworkPart:
         """The message and the tag by which a constant is heard."""
         found = self._among.get((key, twin, constant))
         if found is None:
             found = self._anchor(key, constant, twin)
-        return Part(PART_HEARS, *found)
+        return NetworkPart(PART_HEARS, *found)
 
     def _anchor(self, key: int, constant: int, twin: int) -> tuple[int, int]:
         message, tag = self._open.get((key, twin), _Open(NONE, TAGS))
@@ -490,7 +490,7 @@ class Messages:
 
 # --- nodes -------------------------------------------------------------------------------------------------------
 
-# Nodes: slots that were folded away, each with the parts that it asks, kept once for all that hear of it.
+# NetworkNodes: slots that were folded away, each with the parts that it asks, kept once for all that hear of it.
 #
 # Below a node there may be several choices of constants and thresholds: one for each tuple of the tags of its parts.
 # Each tuple that is used has a tag of the node. Where only one part has tags, they are the node's own; else tags are
@@ -510,14 +510,14 @@ class _Bank(NamedTuple):
     tags: int
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """A node and one of its tags."""
 
     node: int
     tag: int
 
 
-class Nodes:
+class NetworkNodes:
     """All nodes, and which of them uses which messages."""
 
     def __init__(self, messages: Messages) -> None:
@@ -527,9 +527,9 @@ class Nodes:
         self.maps = _rows("maps", room=TAGS)
         self._messages = messages
         self._open: dict[tuple[int, _Parts], _Bank] = {}  # by kind and parts
-        self._places: dict[tuple[int, tuple[Part, ...]], Place] = {}
-        self._asked: dict[Place, tuple[int, tuple[Part, ...]]] = {}  # the other way
-        self._uses: dict[Place, int] = {}
+        self._places: dict[tuple[int, tuple[NetworkPart, ...]], NodePlace] = {}
+        self._asked: dict[NodePlace, tuple[int, tuple[NetworkPart, ...]]] = {}  # the other way
+        self._uses: dict[NodePlace, int] = {}
         self._users: dict[int, list[tuple[int, int]]] = {}  # by node: messages and their users
         self._levels: dict[int, int] = {}
         self._retired: set[tuple[int, int]] = set()  # nodes and tags that they must not give again
@@ -537,28 +537,28 @@ class Nodes:
     def __len__(self) -> int:
         return len(self._users)
 
-    def find(self, kind: int, parts: tuple[Part, ...]) -> Place:
+    def find(self, kind: int, parts: tuple[NetworkPart, ...]) -> NodePlace:
         """The node that asks these parts, which are in order, and the tag for their tags."""
         place = self._places.get((kind, parts))
         return self._give(kind, parts) if place is None else place
 
-    def hear(self, kind: int, key: int, place: Place, twin: int) -> Part:
+    def hear(self, kind: int, key: int, place: NodePlace, twin: int) -> NetworkPart:
         """What is heard from a node through an edge."""
         message_key = MessageKey(kind, key, place.node, NONE, twin)
         bits = int(self.ones.array[place.node])
         message = self._messages.find(message_key, self._levels[place.node], bits)
-        return Part(PART_HEARS, message, place.tag)
+        return NetworkPart(PART_HEARS, message, place.tag)
 
     # --- tags ---------------------------------------------------------------------------------------------------
 
-    def _give(self, kind: int, parts: tuple[Part, ...]) -> Place:
+    def _give(self, kind: int, parts: tuple[NetworkPart, ...]) -> NodePlace:
         tagged = [part.tag for part in parts if part.tag != NO_TAG]
         bare = tuple((part.kind, part.ref) for part in parts)
         bank = self._open.get((kind, bare))
         if bank is None or bank.node not in self._users or not self._has_room(bank, tagged):
             bank = _Bank(self._add(parts, len(tagged)), 0)
         self._open[kind, bare] = bank._replace(tags=bank.tags + 1)
-        place = Place(bank.node, _own_tag(bank, tagged))
+        place = NodePlace(bank.node, _own_tag(bank, tagged))
         self._places[kind, parts], self._asked[place] = place, (kind, parts)
         self._translate(place, parts)
         self._begin(place)
@@ -568,14 +568,14 @@ class Nodes:
         """Whether a node may give the tag that it must."""
         return bank.tags < TAGS if len(tagged) > 1 else (bank.node, _own_tag(bank, tagged)) not in self._retired
 
-    def _begin(self, place: Place) -> None:
+    def _begin(self, place: NodePlace) -> None:
         """A tag is in use from now on, in every message of the node."""
         bit = _bit(place.tag)
         self.ones.array[place.node] |= np.uint64(bit)
         for message in self._messages.on_node(place.node):
             self._messages.refresh(message, bit)
 
-    def _translate(self, place: Place, parts: tuple[Part, ...]) -> None:
+    def _translate(self, place: NodePlace, parts: tuple[NetworkPart, ...]) -> None:
         """Writes which tags of the parts a tag of the node stands for."""
         first = int(self.rows.array[place.node, N_FIRST])
         for number, part in enumerate(parts):
@@ -583,7 +583,7 @@ class Nodes:
             if begin >= 0:
                 self.maps.array[begin + place.tag] = part.tag
 
-    def _add(self, parts: tuple[Part, ...], tagged: int) -> int:
+    def _add(self, parts: tuple[NetworkPart, ...], tagged: int) -> int:
         first = self.parts.extend([(part.kind, part.ref, self._map(part, tagged), NONE) for part in parts])
         node = self.rows.append((first, len(parts), NONE))
         self.ones.append(0)
@@ -594,37 +594,37 @@ class Nodes:
         self._levels[node] = 1 + max((self._messages.level(message) for _, message in heard), default=-1)
         return node
 
-    def _map(self, part: Part, tagged: int) -> int:
+    def _map(self, part: NetworkPart, tagged: int) -> int:
         if part.tag == NO_TAG:
             return FLAT
         return SAME if tagged == 1 else self.maps.extend(np.zeros(TAGS, np.uint8))
 
     # --- coming and going ---------------------------------------------------------------------------------------
 
-    def use(self, part: Part) -> None:
+    def use(self, part: NetworkPart) -> None:
         """One more relies on a part; what is below it is in use as well."""
         if part.kind != PART_HEARS or not self._messages.use(part.ref, part.tag):
             return
         node = self._messages.node(part.ref)
         if node >= 0:
-            place = Place(node, part.tag)
+            place = NodePlace(node, part.tag)
             self._uses[place] = self._uses.get(place, 0) + 1
             if self._uses[place] == 1:
                 for each in self._asked[place][1]:
                     self.use(each)
 
-    def disuse(self, part: Part) -> None:
+    def disuse(self, part: NetworkPart) -> None:
         """One less does."""
         if part.kind != PART_HEARS:
             return
         node = self._messages.node(part.ref)
         if self._messages.disuse(part.ref, part.tag) and node >= 0:
-            place = Place(node, part.tag)
+            place = NodePlace(node, part.tag)
             self._uses[place] -= 1
             if not self._uses[place]:
                 self._end(place)
 
-    def _end(self, place: Place) -> None:
+    def _end(self, place: NodePlace) -> None:
         """A tag of a node is not used any more."""
         asked = self._asked.pop(place)
         del self._uses[place], self._places[asked]
@@ -777,7 +777,7 @@ class Fillings:
 
 # --- groups ------------------------------------------------------------------------------------------------------
 
-# Groups: components of one structure, found by their driving constant, and the components themselves.
+# NetworkGroups: components of one structure, found by their driving constant, and the components themselves.
 #
 # A group is a core: slots with the parts they ask, edges between them and, if there is one, the key by which the
 # driver's slot leads to a constant. Its constants are rows, each with a chain of components; a component says which
@@ -790,7 +790,7 @@ NO_BIT = 255  # of a part without tags
 _MOST_GIVEN = 0x7FFFFFFF  # bits of 31 holes: a pattern with more constants is followed without chains
 
 
-class Core(NamedTuple):
+class GroupCore(NamedTuple):
     """What makes two groups one; `driver` is (slot, key), or both -1."""
 
     kind: int
@@ -815,7 +815,7 @@ class _Beside(NamedTuple):
 class _Group(NamedTuple):
     """What must be undone when a group goes."""
 
-    core: Core
+    core: GroupCore
     chains: dict[_Beside, int]  # where they begin
     sites: list[int]  # of edges without holes
     users: list[tuple[int, int]]  # messages and their users
@@ -828,10 +828,10 @@ class _Member(NamedTuple):
     tags: tuple[int, ...]
 
 
-class Groups:
+class NetworkGroups:
     """All groups, their constants and their components."""
 
-    def __init__(self, sites: Sites, messages: Messages, nodes: Nodes) -> None:
+    def __init__(self, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
         self.rows = _rows("groups")
         self.edges = _rows("edges")
         self.steps = _rows("steps")
@@ -845,7 +845,7 @@ class Groups:
         self.fresh: dict[int, None] = {}  # components that are still to be populated
         self.dead = 0
         self._sites, self._messages, self._nodes = sites, messages, nodes
-        self._numbers: dict[Core, int] = {}
+        self._numbers: dict[GroupCore, int] = {}
         self._groups: dict[int, _Group] = {}
         self._numbered: dict[_Member, int] = {}
         self._members: list[_Member] = []  # by component, dead ones included
@@ -865,7 +865,7 @@ class Groups:
 
     # --- finding ------------------------------------------------------------------------------------------------
 
-    def enter(self, core: Core, tags: tuple[int, ...], constants: tuple[int, ...] = ()) -> int:
+    def enter(self, core: GroupCore, tags: tuple[int, ...], constants: tuple[int, ...] = ()) -> int:
         """The component of a core with these tags under a driving constant, or with holes that these fill."""
         group = self._numbers.get(core)
         if group is None:
@@ -885,18 +885,18 @@ class Groups:
         """What fills the holes of a component."""
         return self._filled.get(self._members[component].constant, ())
 
-    def core(self, group: int) -> Core:
+    def core(self, group: int) -> GroupCore:
         return self._groups[group].core
 
-    def parts_of(self, component: int) -> Iterator[Part]:
+    def parts_of(self, component: int) -> Iterator[NetworkPart]:
         """What a component asks."""
         core = self.core(self.group_of(component))
         for (_, kind, ref), tag in zip(core.parts, self._members[component].tags, strict=True):
-            yield Part(kind, ref, tag)
+            yield NetworkPart(kind, ref, tag)
 
     # --- coming -------------------------------------------------------------------------------------------------
 
-    def _add_group(self, core: Core) -> int:
+    def _add_group(self, core: GroupCore) -> int:
         group = self.rows.used
         shown, first_hole = core.slots - core.holes, self.fillings.add_holes(core.holes)
         fills = [(PART_FILLS, first_hole + hole, FLAT, shown + hole) for hole in range(core.holes)]
@@ -921,7 +921,7 @@ class Groups:
         self._numbers[core], self._groups[group] = group, _Group(core, chains, sites, users)
         return group
 
-    def _add_starts(self, core: Core, first_edge: int, first_hole: int, chains: dict[_Beside, int]) -> int:
+    def _add_starts(self, core: GroupCore, first_edge: int, first_hole: int, chains: dict[_Beside, int]) -> int:
         first_start = self.starts.used
         choosy = {slot for slot, _, _ in core.parts}
         for order in orders_of(core.edges, Slots(core.slots, core.holes, frozenset(choosy)), core.kind == ROWS):
@@ -1063,13 +1063,13 @@ def _at(first: int, place: int) -> int:
     return first + place if place >= 0 else NONE
 
 
-def _hole_of(core: Core, edge: Edge) -> int | None:
+def _hole_of(core: GroupCore, edge: Edge) -> int | None:
     """The hole by which an edge is asked for: that at its subject, or at its object; None if there is neither."""
     first = core.slots - core.holes
     return next((~node - first for node in (edge[0], edge[2]) if ~node >= first), None)
 
 
-def _with(edge: Edge, core: Core, hole: int, term: int) -> Edge:
+def _with(edge: Edge, core: GroupCore, hole: int, term: int) -> Edge:
     """An edge with a term in place of a hole."""
     subject, predicate, object = (term if ~node == core.slots - core.holes + hole else node for node in edge)
     return subject, predicate, object
@@ -1098,7 +1098,7 @@ class Given(NamedTuple):
 
     kind: int
     constants: tuple[int, ...]
-    tests: Mapping[int, Test]
+    tests: Mapping[int, TermTest]
 
 
 class _Sound(NamedTuple):
@@ -1107,19 +1107,19 @@ class _Sound(NamedTuple):
     key: int
     kind: int
     constant: int
-    place: Place
+    place: NodePlace
 
 
-_NOWHERE = Place(NONE, NO_TAG)
+_NOWHERE = NodePlace(NONE, NO_TAG)
 
 
 class Inserter:
     """Enters components into the network."""
 
-    def __init__(self, messages: Messages, nodes: Nodes, groups: Groups, tests: Tests) -> None:
+    def __init__(self, messages: Messages, nodes: NetworkNodes, groups: NetworkGroups, tests: Tests) -> None:
         self._messages, self._nodes, self._groups, self._tests = messages, nodes, groups, tests
 
-    def component(self, shape: Shape, given: Given) -> int:
+    def component(self, shape: QueryShape, given: Given) -> int:
         """The component of a shape with the constants of a query."""
         twins: Counter[tuple[int, ...]] = Counter()
         parts = [(slot, part) for slot, branch in enumerate(shape.core) for part in self._parts(branch, given, twins)]
@@ -1129,17 +1129,17 @@ class Inserter:
         constants: tuple[int, ...] = ()
         if shape.driver is not None:
             driver, constants = (shape.driver.slot, shape.driver.key), (given.constants[shape.driver.constant],)
-        core = Core(given.kind, len(shape.core), edges, bare, driver)
+        core = GroupCore(given.kind, len(shape.core), edges, bare, driver)
         return self._groups.enter(core, tuple(part.tag for _, part in parts), constants)
 
-    def listing(self, listed: Listed) -> int:
+    def listing(self, listed: ListedPattern) -> int:
         """The component of a pattern whose solutions are listed."""
         banked = [(slot, *self._tests.banked(test)) for slot, test in listed.tests]
         parts = tuple((slot, PART_TESTS, bank) for slot, bank, _ in banked)
-        core = Core(ROWS, listed.slots, listed.edges, parts, holes=len(listed.fillings))
+        core = GroupCore(ROWS, listed.slots, listed.edges, parts, holes=len(listed.fillings))
         return self._groups.enter(core, tuple(tag for _, _, tag in banked), listed.fillings)
 
-    def _parts(self, branch: Branch, given: Given, twins: Counter[tuple[int, ...]]) -> list[Part]:
+    def _parts(self, branch: Branch, given: Given, twins: Counter[tuple[int, ...]]) -> list[NetworkPart]:
         """The parts of a slot, in order."""
         sounds = sorted(self._sound(each, given) for each in branch.hears)
         if given.kind == MASK:
@@ -1156,7 +1156,7 @@ class Inserter:
         constant = given.constants[each.constant] if each.kind == IS_NODE else NONE
         return _Sound(each.key, each.kind, constant, _NOWHERE)
 
-    def _heard(self, sound: _Sound, given: Given, twins: Counter[tuple[int, ...]]) -> Part:
+    def _heard(self, sound: _Sound, given: Given, twins: Counter[tuple[int, ...]]) -> NetworkPart:
         """A sound as a message that this node or group does not hear yet."""
         anchored = sound.kind == IS_NODE and given.kind == MASK
         below = sound.place.node if sound.kind == NODE else AMONG_NODE if anchored else sound.kind
@@ -1168,12 +1168,12 @@ class Inserter:
         if sound.kind == NODE:
             return self._nodes.hear(given.kind, sound.key, sound.place, twin)
         key = MessageKey(given.kind, sound.key, sound.kind, sound.constant, twin)
-        return Part(PART_HEARS, self._messages.find(key))
+        return NetworkPart(PART_HEARS, self._messages.find(key))
 
-    def _tested(self, test: Test, given: Given) -> Part:
+    def _tested(self, test: TermTest, given: Given) -> NetworkPart:
         if given.kind == COUNT:
-            return Part(PART_TEST, self._tests.number(test))
-        return Part(PART_TESTS, *self._tests.banked(test))
+            return NetworkPart(PART_TEST, self._tests.number(test))
+        return NetworkPart(PART_TESTS, *self._tests.banked(test))
 
 
 # --- queries -----------------------------------------------------------------------------------------------------
@@ -1206,7 +1206,7 @@ class Waited(Protocol):
 class Queries:
     """All queries, by row."""
 
-    def __init__(self, graph: Waited, groups: Groups) -> None:
+    def __init__(self, graph: Waited, groups: NetworkGroups) -> None:
         self.rows = _rows("queries")
         self.limits = _rows("limits")
         self.links = _rows("links")
@@ -1370,7 +1370,7 @@ class Queries:
 # What no query asks any more leaves every chain at once; its rows stay behind as garbage until the network is made
 # anew.
 
-_CLASSES = (Relation.TYPE, Relation.IS_A, Relation.SUBCLASS_OF)
+_CLASSES = (DerivedRelation.TYPE, DerivedRelation.IS_A, DerivedRelation.SUBCLASS_OF)
 
 
 class Fresh(NamedTuple):
@@ -1384,15 +1384,15 @@ class Fresh(NamedTuple):
         return bool(self.messages or self.components)
 
 
-class Network:
+class QueryNetwork:
     """All queries over one graph."""
 
     def __init__(self, intern: Intern, derived: Virtual | None, graph: Waited) -> None:
         self._intern, self._derived = intern, derived
         self.sites = Sites()
         self.messages = Messages(self.sites)
-        self.nodes = Nodes(self.messages)
-        self.groups = Groups(self.sites, self.messages, self.nodes)
+        self.nodes = NetworkNodes(self.messages)
+        self.groups = NetworkGroups(self.sites, self.messages, self.nodes)
         self.tests = Tests()
         self.queries = Queries(graph, self.groups)
         self.verdicts = Pairs()
@@ -1435,11 +1435,11 @@ class Network:
 
     # --- queries ------------------------------------------------------------------------------------------------
 
-    def compile(self, query: Query, kind: int) -> Compiled:
+    def compile(self, query: Query, kind: int) -> CompiledQuery:
         """What a query needs to be answered by truth, count or rows; `kind` is Q_ROWS where nothing else will do."""
         return compiled(query, question_of(query, self._intern, self._derived), kind, self._customs)
 
-    def subscribe(self, number: int, wanted: Compiled) -> int:
+    def subscribe(self, number: int, wanted: CompiledQuery) -> int:
         """Enters a query; its row. What it adds is `fresh`."""
         self.version += 1
         components = [] if wanted.never else self._components(wanted)
@@ -1469,7 +1469,7 @@ class Network:
         """The component whose rows are those of a listing query; -1 if it never has any."""
         return next(iter(self.queries.components(row)), NONE)
 
-    def _components(self, wanted: Compiled) -> list[int]:
+    def _components(self, wanted: CompiledQuery) -> list[int]:
         if wanted.listed is not None:
             return [self._inserter.listing(wanted.listed)]
         given = Given(COUNT if wanted.kind == Q_COUNT else MASK, wanted.constants, wanted.tests)

@@ -51,13 +51,13 @@ from heliograph.watch.metrics.calls import relaxed
 from heliograph.watch.metrics.naive import Effort, Plainly
 from heliograph.watch.options import Subscribed
 from heliograph.watch.report import PublishRun, Report
-from heliograph.watch.strategy import Aside, Memory, Snapshot, Watched
-from heliograph.watch.updates import NO_TERM, REMOVE, SET, Encoded, Extent, Triple, Update
+from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.updates import NO_TERM, REMOVE, SET, Triple, Update, UpdateColumns, WindowExtent
 
 # --- the window -------------------------------------------------------------------------------------------------
 
 
-class Edge(NamedTuple):
+class EdgeFacts(NamedTuple):
     """What the evolving graph knows of a triple beside its being there.
 
     `at` (microseconds since 1970) and `seq` are those of the update that added or last renewed it, `number` says how
@@ -81,14 +81,14 @@ class Window:
     it comes to the head. So a renewal costs a push, and expiry costs as much as there is to expire.
     """
 
-    def __init__(self, extent: Extent) -> None:
+    def __init__(self, extent: WindowExtent) -> None:
         self.extent = extent
         self.clock: int | None = None
         self.number = 0
         self._by_time: list[tuple[int, int, Triple]] = []
         self._by_number: list[tuple[int, Triple]] = []
 
-    def note(self, triple: Triple, edge: Edge) -> None:
+    def note(self, triple: Triple, edge: EdgeFacts) -> None:
         """Promise that an edge, just added or renewed, will go in its time."""
         if self.extent.span is not None and edge.at is not None:
             heappush(self._by_time, (edge.at, edge.seq or 0, triple))
@@ -100,21 +100,21 @@ class Window:
         if at is not None and (self.clock is None or at > self.clock):
             self.clock = at
 
-    def expired(self, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+    def expired(self, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
         """The edges that are too old by now: by time in order of (at, seq), then by number."""
         if self.extent.span is not None and self.clock is not None:
             yield from self._due_by_time(self.clock - self.extent.span, edge_of)
         if self.extent.updates is not None:
             yield from self._due_by_number(self.number - self.extent.updates, edge_of)
 
-    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
         while self._by_time and self._by_time[0][0] <= limit:
             at, seq, triple = heappop(self._by_time)
             edge = edge_of(triple)
             if edge is not None and edge.at == at and (edge.seq or 0) == seq:
                 yield triple
 
-    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
+    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
         while self._by_number and self._by_number[0][0] <= limit:
             number, triple = heappop(self._by_number)
             edge = edge_of(triple)
@@ -164,10 +164,10 @@ class EvolvingGraph:
     graph.
     """
 
-    def __init__(self, extent: Extent | None = None) -> None:
+    def __init__(self, extent: WindowExtent | None = None) -> None:
         self.triples = Graph()
-        self.edges: dict[Triple, Edge] = {}
-        self.window = Window(extent or Extent())
+        self.edges: dict[Triple, EdgeFacts] = {}
+        self.window = Window(extent or WindowExtent())
 
     def apply(self, update: Update) -> Iterator[Effect]:
         """Lets expire what the update's coming makes too old, if anything, and then applies it: an effect for each.
@@ -181,7 +181,7 @@ class EvolvingGraph:
         if expired:
             yield expired
         effect = Effect()
-        self._change(update, Edge(update.weight, update.at, update.seq, self.window.number), effect)
+        self._change(update, EdgeFacts(update.weight, update.at, update.seq, self.window.number), effect)
         yield effect
 
     def load(self, updates: Iterable[Update]) -> None:
@@ -189,17 +189,17 @@ class EvolvingGraph:
         for update in updates:
             self.window.move(update.at)
             self._change(
-                update, Edge(update.weight, update.at, update.seq if update.at is not None else None), Effect()
+                update, EdgeFacts(update.weight, update.at, update.seq if update.at is not None else None), Effect()
             )
         self._expire(Effect())
 
-    def restore(self, triple: Triple, edge: Edge) -> None:
+    def restore(self, triple: Triple, edge: EdgeFacts) -> None:
         """Puts back a saved edge exactly as it was."""
         self._put(triple, edge)
 
     # --- the operations -----------------------------------------------------------------------------------------
 
-    def _change(self, update: Update, edge: Edge, effect: Effect) -> None:
+    def _change(self, update: Update, edge: EdgeFacts, effect: Effect) -> None:
         if update.op == REMOVE:
             self._remove(self._named(update), effect)
         else:
@@ -219,7 +219,7 @@ class EvolvingGraph:
         outgoing, incoming = self.triples.match(vertex, None, None), self.triples.match(None, None, vertex)
         return list(dict.fromkeys((*outgoing, *incoming)))
 
-    def _add(self, triple: Triple, edge: Edge, effect: Effect) -> None:
+    def _add(self, triple: Triple, edge: EdgeFacts, effect: Effect) -> None:
         known = self.edges.get(triple)
         if known is None:
             effect.add(triple)
@@ -227,7 +227,7 @@ class EvolvingGraph:
         elif (renewed := self._renewed(known, edge)) != known:
             self._put(triple, renewed)
 
-    def _renewed(self, known: Edge, edge: Edge) -> Edge:
+    def _renewed(self, known: EdgeFacts, edge: EdgeFacts) -> EdgeFacts:
         """A present edge that is added again: it takes a weight that is given, and in a window the later time.
 
         What was loaded without a time stays without: background does not begin to age by being mentioned.
@@ -238,9 +238,9 @@ class EvolvingGraph:
         number = known.number if known.number is None or edge.number is None else edge.number
         if known.at is None or edge.at is None or edge.at < known.at:
             return known._replace(weight=weight, number=number)
-        return Edge(weight, edge.at, edge.seq, number)
+        return EdgeFacts(weight, edge.at, edge.seq, number)
 
-    def _put(self, triple: Triple, edge: Edge) -> None:
+    def _put(self, triple: Triple, edge: EdgeFacts) -> None:
         self.triples.add(triple)
         self.edges[triple] = edge
         self.window.note(triple, edge)
@@ -336,10 +336,12 @@ class PlainEntry:
         return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.completion.variables))
 
 
-class Plain:
+class PlainStrategy:
     """Queries over an evolving graph, in plain Python."""
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+    ) -> None:
         self._vocabulary = vocabulary
         self.aside = Aside() if aside is None else aside
         self._graph = EvolvingGraph(extent)
@@ -457,7 +459,7 @@ class Plain:
         """About how long the metrics that are asked will take of the next update, with so many edges more."""
         return self._effort.foreseen_ns(len(self._graph.edges) + coming)
 
-    def load(self, updates: Encoded) -> None:
+    def load(self, updates: UpdateColumns) -> None:
         self._graph.load(updates.updates(self._vocabulary))
         self._stale.update(dict.fromkeys(self._entries))
         self._ranking.rank_unknown.update(self._ranking)
@@ -480,7 +482,7 @@ class Plain:
                 self._fail(entry, error)
         self._ranking.refresh(counts)
 
-    def publish(self, updates: Encoded, run: PublishRun) -> None:
+    def publish(self, updates: UpdateColumns, run: PublishRun) -> None:
         self.begin(run)
         for row, update in enumerate(updates.updates(self._vocabulary)):
             self.apply(update, updates, row, run)
@@ -505,7 +507,7 @@ class Plain:
             return (Match(None, entry.mode.count),) if self._ranking.holds(entry.id) else ()
         return self._holding(entry)[0]
 
-    def apply(self, update: Update, updates: Encoded, row: int, run: PublishRun) -> None:
+    def apply(self, update: Update, updates: UpdateColumns, row: int, run: PublishRun) -> None:
         """Applies one update, which is a row of `updates`."""
         run.begun = True
         turns: dict[str, list[tuple[int, Turn]]] = {}
@@ -538,11 +540,11 @@ class Plain:
 
     # --- handing over -------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WatchSnapshot:
         window = self._graph.window
-        return Snapshot(self._edges(), window.clock, window.number, self._memory())
+        return WatchSnapshot(self._edges(), window.clock, window.number, self._memory())
 
-    def _memory(self) -> Memory:
+    def _memory(self) -> WatchMemory:
         held = {id: self._held(each) for id, each in self._entries.items() if _remembers(each)}
         satisfied = {
             id: tuple(sorted(each.satisfied, key=key_order))
@@ -551,14 +553,14 @@ class Plain:
         }
         ranking = self._ranking
         dirty, unknown = frozenset(ranking.rank_dirty), frozenset(ranking.rank_unknown)
-        return Memory(tuple(self._initial_pending), dirty, held, unknown, satisfied)
+        return WatchMemory(tuple(self._initial_pending), dirty, held, unknown, satisfied)
 
     def _held(self, entry: PlainEntry) -> tuple[Key, ...]:
         if isinstance(entry.mode, MatchCount):
             return ((),) if self._ranking.holds(entry.id) else ()
         return entry.mode.held
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: WatchSnapshot) -> None:
         window, memory = self._graph.window, snapshot.memory.without(self.aside)
         window.clock, window.number = snapshot.clock, snapshot.number
         for triple, edge in _edges(snapshot.edges, self._vocabulary):
@@ -576,7 +578,7 @@ class Plain:
     def ids(self) -> Int32s:
         return np.concatenate(self._edges()[:3])
 
-    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Plain:
+    def rebased(self, vocabulary: Vocabulary, snapshot: WatchSnapshot) -> PlainStrategy:
         """Solutions are rows of ids, so they are found again."""
         fresh = copy(self)
         fresh._vocabulary, fresh._entries = vocabulary, {}
@@ -607,8 +609,8 @@ def _remembers(entry: PlainEntry) -> bool:
     return options.top is not None or bool(options.hysteresis and entry.relaxed is None)
 
 
-def _edges(edges: EdgeColumns, vocabulary: Vocabulary) -> Iterator[tuple[Triple, Edge]]:
+def _edges(edges: EdgeColumns, vocabulary: Vocabulary) -> Iterator[tuple[Triple, EdgeFacts]]:
     triples = zip(*([vocabulary.term(id) for id in column.tolist()] for column in edges[:3]), strict=True)
     times = zip(*([None if t == NO_TIME else t for t in column.tolist()] for column in edges[4:]), strict=True)
     for (subject, predicate, object), weight, known in zip(triples, edges.weight.tolist(), times, strict=True):
-        yield (subject, predicate, object), Edge(None if weight != weight else weight, *known)
+        yield (subject, predicate, object), EdgeFacts(None if weight != weight else weight, *known)

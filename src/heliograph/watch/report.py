@@ -27,7 +27,7 @@ from heliograph.subscriptions import Subscription
 from heliograph.watch.changes import Turn, after
 from heliograph.watch.evidence import Texts, as_list, evidence_text
 from heliograph.watch.layout import NO_TIME, Int64s
-from heliograph.watch.updates import ADD, EPOCH, REMOVE, Encoded, Flags
+from heliograph.watch.updates import ADD, EPOCH, REMOVE, Flags, UpdateColumns
 
 if TYPE_CHECKING:
     from heliograph.terms import Variable
@@ -54,7 +54,7 @@ class ReportTable:
     lines: ReportLines
     rows: Int64s  # of the evidence, one part after the other
     evidence: tuple[Texts | Callable[[], Texts], ...]
-    updates: Encoded
+    updates: UpdateColumns
     subscriptions: tuple[Subscription, ...]  # by number
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class ReportTable:
 class Report:
     """What a batch of updates changed; `updates` is None for what holds before the first one, the initial matches."""
 
-    def __init__(self, updates: Encoded | None, witness: bool) -> None:
+    def __init__(self, updates: UpdateColumns | None, witness: bool) -> None:
         self._updates, self._witness = updates, witness
         self._parts: list[ReportLines] = []
         self._few: list[tuple[int, bool, int, str | None]] = []
@@ -138,7 +138,7 @@ class Report:
         if self._updates is not None:
             run.verified += len(met)
 
-    def _finish_columns(self, updates: Encoded, run: PublishRun) -> None:
+    def _finish_columns(self, updates: UpdateColumns, run: PublishRun) -> None:
         single: Any = list(zip(*self._few, strict=True)) or [()] * 4
         parts = [*self._parts, ReportLines(*map(np.array, single[:3], _KINDS), list(single[3]))]
         columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]

@@ -92,8 +92,8 @@ from heliograph.watch.layout import (
     fields_of,
     zeros,
 )
-from heliograph.watch.network import Network
-from heliograph.watch.updates import Encoded, Flags
+from heliograph.watch.network import QueryNetwork
+from heliograph.watch.updates import Flags, UpdateColumns
 
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
 _FIRST_JOURNAL = 1 << 10
@@ -102,7 +102,7 @@ _SCRATCH = 64  # slots, parts and steps of one group
 _NO_SITES = np.zeros(1, np.int32)
 
 
-class Events(NamedTuple):
+class RunEvents(NamedTuple):
     """What some updates changed, in order; see `layout` for the columns. Rows of solutions stand in `rows`."""
 
     events: Int64s
@@ -116,7 +116,7 @@ class Events(NamedTuple):
         return rows
 
 
-Trim = Callable[[Events, int], Events]  # what is left of events, if there is no room in the midst of an update
+Trim = Callable[[RunEvents, int], RunEvents]  # what is left of events, if there is no room in the midst of an update
 
 _NO_EVENTS = zeros(EventArrays)
 
@@ -124,7 +124,7 @@ _NO_EVENTS = zeros(EventArrays)
 class Runner:
     """Runs updates over a graph and a network."""
 
-    def __init__(self, graph: FlatGraph, network: Network, derived: Derived) -> None:
+    def __init__(self, graph: FlatGraph, network: QueryNetwork, derived: Derived) -> None:
         self.graph, self.network, self.derived = graph, network, derived
         self.states = zeros(StateArrays, entries=first_room(_FIRST_STATES), counts=1)
         items = first_room(_FIRST_ITEMS)
@@ -154,7 +154,7 @@ class Runner:
 
     # --- updates ------------------------------------------------------------------------------------------------
 
-    def run(self, updates: Encoded) -> Events:
+    def run(self, updates: UpdateColumns) -> RunEvents:
         """Applies updates, all of them or as many as there is much to report of; what they changed."""
         progress = self._run.progress
         progress[:] = 0
@@ -174,7 +174,7 @@ class Runner:
             table = self.world()
         return self.take(int(progress[P_UPDATE]))
 
-    def _prepare_one(self, updates: Encoded) -> Int64s:
+    def _prepare_one(self, updates: UpdateColumns) -> Int64s:
         """The world with a single update, in arrays that stay where they are: as long as nothing moved since the last
         one, there is nothing to prepare."""
         one = self._one
@@ -208,14 +208,14 @@ class Runner:
         """Whether a count passed what can be reported."""
         return bool(self._reports.state[TOO_MANY])
 
-    def take(self, updates: int = 0) -> Events:
+    def take(self, updates: int = 0) -> RunEvents:
         """The events so far, which are forgotten."""
         reports, state = self._reports, self._reports.state
         if not state[EVENTS]:
-            return Events(_NO_EVENTS.events, _NO_EVENTS.rows, int(state[CANDIDATES]), updates)
+            return RunEvents(_NO_EVENTS.events, _NO_EVENTS.rows, int(state[CANDIDATES]), updates)
         events, rows = reports.events[: state[EVENTS]].copy(), reports.rows[: state[VALUES]].copy()
         state[EVENTS] = state[VALUES] = 0
-        return Events(events, rows, int(state[CANDIDATES]), updates)
+        return RunEvents(events, rows, int(state[CANDIDATES]), updates)
 
     def forget(self) -> None:
         """Nothing of what was touched is reported."""
@@ -271,7 +271,7 @@ class Runner:
 
     # --- derived edges ------------------------------------------------------------------------------------------
 
-    def _deriving(self, updates: Encoded) -> Int32s:
+    def _deriving(self, updates: UpdateColumns) -> Int32s:
         """The properties from whose edges others are derived."""
         if not self.derived.wanted:
             return np.empty(0, np.int32)
@@ -463,7 +463,7 @@ class ExactChecks:
     xsd:float) is checked here, once for each test, as is one that ties with the rounded end of a test.
     """
 
-    def __init__(self, network: Network, vocabulary: Vocabulary) -> None:
+    def __init__(self, network: QueryNetwork, vocabulary: Vocabulary) -> None:
         self._network, self._vocabulary = network, vocabulary
         self._terms = 0  # up to which terms are known
         self._tests = 0

@@ -28,8 +28,8 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import Key
 from heliograph.watch.layout import NO_TIME, EdgeColumns, Int64s
 from heliograph.watch.metrics import calls
-from heliograph.watch.strategy import Memory
-from heliograph.watch.updates import Extent
+from heliograph.watch.strategy import WatchMemory
+from heliograph.watch.updates import WindowExtent
 
 KIND, VERSION, MEASURED = "watch", 1, 2
 READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
@@ -100,7 +100,7 @@ def _integers(column: Any) -> Int64s:
 
 def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
     """What an engine with a window of this extent is made with."""
-    span, updates = Extent(*extent)
+    span, updates = WindowExtent(*extent)
     return {"window": None if span is None else timedelta(microseconds=span), "window_updates": updates}
 
 
@@ -118,7 +118,7 @@ def restore_taxonomy(table: pa.Table) -> Taxonomy:
     return Taxonomy((parse_cell(child), parse_cell(parent)) for child, parent in rows)
 
 
-def memory_meta(memory: Memory) -> dict[str, Any]:
+def memory_meta(memory: WatchMemory) -> dict[str, Any]:
     return {
         "greeting": list(memory.initial_pending),
         "stirred": sorted(memory.rank_dirty),
@@ -126,8 +126,8 @@ def memory_meta(memory: Memory) -> dict[str, Any]:
     }
 
 
-def restore_memory(meta: Mapping[str, Any]) -> Memory:
-    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+def restore_memory(meta: Mapping[str, Any]) -> WatchMemory:
+    return WatchMemory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
 
 
 def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
@@ -149,7 +149,7 @@ def _key(cells: list[str | None]) -> Key:
 # --- metrics ----------------------------------------------------------------------------------------------------
 
 
-def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
+def pack_metrics(memory: WatchMemory, vocabulary: Vocabulary) -> Metrics:
     """What is saved beside the rest of an engine that measures."""
     arrays: Arrays = {}
     for number, kept in enumerate(memory.measures.values()):
@@ -158,7 +158,7 @@ def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
     return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
 
 
-def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
+def restore_metrics(memory: WatchMemory, saved: Saved, vocabulary: Vocabulary) -> WatchMemory:
     """Memory with what an engine that measured kept of metrics."""
     if saved.version != MEASURED:
         return memory

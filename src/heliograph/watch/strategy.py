@@ -1,7 +1,7 @@
 """Strategies: in plain Python while there is little to do, by the kernels as soon as they pay.
 
 A small job ends in milliseconds and loads no kernel. The laws: all strategies give the same notifications in the same
-order; a strategy with the same subscriptions, restored from the `Snapshot` of another, goes on as the other would have.
+order; a strategy with the same subscriptions, restored from the `WatchSnapshot` of another, goes on as the other would have.
 So one may go over to another in mid-stream, wherever it does.
 """
 
@@ -30,10 +30,10 @@ from heliograph.watch.layout import EdgeColumns, Int32s
 from heliograph.watch.metrics import calls
 from heliograph.watch.options import Options, Subscribed
 from heliograph.watch.report import PublishRun
-from heliograph.watch.updates import Encoded, Extent
+from heliograph.watch.updates import UpdateColumns, WindowExtent
 
 if TYPE_CHECKING:
-    from heliograph.watch.plain import Plain
+    from heliograph.watch.plain import PlainStrategy
 
 ALGORITHMS = ("auto", "plain", "indexed")
 
@@ -111,7 +111,7 @@ class Aside:
         return Explanation("watch", id, publication_id, False, f"{id} was put aside: {message}", failed=message)
 
 
-class Memory(NamedTuple):
+class WatchMemory(NamedTuple):
     """What the graph does not say: the subscriptions whose initial matches are still to be reported, the top-k sets to
     be ranked again, the keys that hold where that depends on the past, the members of sets that have no place yet, the
     solutions that a hysteresis may hold beyond a threshold on a metric, and what measures keep beside the edges."""
@@ -123,7 +123,7 @@ class Memory(NamedTuple):
     satisfied: Mapping[str, tuple[Key, ...]] = {}
     measures: Mapping[calls.Key, Mapping[str, npt.NDArray[Any]]] = {}  # see Measure.saved
 
-    def without(self, ids: Container[str]) -> Memory:
+    def without(self, ids: Container[str]) -> WatchMemory:
         """The same for all but these."""
         return self._replace(
             initial_pending=tuple(id for id in self.initial_pending if id not in ids),
@@ -133,15 +133,15 @@ class Memory(NamedTuple):
         )
 
 
-class Snapshot(NamedTuple):
+class WatchSnapshot(NamedTuple):
     """A graph, the clocks of its window (the time in microseconds, and the updates accepted so far), and memory."""
 
     edges: EdgeColumns
     clock: int | None
     number: int
-    memory: Memory
+    memory: WatchMemory
 
-    def renumbered(self, own: Vocabulary, kept: Int32s, other: Vocabulary) -> Snapshot:
+    def renumbered(self, own: Vocabulary, kept: Int32s, other: Vocabulary) -> WatchSnapshot:
         """The same in ids of a vocabulary that was made of the terms `kept`, which are those of the edges at least."""
         places = np.full(len(own), -1, np.int32)
         places[kept] = np.arange(len(kept), dtype=np.int32)
@@ -165,7 +165,7 @@ class Watched:
     count: int = 0
 
 
-class Strategy(Protocol):
+class WatchStrategy(Protocol):
     """A way to answer, made of a vocabulary, a taxonomy and a window's extent.
 
     What is added or loaded is refreshed silently before the next update, so a change is always some update's.
@@ -177,26 +177,26 @@ class Strategy(Protocol):
     def remove(self, subscriptions: Sequence[Subscription]) -> None:
         """Forgets subscriptions; what held for them is not reported as lost."""
 
-    def load(self, updates: Encoded) -> None:
+    def load(self, updates: UpdateColumns) -> None:
         """Applies updates silently, as background."""
 
     def refresh(self, witness: bool) -> None:
         """Brings what holds up to the graph, silently."""
 
-    def publish(self, updates: Encoded, run: PublishRun) -> None:
+    def publish(self, updates: UpdateColumns, run: PublishRun) -> None:
         """Refreshes, reports initial matches that were asked for, and applies updates in order; all is reported and
         counted to `run`, except how many were accepted and refused."""
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WatchSnapshot:
         """The graph, its clocks, and what the graph does not say."""
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: WatchSnapshot) -> None:
         """Takes over a graph and its memory, into an empty graph and with the subscriptions that were there."""
 
     def ids(self) -> Int32s:
         """The ids of the terms of its graph, in no order, as often as they stand there."""
 
-    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Strategy:
+    def rebased(self, vocabulary: Vocabulary, snapshot: WatchSnapshot) -> WatchStrategy:
         """The same over a vocabulary of fewer terms, in whose ids its snapshot is; this one is not used any more."""
 
     @property
@@ -214,24 +214,26 @@ class Strategy(Protocol):
 # --- going over -------------------------------------------------------------------------------------------------
 
 
-def indexed(vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> Strategy:
+def indexed(
+    vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+) -> WatchStrategy:
     """The strategy of the kernels, which have to be loaded."""
-    from heliograph.watch.indexed import Indexed
+    from heliograph.watch.indexed import IndexedStrategy
 
     announce(_KERNEL)
-    return Indexed(vocabulary, taxonomy, extent, aside)
+    return IndexedStrategy(vocabulary, taxonomy, extent, aside)
 
 
-class Auto:
+class AutoStrategy:
     """Plain, until that has taken, or is about to take, as long as loading the kernels does."""
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> None:
+    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent) -> None:
         self._ground = vocabulary, taxonomy, extent
-        from heliograph.watch.plain import Plain
+        from heliograph.watch.plain import PlainStrategy
 
-        self._plain: Plain | None = Plain(vocabulary, taxonomy, extent)
+        self._plain: PlainStrategy | None = PlainStrategy(vocabulary, taxonomy, extent)
         self.aside = self._plain.aside
-        self._held: Strategy = self._plain
+        self._held: WatchStrategy = self._plain
         self._subscriptions = 0
         self._spent_ns = 0
 
@@ -254,7 +256,7 @@ class Auto:
 
     # --- updates ------------------------------------------------------------------------------------------------
 
-    def load(self, updates: Encoded) -> None:
+    def load(self, updates: UpdateColumns) -> None:
         strategy, began = self._choose(len(updates) > ROWS, len(updates)), time.perf_counter_ns()
         strategy.load(updates)
         self._spend(began)
@@ -264,13 +266,13 @@ class Auto:
         strategy.refresh(witness)
         self._spend(began)
 
-    def publish(self, updates: Encoded, run: PublishRun) -> None:
+    def publish(self, updates: UpdateColumns, run: PublishRun) -> None:
         self._choose(len(updates) > ROWS)
         done = 0 if self._plain is None else self._apply(self._plain, updates, run)
         if self._plain is None:
             self._held.publish(updates.take(slice(done, None)), run)
 
-    def _apply(self, plain: Plain, updates: Encoded, run: PublishRun) -> int:
+    def _apply(self, plain: PlainStrategy, updates: UpdateColumns, run: PublishRun) -> int:
         """Applies updates plainly, until they are done or that no longer pays; says how many."""
         began = time.perf_counter_ns()
         plain.begin(run)
@@ -284,10 +286,10 @@ class Auto:
 
     # --- handing over -------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WatchSnapshot:
         return self._held.snapshot()
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: WatchSnapshot) -> None:
         if snapshot.memory.measures and self._plain is not None:
             self._go_over(self._plain)  # kernels kept them, and only kernels can go on with them
         self._choose(snapshot.edges.size > ROWS, snapshot.edges.size).restore(snapshot)
@@ -295,21 +297,21 @@ class Auto:
     def ids(self) -> Int32s:
         return self._held.ids()
 
-    def rebased(self, vocabulary: Vocabulary, snapshot: Snapshot) -> Auto:
+    def rebased(self, vocabulary: Vocabulary, snapshot: WatchSnapshot) -> AutoStrategy:
         fresh = copy(self)
         fresh._ground = vocabulary, *self._ground[1:]
         fresh._held = self._held.rebased(vocabulary, snapshot)
         fresh._plain = None if self._plain is None else fresh._held  # type: ignore[assignment]
         return fresh
 
-    def _choose(self, much: bool = False, coming: int = 0) -> Strategy:
+    def _choose(self, much: bool = False, coming: int = 0) -> WatchStrategy:
         """Goes over to the kernels if they pay; `much` says that there is plainly much to do, and `coming` how many
         edges there will be more."""
         if self._plain is not None and self._pays(self._spent_ns + self._plain.foreseen_ns(coming), much):
             self._go_over(self._plain)
         return self._held
 
-    def _go_over(self, plain: Plain) -> None:
+    def _go_over(self, plain: PlainStrategy) -> None:
         held = indexed(*self._ground, self.aside)
         held.add(plain.subscribed)
         held.restore(plain.snapshot())
@@ -335,11 +337,11 @@ def check_algorithm(name: str) -> None:
         raise UsageError("HG-045", f"no algorithm is called {name!r}", fix=f"write one of {', '.join(ALGORITHMS)}")
 
 
-def strategy(name: str, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent) -> Strategy:
+def strategy(name: str, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent) -> WatchStrategy:
     """A way to answer, by name."""
-    from heliograph.watch.plain import Plain
+    from heliograph.watch.plain import PlainStrategy
 
     check_algorithm(name)
-    make: dict[str, Callable[[Vocabulary, Taxonomy, Extent], Strategy]]
-    make = {"auto": Auto, "plain": Plain, "indexed": indexed}
+    make: dict[str, Callable[[Vocabulary, Taxonomy, WindowExtent], WatchStrategy]]
+    make = {"auto": AutoStrategy, "plain": PlainStrategy, "indexed": indexed}
     return make[name](vocabulary, taxonomy, extent)

@@ -2,12 +2,12 @@
 
 The path of a row: `UpdateReader.read` takes what `publish` takes. A single dict with plain cells goes straight to one
 row of ids; everything else becomes a table, its cells are interned as whole columns (`read_updates`, an `Updates`), its
-seqs are given out (`Updates.admit`), and what was accepted is an `Encoded`. `background` reads what `load_graph` takes:
+seqs are given out (`Updates.admit`), and what was accepted is an `UpdateColumns`. `background` reads what `load_graph` takes:
 no seq but the one that it brings, and no window asks for its time.
 
 The laws. Each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
 Only its seq, and its time in a window, depend on what came before. Of a bad row the first problem counts: its op, then
-its terms in the order of their columns, then its weight. `Encoded.updates` gives back row by row what was accepted, in
+its terms in the order of their columns, then its weight. `UpdateColumns.updates` gives back row by row what was accepted, in
 order and with the same seqs, so a strategy may work on columns or on rows.
 """
 
@@ -83,7 +83,7 @@ _UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86400 * _SE
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)")
 
 
-class Extent(NamedTuple):
+class WindowExtent(NamedTuple):
     """How much a window holds: a span in microseconds, a number of updates, both, or neither."""
 
     span: int | None = None
@@ -93,11 +93,11 @@ class Extent(NamedTuple):
         return self.span is not None or self.updates is not None
 
 
-def extent(window: str | float | timedelta | None = None, updates: int | None = None) -> Extent:
+def extent(window: str | float | timedelta | None = None, updates: int | None = None) -> WindowExtent:
     """The extent that the options `window` and `window_updates` ask for."""
     if updates is not None and (isinstance(updates, bool) or not isinstance(updates, int) or updates < 1):
         raise UsageError("HG-071", f"window_updates is {updates!r}", fix="give a whole number of updates, 1 or more")
-    return Extent(None if window is None else parse_span(window), updates)
+    return WindowExtent(None if window is None else parse_span(window), updates)
 
 
 def parse_span(window: Any) -> int:
@@ -279,7 +279,7 @@ Rows: TypeAlias = "slice | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]"
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class UpdateColumns:
     """Updates as parallel columns; `len` is the number of updates. Nobody writes into them.
 
     `predicate` and `object` are NO_TERM in the removal of a vertex; `weight` is NaN and `at` (microseconds since 1970,
@@ -301,18 +301,18 @@ class Encoded:
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
         return (self.seq, self.op, self.subject, self.predicate, self.object, self.weight, self.at)
 
-    def take(self, rows: Rows) -> Encoded:
+    def take(self, rows: Rows) -> UpdateColumns:
         """Some of the updates: a slice is a view, an index or a mask makes copies."""
-        return Encoded(*(column[rows] for column in self.columns))
+        return UpdateColumns(*(column[rows] for column in self.columns))
 
     @classmethod
-    def joined(cls, parts: Iterable[Encoded]) -> Encoded:
+    def joined(cls, parts: Iterable[UpdateColumns]) -> UpdateColumns:
         """The updates of all parts, one after the other."""
         columns = [part.columns for part in parts]
         return cls(*map(np.concatenate, zip(*columns, strict=True))) if columns else cls.none()
 
     @classmethod
-    def of(cls, seq: int, op: int, subject: int, predicate: int, object: int) -> Encoded:
+    def of(cls, seq: int, op: int, subject: int, predicate: int, object: int) -> UpdateColumns:
         """A single update without a weight and a time."""
         ids = np.array((subject, predicate, object), np.int32)
         numbers = np.array((seq, NO_TIME), np.int64)
@@ -320,7 +320,7 @@ class Encoded:
         return cls(numbers[:1], ops, ids[:1], ids[1:2], ids[2:], weights, numbers[1:])
 
     @classmethod
-    def none(cls) -> Encoded:
+    def none(cls) -> UpdateColumns:
         ids, numbers = np.empty(0, np.int32), np.empty(0, np.int64)
         return cls(numbers, np.empty(0, np.uint8), ids, ids, ids, np.empty(0, np.float64), numbers)
 
@@ -358,7 +358,7 @@ class Updates:
     """
 
     vocabulary: Vocabulary
-    encoded: Encoded
+    encoded: UpdateColumns
     given: Flags
     good: Flags
     numbers: Int64s  # of the rows in their source
@@ -407,7 +407,7 @@ class Updates:
         """
         subject, predicate, object = (_whole(column, np.int32, NO_TERM) for column in triples)
         size = len(subject)
-        encoded = Encoded(
+        encoded = UpdateColumns(
             np.zeros(size, np.int64) if seq is None else _whole(seq, np.int64),
             np.repeat(_whole(op, np.uint8), size) if np.ndim(op) == 0 else _whole(op, np.uint8),
             subject,
@@ -431,7 +431,7 @@ class Updates:
         encoded = replace(self.encoded, subject=subject, predicate=predicate, object=object)
         return replace(self, vocabulary=vocabulary, encoded=encoded)
 
-    def admit(self, sequence: SeqStream, timed: bool, piece: bool = False) -> tuple[Encoded, list[Problem]]:
+    def admit(self, sequence: SeqStream, timed: bool, piece: bool = False) -> tuple[UpdateColumns, list[Problem]]:
         """What is accepted now, with its seqs, and the rows that are refused; `timed` asks every update for its time,
         `piece` is for `SeqStream.take`."""
         good, problems = self.good, list[Problem]()
@@ -446,7 +446,7 @@ class Updates:
             good[[row for row, _ in late]] = False
         return encoded if good.all() else encoded.take(good), [*problems, *late]
 
-    def accepted(self) -> Encoded:
+    def accepted(self) -> UpdateColumns:
         """The good rows with the seqs that they bring."""
         return self.encoded if self.good.all() else self.encoded.take(self.good)
 
@@ -499,7 +499,7 @@ def _given_weights(values: Any) -> Floats:
     return weights
 
 
-def _checked(encoded: Encoded, vocabulary: Vocabulary) -> Encoded:
+def _checked(encoded: UpdateColumns, vocabulary: Vocabulary) -> UpdateColumns:
     """The same; raises unless the columns fit each other, ops are ops, and each id is that of a term in its place."""
     if {column.shape for column in encoded.columns} != {(len(encoded),)}:
         raise _unfit("columns of different lengths", "give each update one entry in each column")
@@ -545,7 +545,7 @@ class UpdateReader:
         self._vocabulary, self._prefixes, self._sequence, self._timed = vocabulary, prefixes, sequence, timed
         self._known: tuple[dict[str, int], ...] = ({}, {}, {})  # ids of texts, by place
 
-    def read(self, items: Any) -> tuple[Encoded, list[Rejected]]:
+    def read(self, items: Any) -> tuple[UpdateColumns, list[Rejected]]:
         """The updates that are accepted, and what was refused, in the order of their rows."""
         one = items[0] if items.__class__ is list and len(items) == 1 else items
         if one.__class__ is dict and (encoded := self._read_one(one)) is not None:
@@ -558,7 +558,7 @@ class UpdateReader:
         encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, Read))
         return encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))]
 
-    def _read_one(self, item: dict[Any, Any]) -> Encoded | None:
+    def _read_one(self, item: dict[Any, Any]) -> UpdateColumns | None:
         """A single update of an edge whose cells are plain texts; None, with nothing done, where more must be looked
         at: then it is read as a table of one row."""
         get = item.get
@@ -584,7 +584,7 @@ class UpdateReader:
                 known[text] = id
             ids[place] = id
         taken = self._sequence.take_one(seq)
-        return None if taken is None else Encoded.of(taken, op, *ids)
+        return None if taken is None else UpdateColumns.of(taken, op, *ids)
 
 
 def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
@@ -613,7 +613,7 @@ def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]
         first.setdefault(problem[0], problem)
     good = np.ones(len(given), np.bool_)
     good[list(first)] = False
-    encoded = Encoded(seq, ops, ids[0], ids[1], ids[2], weight, at)
+    encoded = UpdateColumns(seq, ops, ids[0], ids[1], ids[2], weight, at)
     return Updates(
         vocabulary, encoded, given, good, read.rows, read.source, tuple(read.rejected), tuple(first.values())
     )
@@ -693,7 +693,7 @@ def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
 # --- what a graph may start from --------------------------------------------------------------------------------
 
 
-def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> tuple[Encoded, list[Rejected]]:
+def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> tuple[UpdateColumns, list[Rejected]]:
     """The updates that add these triples; an updates table is applied as it stands, row by row."""
     if isinstance(items, Publications):
         return _published(items, vocabulary), []
@@ -703,7 +703,7 @@ def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) 
     return updates.accepted(), list(updates.rejected)
 
 
-def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
+def _published(publications: Publications, vocabulary: Vocabulary) -> UpdateColumns:
     """The triples of publications, each of which is a set of them."""
     number = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
     columns = dict(zip("nspo", (number, *publications.triples), strict=True))
@@ -714,7 +714,7 @@ def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
         ids = translated(ids, publications.vocabulary, vocabulary)
     subject, predicate, object = ids
     seq, op = np.zeros(len(rows), np.int64), np.full(len(rows), ADD_EDGE, np.uint8)
-    return Encoded(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
+    return UpdateColumns(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
 
 
 def _read(items: Any) -> Read:

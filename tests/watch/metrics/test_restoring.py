@@ -19,7 +19,7 @@ from heliograph import Watch
 from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
 from heliograph.watch import strategy as strategies
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 from heliograph.watch.metrics import meter as making
 from heliograph.watch.metrics.betweenness import Betweenness
 from heliograph.watch.metrics.thresholds import Order
@@ -223,7 +223,7 @@ def test_kernels_go_on_with_estimates_and_whoever_comes_later_begins_anew(tmp_pa
         engine = estimated(LIMIT - 1)
         (kept,) = kept_by(engine)
         again = moved(engine, tmp_path, "auto")
-        assert isinstance(again._strategy._held, Indexed)  # type: ignore[attr-defined]
+        assert isinstance(again._strategy._held, IndexedStrategy)  # type: ignore[attr-defined]
         assert [each["sampling"].tolist() for each in kept_by(again)] == [kept["sampling"].tolist()]
         for each in (engine, again):
             each.unsubscribe([one["subscription_id"] for one in ESTIMATED])
