@@ -105,7 +105,8 @@ class TermTexts:
         if special.any():
             texts = [_quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
             quoted = pc.replace_with_mask(quoted, special, pa.array(texts, pa.string()))
-        return quoted.take(inverse)
+        column: Texts = quoted.take(inverse)
+        return column
 
     def ranks(self, terms: Int32s) -> Int64s:
         """For each of the ids its place in the order of terms; one that is none comes first."""

@@ -3,12 +3,12 @@
 Queries are compiled into a network over the evolving graph (`network_compile`, `network`), kernels carry each update
 through it (`runner`, `network_kernels`), and the events that they write are made into a report here.
 
-The law: it notifies of what `PlainStrategy` notifies of, in the same order. Subscriptions to an empty graph wait until there is
-something to be entered over, so that a graph may be loaded or restored first; in every other case they are entered at
-once.
+The law: it notifies of what `PlainStrategy` notifies of, in the same order. Subscriptions to an empty graph wait until
+there is something to be entered over, so that a graph may be loaded or restored first; in every other case they are
+entered at once.
 
-A query is answered in one of three ways. *Truth*: an event says when nothing is missing any more, and when something
-is again. *Count*: when the count crosses its limits. *Rows*: solutions gained and lost are listed, and its mode
+A query is answered in one of three ways. *Truth*: an event says when nothing is missing any more, and when something is
+again. *Count*: when the count crosses its limits. *Rows*: solutions gained and lost are listed, and its mode
 (`changes`) says what that means.
 """
 
@@ -458,6 +458,8 @@ class IndexedQueries:
             ranked = self.ranking.set_of(entry.id)
             count = ranked.counts[entry.id]
             return Watched(*entry.subscribed, (Match(None, count),) if ranked.is_top(entry.id) else (), count)
+        if entry.kind == Q_ROWS and entry.judged is None and not isinstance(entry.mode, GroupCounts):
+            return Watched(*entry.subscribed, (Match(),) if len(self.solutions(entry)) else ())  # one stands for all
         return Watched(*entry.subscribed, self.holding(entry, answers, witness=False))
 
     def selected(self, query: Query) -> frozenset[Term]:

@@ -140,7 +140,8 @@ class Report:
 
     def _finish_columns(self, updates: UpdateColumns, run: PublishRun) -> None:
         single: Any = list(zip(*self._few, strict=True)) or [()] * 4
-        parts = [*self._parts, ReportLines(*map(np.array, single[:3], _KINDS), list(single[3]))]
+        update, gained, number = map(np.array, single[:3], _KINDS)
+        parts = [*self._parts, ReportLines(update, gained, number, list(single[3]))]
         columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[:3]]
         rows = np.lexsort(columns[::-1])
         rows = rows[self._within_limits(columns[0][rows], columns[2][rows])]

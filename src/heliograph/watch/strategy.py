@@ -1,8 +1,8 @@
 """Strategies: in plain Python while there is little to do, by the kernels as soon as they pay.
 
 A small job ends in milliseconds and loads no kernel. The laws: all strategies give the same notifications in the same
-order; a strategy with the same subscriptions, restored from the `WatchSnapshot` of another, goes on as the other would have.
-So one may go over to another in mid-stream, wherever it does.
+order; a strategy with the same subscriptions, restored from the `WatchSnapshot` of another, goes on as the other would
+have. So one may go over to another in mid-stream, wherever it does.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 The path of a row: `UpdateReader.read` takes what `publish` takes. A single dict with plain cells goes straight to one
 row of ids; everything else becomes a table, its cells are interned as whole columns (`read_updates`, an `Updates`), its
-seqs are given out (`Updates.admit`), and what was accepted is an `UpdateColumns`. `background` reads what `load_graph` takes:
-no seq but the one that it brings, and no window asks for its time.
+seqs are given out (`Updates.admit`), and what was accepted is an `UpdateColumns`. `background` reads what `load_graph`
+takes: no seq but the one that it brings, and no window asks for its time.
 
 The laws. Each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
 Only its seq, and its time in a window, depend on what came before. Of a bad row the first problem counts: its op, then
-its terms in the order of their columns, then its weight. `UpdateColumns.updates` gives back row by row what was accepted, in
-order and with the same seqs, so a strategy may work on columns or on rows.
+its terms in the order of their columns, then its weight. `UpdateColumns.updates` gives back row by row what was
+accepted, in order and with the same seqs, so a strategy may work on columns or on rows.
 """
 
 from __future__ import annotations
