@@ -940,7 +940,7 @@ class IndexedStrategy:
             self._queries.runner.reserve(int((updates.op == ADD_EDGE).sum()))
         while done < size:
             block = 1 if witness and self._queries.needs_single_updates else _BLOCK
-            some = updates if block >= size else updates.take(slice(done, done + block))
+            some = updates if not done and block >= size else updates.take(slice(done, done + block))
             done += self._apply(some, run)
             if len(self.aside) and self._expel():
                 self.refresh(witness)
