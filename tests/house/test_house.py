@@ -155,7 +155,13 @@ def test_every_module_can_be_imported_first() -> None:
     names = [f"heliograph.{name}" for name in TREE if name not in ("__init__", "__main__")]
     for name in names:
         importlib.import_module(name)
-    code = "import importlib, sys\nfor name in sys.argv[1:]:\n    for m in [m for m in sys.modules if m.startswith('heliograph')]:\n        del sys.modules[m]\n    importlib.import_module(name)"
+    code = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [each for each in sys.modules if each.startswith("heliograph")]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
     light = [name for name in names if not re.search(r"kernel|spark|metrics|papers|compiled", name)]
     subprocess.run([sys.executable, "-c", code, *light], capture_output=True, text=True, check=True)
 

@@ -53,6 +53,10 @@ def one_document(bindings: int = 0) -> Trace:
     return trace(lambda: list(engine.publish([("d", triples)], bindings=bindings)))
 
 
+def _added(subject: str, property: str, object: str) -> dict[str, str]:
+    return {"op": "+", "subject": subject, "property": property, "object": object}
+
+
 def one_update() -> Trace:
     """An update that is new to the graph, among a thousand queries of two edges; it completes some of them."""
     engine = Watch(algorithm="indexed")

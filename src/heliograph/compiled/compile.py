@@ -7,6 +7,9 @@ read-only are copied from there, not compiled again.
 Each kernel module has a folder there, whose name holds a digest of its source and of all kernel sources that it
 imports: Numba notices a changed file, but not a change in another file that the first one calls. Numba unpickles what
 it finds, so among the temporary files only a folder that nobody else may write to is used.
+
+With the environment variable HELIOGRAPH_CHECK=1 every access to an array is checked, and one beyond its end raises an
+IndexError: slow, and compiled into folders of its own. The fuzz tests use it.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ _PACKAGE = Path(__file__).parents[1]
 _CACHE = Path(__file__).parent / "__pycache__"  # the package's own folder for compiled kernels
 _FUNCTION = TypeVar("_FUNCTION", bound=Callable[..., Any])
 _KERNELS: dict[str, Declared] = {}
+CHECKED = os.environ.get("HELIOGRAPH_CHECK", "0") not in ("", "0")
 
 
 class Declared(NamedTuple):
@@ -80,6 +84,8 @@ def kernel(
 
     part: Any = {"pipeline_class": PartCompiler} if links() else {}
     whole: Any = {"pipeline_class": KernelCompiler} if links() else {}
+    if CHECKED:
+        part["boundscheck"] = whole["boundscheck"] = True
     if not signatures:
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates, "forceinline": inline}
         return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options, **part))
@@ -225,7 +231,7 @@ def cache_dir() -> Path:
 @cache
 def module_dir(module: str) -> Path:
     """Where the kernels of one module are kept, for as long as no source that they are compiled from changes."""
-    path = cache_dir() / f"{module}-{_digest(module)}"
+    path = cache_dir() / f"{module}-{_digest(module)}{'-checked' if CHECKED else ''}"
     _copy_missing(_CACHE / "kernels" / path.name, path)
     return path
 
