@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, UsageError
+from heliograph.io.items import as_table
 from heliograph.io.publications import Publications, Triples
 from heliograph.io.reads import Read
 from heliograph.io.schemas import TABLES
@@ -269,3 +270,37 @@ def test_columns_fit_the_kernels(read: Read) -> None:
     kinds = [np.int64, np.uint8, np.int32, np.int32, np.int32, np.float64, np.int64]
     assert [column.dtype for column in encoded.columns] == kinds
     assert all(column.flags.c_contiguous and column.flags.writeable for column in encoded.columns)
+
+
+# --- one update ---------------------------------------------------------------------------------------------------
+
+CELLS = st.sampled_from(("a", "b", "p", "5", '"x"', "_:n", "urn:x", "no:prefix", "<urn:y>", "?v", "", None, 7, True))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"op": st.sampled_from(("+", "-", "=", "*", "", None, 3)), "subject": CELLS},
+            optional={
+                "property": CELLS,
+                "object": CELLS,
+                "other": CELLS,
+                "seq": SEQS,
+                "weight": st.sampled_from((None, 1.5, -1)),
+                "at": st.sampled_from((None, 3)),
+            },
+        ),
+        max_size=6,
+    ),
+    st.booleans(),
+)
+def test_a_single_update_is_read_as_a_table_of_one_row_is(items: list[dict[str, Any]], timed: bool) -> None:
+    vocabularies, sequences = (Vocabulary(), Vocabulary()), (SeqStream(), SeqStream())
+    one, table = (UpdateReader(*each, timed) for each in zip(vocabularies, [PREFIXES] * 2, sequences, strict=True))
+    for item in items:
+        encoded, rejected = one.read([item])
+        expected, refused = table.read(as_table("updates", [item]))
+        assert told(encoded, vocabularies[0]) == told(expected, vocabularies[1])
+        assert list(rejected) == list(refused)
+        assert sequences[0].meta() == sequences[1].meta()
