@@ -264,6 +264,11 @@ class Completion:
         self._conditions = [(test, self._columns_of(test)) for test in tests]
 
     @property
+    def slots(self) -> list[int] | None:
+        """By variable its slot, where a row of the pattern is a solution as it is; else None."""
+        return None if self._blocks or self._conditions or len(self._bound) < len(self.variables) else self._slots
+
+    @property
     def free(self) -> list[int]:
         """The columns of variables that nothing binds: only metrics ask them."""
         given = {column for block in self._blocks for column in block.columns}

@@ -93,7 +93,7 @@ class TermTexts:
         if text is None:
             if len(self._known) >= _REMEMBERED:
                 self._known = {}
-            text = self._known[id] = _quote(spell(self._vocabulary.term(id)))
+            text = self._known[id] = quote(spell(self._vocabulary.term(id)))
         return text
 
     def column(self, ids: Int32s) -> Texts:
@@ -103,7 +103,7 @@ class TermTexts:
         special = pc.match_substring_regex(spelled, _SPECIAL).to_numpy(zero_copy_only=False)
         quoted: Any = _join('"', spelled, '"')
         if special.any():
-            texts = [_quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
+            texts = [quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
             quoted = pc.replace_with_mask(quoted, special, pa.array(texts, pa.string()))
         column: Texts = quoted.take(inverse)
         return column
@@ -122,7 +122,7 @@ def as_list(texts: Texts) -> list[str | None]:
     return texts if isinstance(texts, list) else texts.to_pylist()
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -139,7 +139,7 @@ def binding_texts(names: Sequence[str], terms: Int32s, book: TermTexts) -> Texts
         return [_bindings(names, row, book) for row in terms.tolist()]
     pieces: list[Any] = []
     for place, name in enumerate(names):
-        pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:", book.column(terms[:, place])]
+        pieces += ["," if place else '{"bindings":{', f"{quote(name)}:", book.column(terms[:, place])]
     return _join(*pieces, "}}")
 
 
@@ -158,7 +158,7 @@ def _join(*pieces: Any) -> Texts:
 
 def _bindings(names: Sequence[str], row: list[int], book: TermTexts) -> str:
     bound = [(name, id) for name, id in zip(names, row, strict=True) if id != NO_TERM]
-    shown = ",".join(f"{_quote(name)}:{book.quoted(id)}" for name, id in bound)
+    shown = ",".join(f"{quote(name)}:{book.quoted(id)}" for name, id in bound)
     return f'{{"bindings":{{{shown}}}}}'
 
 

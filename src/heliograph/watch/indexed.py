@@ -52,7 +52,7 @@ from heliograph.watch.changes import (
     order,
 )
 from heliograph.watch.derived import Derived, DerivedRelation
-from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_texts, value_texts, with_values
+from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_texts, quote, value_texts, with_values
 from heliograph.watch.graph import FlatGraph, GraphTriples
 from heliograph.watch.layout import (
     ADD_EDGE,
@@ -110,6 +110,7 @@ class IndexedEntry:
     rule: CountRule | None = None  # of a count that is checked here, change by change
     held: bool = False  # whether such a count holds
     is_change: bool = True  # whether of truth nothing but its change is reported
+    direct: tuple[tuple[str, int], ...] | None = None  # what is shown of a row by slot, if it is a match as it is
 
     @property
     def id(self) -> str:
@@ -140,6 +141,9 @@ class IndexedEntry:
         """The same, which is given solutions."""
         self.completion = completion
         self.mode = mode_of(self.query, self.subscribed.options, completion)
+        slots = completion.slots
+        if slots is not None and self.judged is None and isinstance(self.mode, EachMatch):
+            self.direct = tuple((f"{quote(each.name)}:", slot) for each, slot in zip(self.shown, slots, strict=False))
         return self
 
     def true_match(self) -> Match:
@@ -625,6 +629,7 @@ class MatchLimit:
 
 Proof = Callable[[str], Solution]
 
+_FEW = 64  # events that are sooner reported one by one
 _NOTHING_BOUND = '{"bindings":{}}'  # the evidence of a match without variables
 
 
@@ -645,6 +650,10 @@ class EventReport:
 
     def make(self, events: RunEvents, page: Page, run: PublishRun) -> None:
         """Adds what the events, and the page of the journal that was written with them, say to a call."""
+        queries = self._queries
+        if len(self._updates) == 1 and not queries.ranking.rank_dirty and self._add_direct(events):
+            self._report.finish(run)
+            return
         listed = events.events[:, W_KIND] == V_ROW
         self._cross(events.events[~listed])
         self._list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
@@ -654,6 +663,27 @@ class EventReport:
             entry = self._queries.entries[id]
             self._try(entry, partial(self._report.add_turns, entry.subscribed, (), [(update, turn)]))
         self._report.finish(run)
+
+    def _add_direct(self, events: RunEvents) -> bool:
+        """Reports few solutions that one update gained, or lost, row by row; False, with nothing done, where any of
+        them needs more than that."""
+        rows, queries = events.events.tolist(), self._queries
+        if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside):
+            return False
+        terms, quoted, sign = events.rows.tolist(), self._texts.quoted, rows[0][W_SIGN] if rows else 0
+        texts: dict[int, str] = {}  # by number of the subscription
+        found: list[Subscribed] = []
+        for _, phase, kind, component, changed, first in rows:
+            if kind != V_ROW or phase != 1 or changed != sign:
+                return False
+            for entry in queries.by_component[component].values():
+                if entry.direct is None or entry.number in texts:
+                    return False
+                shown = ",".join([name + quoted(terms[first + slot]) for name, slot in entry.direct])
+                texts[entry.number] = f'{{"bindings":{{{shown}}}}}'
+                found.append(entry.subscribed)
+        self._report.add_direct(found, sign > 0, texts)
+        return True
 
     def _try(self, entry: IndexedEntry, report: Callable[[], None]) -> None:
         """Reports something of one subscription; if that fails, it alone is not notified any more."""

@@ -12,8 +12,7 @@ terms never change their meaning, so their evidence is made then too.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from operator import itemgetter
@@ -114,6 +113,12 @@ class Report:
         ]
         self._subscribed[number] = subscribed
 
+    def add_direct(self, subscribed: Iterable[Subscribed], gained: bool, texts: Mapping[int, str]) -> None:
+        """Adds one line of the first update for each of these subscriptions, with its evidence by number."""
+        self._few += [(0, gained, number, text) for number, text in texts.items()]
+        for each in subscribed:
+            self._subscribed[each.subscription.number] = each
+
     def finish(self, run: PublishRun) -> None:
         """Adds everything to a call, in order."""
         if self._updates is not None and (self._parts or len(self._few) > 16 * _FEW):
@@ -122,11 +127,12 @@ class Report:
             self._finish_few(run)
 
     def _finish_few(self, run: PublishRun) -> None:
-        met: Counter[tuple[int, int]] = Counter()
+        met: dict[tuple[int, int], int] = {}
+        made: list[Notification] = []
         for update, gained, number, text in sorted(self._few, key=itemgetter(0, 1, 2)):
             subscription, options = self._subscribed[number]
-            met[update, number] += 1
-            if met[update, number] > options.limit:
+            count = met[update, number] = met[update, number] + 1 if (update, number) in met else 1
+            if count > options.limit:
                 run.truncated += 1
                 continue
             seq, at = None, None
@@ -134,7 +140,8 @@ class Report:
                 seq, moment = str(self._updates.seq[update]), int(self._updates.at[update])
                 at = None if moment == NO_TIME else EPOCH + timedelta(microseconds=moment)
             change, subscriber = ADD if gained else REMOVE, subscription.subscriber
-            run.add(Notification(subscription.id, subscriber, seq, "watch", change, at, text))
+            made.append(Notification(subscription.id, subscriber, seq, "watch", change, at, text))
+        run.add(made)
         if self._updates is not None:
             run.verified += len(met)
 
@@ -191,10 +198,10 @@ class PublishRun:
         now = time.perf_counter_ns()
         self.load_ns, self._started = now - self._started, now
 
-    def add(self, notification: Notification) -> None:
+    def add(self, notifications: list[Notification]) -> None:
         if not self.parts or isinstance(self.parts[-1], ReportTable):
             self.parts.append([])
-        self.parts[-1].append(notification)  # type: ignore[union-attr]
+        self.parts[-1].extend(notifications)  # type: ignore[union-attr]
 
     def outcome(self, subscriptions: int) -> Notifications:
         parts, rejected = self.parts, Rejections(self.rejected)
