@@ -86,14 +86,14 @@ class TermTexts:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._known: dict[int, str] = {}
+        self.known: dict[int, str] = {}  # what was quoted so far
 
     def quoted(self, id: int) -> str:
-        text = self._known.get(id)
+        text = self.known.get(id)
         if text is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known = {}
-            text = self._known[id] = quote(spell(self._vocabulary.term(id)))
+            if len(self.known) >= _REMEMBERED:
+                self.known = {}
+            text = self.known[id] = quote(spell(self._vocabulary.term(id)))
         return text
 
     def column(self, ids: Int32s) -> Texts:

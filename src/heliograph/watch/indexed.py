@@ -670,19 +670,24 @@ class EventReport:
         rows, queries = events.events.tolist(), self._queries
         if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside):
             return False
-        terms, quoted, sign = events.rows.tolist(), self._texts.quoted, rows[0][W_SIGN] if rows else 0
-        texts: dict[int, str] = {}  # by number of the subscription
-        found: list[Subscribed] = []
+        terms, sign = events.rows.tolist(), rows[0][W_SIGN] if rows else 0
+        quoted, known = self._texts.quoted, self._texts.known
+        lines: dict[int, tuple[Subscribed, str]] = {}  # by number of the subscription
         for _, phase, kind, component, changed, first in rows:
             if kind != V_ROW or phase != 1 or changed != sign:
                 return False
-            for entry in queries.by_component[component].values():
-                if entry.direct is None or entry.number in texts:
+            entries = queries.by_component[component]
+            for id in entries:
+                subscribed, direct = entries[id].subscribed, entries[id].direct
+                number = subscribed.subscription.number
+                if direct is None or number in lines:
                     return False
-                shown = ",".join([name + quoted(terms[first + slot]) for name, slot in entry.direct])
-                texts[entry.number] = f'{{"bindings":{{{shown}}}}}'
-                found.append(entry.subscribed)
-        self._report.add_direct(found, sign > 0, texts)
+                shown = ""
+                for name, slot in direct:  # without a call for each term that is known
+                    term = terms[first + slot]
+                    shown += f"{',' if shown else ''}{name}{known[term] if term in known else quoted(term)}"
+                lines[number] = subscribed, f'{{"bindings":{{{shown}}}}}'
+        self._report.add_direct(sign > 0, lines)
         return True
 
     def _try(self, entry: IndexedEntry, report: Callable[[], None]) -> None:

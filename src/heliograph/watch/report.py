@@ -113,11 +113,10 @@ class Report:
         ]
         self._subscribed[number] = subscribed
 
-    def add_direct(self, subscribed: Iterable[Subscribed], gained: bool, texts: Mapping[int, str]) -> None:
-        """Adds one line of the first update for each of these subscriptions, with its evidence by number."""
-        self._few += [(0, gained, number, text) for number, text in texts.items()]
-        for each in subscribed:
-            self._subscribed[each.subscription.number] = each
+    def add_direct(self, gained: bool, lines: Mapping[int, tuple[Subscribed, str]]) -> None:
+        """Adds one line of the first update for each of these subscriptions, by number, with its evidence."""
+        self._few += [(0, gained, number, text) for number, (_, text) in lines.items()]
+        self._subscribed |= {number: subscribed for number, (subscribed, _) in lines.items()}
 
     def finish(self, run: PublishRun) -> None:
         """Adds everything to a call, in order."""
@@ -140,7 +139,7 @@ class Report:
                 seq, moment = str(self._updates.seq[update]), int(self._updates.at[update])
                 at = None if moment == NO_TIME else EPOCH + timedelta(microseconds=moment)
             change, subscriber = ADD if gained else REMOVE, subscription.subscriber
-            made.append(Notification(subscription.id, subscriber, seq, "watch", change, at, text))
+            made += (Notification(subscription.id, subscriber, seq, "watch", change, at, text),)
         run.add(made)
         if self._updates is not None:
             run.verified += len(met)
