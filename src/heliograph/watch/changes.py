@@ -511,11 +511,13 @@ class EachMatch:
 
     def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
         for update, phase, first, middle, last in changes.phases():
-            lost, gained = changes.terms[first:middle], changes.terms[middle:last]
-            yield PhaseTurn(update, phase, Turn(self._matches(lost), self._matches(gained)))
+            rows = self._all.of(changes.terms[first:last])
+            lost, gained = rows[: middle - first], rows[middle - first :]
+            yield PhaseTurn(update, phase, Turn(self.matches(lost), self.matches(gained)))
 
-    def _matches(self, rows: Int32s) -> tuple[Match, ...]:
-        keys = sorted(map(self._all.terms, self._all.of(rows)), key=key_order)
+    def matches(self, rows: Iterable[Row]) -> tuple[Match, ...]:
+        """Solutions in order, as matches."""
+        keys = sorted(map(self._all.terms, rows), key=key_order)
         shown = len(self.shown)
         return tuple(Match(self._named.bindings(key[:shown]), None, self._all.bindings(key)) for key in keys)
 

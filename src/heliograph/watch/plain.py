@@ -30,6 +30,7 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import (
     Changes,
     Completion,
+    EachMatch,
     Key,
     Match,
     MatchCount,
@@ -447,10 +448,12 @@ class PlainStrategy:
         before, entry.rows = entry.rows, self._answer(entry, witness)
         if before == entry.rows:
             return Turn()
-        changes = Changes.between(before, entry.rows, len(entry.completion.variables), phase)
-        turn = Turn()
-        for each in entry.mode.follow(changes, witness or bool(query.metrics)):
-            turn = each.turn
+        if isinstance(entry.mode, EachMatch):  # which needs no columns
+            turn = Turn(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
+        else:
+            changes, turn = Changes.between(before, entry.rows, len(entry.completion.variables), phase), Turn()
+            for each in entry.mode.follow(changes, witness or bool(query.metrics)):
+                turn = each.turn
         return self._metrics.valued(query, turn, witness) if query.metrics else turn
 
     # --- updates ------------------------------------------------------------------------------------------------
