@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.exchange_model import Attributes, Model, accept, made
 from benchmarks.filter_workloads import Tables
-from heliograph.workloads.route import ATTRIBUTES, Sizes, draw_targeting, spell_targeting
+from heliograph.workloads.route import ATTRIBUTES, ExchangeSizes, draw_targeting, spell_targeting
 
 TRIES = 50  # events that are drawn until one sees the change
 LONE = 0.1  # share of removed nodes that are networks; the others are advertisers
@@ -52,7 +52,7 @@ class Change(NamedTuple):
 class Script:
     """Draws changes one after the other, each to the exchange that those before it left."""
 
-    def __init__(self, tables: Tables, size: Sizes, seed: int, selectivity: float) -> None:
+    def __init__(self, tables: Tables, size: ExchangeSizes, seed: int, selectivity: float) -> None:
         self.model = Model(tables)
         self._chance = random.Random(seed)
         self._texts = cycle(spell_targeting(draw_targeting(np.random.default_rng(seed), TEXTS, selectivity)))

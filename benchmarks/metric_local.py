@@ -23,8 +23,9 @@ from heliograph.watch.metrics.cliques import CliquesCliques as Cliques
 from heliograph.watch.metrics.clustering import Clustering
 from heliograph.watch.metrics.degree import Degree
 from heliograph.watch.metrics.simple_graph import CAME, WENT, Log, Said
+from heliograph.workloads import Flags, Ints
 from heliograph.workloads import watch as watch_graph
-from heliograph.workloads.watch import Flags, Ints, draw_edges, draw_stream
+from heliograph.workloads.watch import draw_edges, draw_stream
 
 DEGREE, COEFFICIENT = [10.0], [0.1]  # the thresholds, at every vertex
 
@@ -69,7 +70,7 @@ def as_log(subject: Ints, object: Ints, came: Flags) -> Log:
 def paper_log(seed: int, size: Size) -> Log:
     """Additions, and half as many deletions, each anywhere behind the addition of its edge."""
     rng = np.random.default_rng(seed)
-    edges = draw_edges(rng, watch_graph.Size(size.vertices, size.additions))
+    edges = draw_edges(rng, watch_graph.GraphSize(size.vertices, size.additions))
     stream = draw_stream(rng, size.additions, size.additions // 2, 0)
     return as_log(edges.source[stream.edge], edges.target[stream.edge], stream.added)
 

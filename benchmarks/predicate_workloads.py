@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heliograph.workloads.route import ATTRIBUTES, Attribute
+from heliograph.workloads.route import ATTRIBUTES, EventAttribute
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -72,13 +72,13 @@ def draw(seed: int, size: Size) -> Workload:
     return Workload(table, pa.array([_spell_event(attributes, row) for row in values]), values, tests, domains)
 
 
-def _attribute(number: int) -> Attribute:
+def _attribute(number: int) -> EventAttribute:
     again, which = divmod(number, len(ATTRIBUTES))
     attribute = ATTRIBUTES[which]
     return attribute._replace(name=f"{attribute.name}_{again}") if again else attribute
 
 
-def _draw_tests(rng: np.random.Generator, size: Size, attributes: list[Attribute], domains: Ints) -> Tests:
+def _draw_tests(rng: np.random.Generator, size: Size, attributes: list[EventAttribute], domains: Ints) -> Tests:
     per_predicate = rng.integers(2, 4, size.predicates)
     per_conjunction = rng.integers(2, 5, int(per_predicate.sum()))
     chosen = np.arange(4) < per_conjunction[:, None]
@@ -112,7 +112,7 @@ def _offsets(counts: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _spell_predicates(tests: Tests, attributes: list[Attribute]) -> list[str]:
+def _spell_predicates(tests: Tests, attributes: list[EventAttribute]) -> list[str]:
     columns = (tests.attribute.tolist(), tests.start.tolist(), tests.length.tolist())
     spelled = [_spell(attributes[attribute], start, length) for attribute, start, length in zip(*columns, strict=True)]
     conjunctions = [" AND ".join(spelled[begin:end]) for begin, end in pairwise(tests.conjunctions.tolist())]
@@ -122,7 +122,7 @@ def _spell_predicates(tests: Tests, attributes: list[Attribute]) -> list[str]:
     ]
 
 
-def _spell(attribute: Attribute, start: int, length: int) -> str:
+def _spell(attribute: EventAttribute, start: int, length: int) -> str:
     name, values = attribute.name, attribute.values
     if attribute.named:
         listed = [repr(values[(start + step) % len(values)]) for step in range(length)]
@@ -134,6 +134,6 @@ def _spell(attribute: Attribute, start: int, length: int) -> str:
     return f"{name} BETWEEN {values[start]} AND {values[start + length - 1]}"
 
 
-def _spell_event(attributes: list[Attribute], row: Ints) -> str:
+def _spell_event(attributes: list[EventAttribute], row: Ints) -> str:
     defined = np.flatnonzero(row >= 0).tolist()
     return json.dumps({attributes[number].name: attributes[number].values[row[number]] for number in defined})

@@ -16,7 +16,7 @@ from statistics import median
 from pyoxigraph import RdfFormat, parse, serialize
 
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.vocabulary import Vocabulary
 
 TRIPLES = 300_000

@@ -22,7 +22,7 @@ def find(wanted: Sequence[tuple[int, bytes]], stored: Sequence[tuple[int, bytes]
     return [next((number for number, other in enumerate(stored) if other == one), -1) for one in wanted]
 
 
-# --- the filter's index -----------------------------------------------------------------------------------------
+# --- the filter's index ---
 # A node is a term id, or ~v for the variable number v.
 
 Edge = tuple[int, int, int]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows, as_table
 from heliograph.model import Rejected
 from heliograph.predicate.form import Predicate
 from heliograph.predicate.parser import compile_predicates
@@ -113,7 +112,7 @@ def _cost(value: float | None, default: float, place: Place) -> float:
     raise PublicationError("HG-652", f"a cost of {value:g}", place=place, fix="write a number from 0 to 1e300")
 
 
-def _rows(read: Read, names: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any], Predicate | HeliographError]]:
+def _rows(read: TableRows, names: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any], Predicate | HeliographError]]:
     """Each row's number, its cells by column, and its targeting compiled."""
     columns = [read.table.column(name).to_pylist() for name in names]
     compiled = compile_predicates(columns[names.index("targeting")])

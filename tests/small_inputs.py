@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from heliograph.cli.inputs import read_publications
 from heliograph.cli.run import Pace
 from heliograph.filter import Filter
-from heliograph.model import MOST_TOLD, told
+from heliograph.model import MOST_REPORTED, rejection_report
 from heliograph.terms import PREFIXES
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 HEADER = "publication_id,subject,property,object\n"
@@ -253,13 +253,13 @@ def seconds(name: str, size: int) -> float:
         Path(folder, f"input.{suffix}").write_bytes(made if isinstance(made, bytes) else made.encode())
         Path(folder, "a.nt").write_text("<a:s> <a:good> <a:o> .\n")
         Path(folder, "z.csv").write_text(HEADER + "last,x,<a:good>,y\n")
-        run = cast("Run", _Run())
+        run = cast("CommandRun", _Run())
         started = time.process_time()
         batches = list(read_publications(folder, engine.vocabulary, PREFIXES, run))
         found = [match for batch in batches for match in engine.publish(batch.items)]
         taken = time.process_time() - started
     assert [match.publication_id for match in found] == ["a.nt", "last"]
-    assert all(len(told(batch.rejected)) <= 3 * (MOST_TOLD + 1) for batch in batches)
+    assert all(len(rejection_report(batch.rejected)) <= 3 * (MOST_REPORTED + 1) for batch in batches)
     return taken
 
 

@@ -117,11 +117,11 @@ STRANGERS = [
 def test_folders_of_strangers_are_not_touched(tmp_path: Path) -> None:
     for name in STRANGERS:
         (tmp_path / name).mkdir()
-    for name in (".save.draft-01234567", ".save.previous"):
+    for name in (f".save.draft-{locks.mark()[:8]}-01234567", ".save.previous"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "diary.txt").write_text("dear diary")
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / ".save.draft-89abcdef").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / f".save.draft-{locks.mark()[:8]}-89abcdef").symlink_to(tmp_path / "elsewhere")
     before = names(tmp_path)
     with pytest.raises(StorageError):
         read_folder(tmp_path / "save", "thing", {1})

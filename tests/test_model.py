@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, Watch
 from heliograph.model import (
-    MOST_TOLD,
+    MOST_REPORTED,
     NOTIFICATIONS_SCHEMA,
     STATS_KEYS,
     Columns,
@@ -25,10 +25,10 @@ from heliograph.model import (
     Receipt,
     Rejected,
     Rejections,
-    Slow,
     Stats,
+    SubscriptionCost,
+    rejection_report,
     slowest,
-    told,
 )
 
 SUBSCRIPTIONS, SUBSCRIBERS, PUBLICATIONS = ["s0", "s1", "s2"], ["ann", None, "bob"], ["p0", "p1"]
@@ -95,12 +95,14 @@ def test_sums_are_the_notifications_of_both(left: Pairs, right: Pairs, first: bo
 
 def test_sums_add_up_what_was_rejected_and_what_it_cost() -> None:
     refused = Rejected("x.nt", "1", "HG-302", "no")
-    one = Notifications((), [refused], Stats(3, verify_ns=4, complete=False), [Slow("s0", 1, 5)])
-    two = Notifications.of_columns(columns_of([(0, 0)]), 1, Rejections(), Stats(7, verify_ns=1), [Slow("s0", 1, 2)])
+    one = Notifications((), [refused], Stats(3, verify_ns=4, complete=False), [SubscriptionCost("s0", 1, 5)])
+    two = Notifications.of_columns(
+        columns_of([(0, 0)]), 1, Rejections(), Stats(7, verify_ns=1), [SubscriptionCost("s0", 1, 2)]
+    )
     total = one + two
     assert (total.stats.subscriptions, total.stats.verify_ns, total.complete) == (7, 5, False)
     assert list(total.rejected) == [refused]
-    assert total.slow == (Slow("s0", 2, 7),)
+    assert total.slow == (SubscriptionCost("s0", 2, 7),)
 
 
 def test_evidence_comes_as_text_and_as_values() -> None:
@@ -117,9 +119,9 @@ def test_nothing_is_made_before_it_is_wanted_and_then_once() -> None:
         calls.append("table")
         return columns_of([(0, 0)]).table()
 
-    def slow() -> list[Slow]:
+    def slow() -> list[SubscriptionCost]:
         calls.append("slow")
-        return [Slow("s0", 1, 1)]
+        return [SubscriptionCost("s0", 1, 1)]
 
     def want(lazy: Notifications) -> None:
         started.wait()
@@ -163,9 +165,11 @@ def test_they_show_the_first_and_how_many_there_are() -> None:
 
 
 def test_the_slowest_come_first_at_most_ten_each_once() -> None:
-    entries = [Slow(f"s{number:02d}", 1, number % 6) for number in range(20)] + [Slow("s00", 4, 100)]
+    entries = [SubscriptionCost(f"s{number:02d}", 1, number % 6) for number in range(20)] + [
+        SubscriptionCost("s00", 4, 100)
+    ]
     found = slowest(entries)
-    assert found[:3] == (Slow("s00", 5, 100), Slow("s05", 1, 5), Slow("s11", 1, 5))
+    assert found[:3] == (SubscriptionCost("s00", 5, 100), SubscriptionCost("s05", 1, 5), SubscriptionCost("s11", 1, 5))
     assert (len(found), slowest(())) == (10, ())
 
 
@@ -183,7 +187,7 @@ def test_no_other_key_is_a_measurement() -> None:
         Stats()["slow"]
 
 
-# --- what is told of what was refused ---------------------------------------------------------------------------
+# --- the report of refused items ---
 
 
 def refusals(count: int, source: str = "a", code: str = "HG-206") -> list[Rejected]:
@@ -191,26 +195,26 @@ def refusals(count: int, source: str = "a", code: str = "HG-206") -> list[Reject
 
 
 def test_a_thousand_refused_items_are_told_one_by_one() -> None:
-    assert list(told(refusals(MOST_TOLD))) == refusals(MOST_TOLD)
+    assert list(rejection_report(refusals(MOST_REPORTED))) == refusals(MOST_REPORTED)
 
 
 def test_of_more_the_rest_is_counted_by_source_and_code() -> None:
     items = [*refusals(1500), *refusals(1, "b"), *refusals(1002, code="HG-207"), *refusals(1, "c")]
-    found = told(items)
+    found = rejection_report(items)
     assert found.total == len(items)
     assert [(entry.source, entry.code, entry.count) for entry in found if entry.count > 1] == [
         ("a", "HG-206", 500),
         ("a", "HG-207", 2),
     ]
-    assert list(found[:MOST_TOLD]) == refusals(MOST_TOLD)
-    assert (found[MOST_TOLD].item, found[MOST_TOLD].message[:14]) == (None, "500 more items")
+    assert list(found[:MOST_REPORTED]) == refusals(MOST_REPORTED)
+    assert (found[MOST_REPORTED].item, found[MOST_REPORTED].message[:14]) == (None, "500 more items")
     assert len(found) == 1000 + 1 + 1 + 1000 + 1 + 1
-    assert list(told(found)) == list(found)
+    assert list(rejection_report(found)) == list(found)
     assert found.table.column_names == ["source", "item", "code", "message"]
 
 
 def test_what_has_no_message_is_only_counted() -> None:
-    found = told([*refusals(2), Rejected("a", "x", "HG-206", ""), Rejected("a", "y", "HG-206", "")])
+    found = rejection_report([*refusals(2), Rejected("a", "x", "HG-206", ""), Rejected("a", "y", "HG-206", "")])
     assert [entry.count for entry in found] == [1, 1, 2]
     assert found.total == 4
 
@@ -228,5 +232,5 @@ def test_a_taxonomy_of_bad_rows_is_told_briefly(engine: Any, tmp_path: Path) -> 
     path = tmp_path / "taxonomy.ndjson"
     path.write_text("{\n" * 1500 + '{"child": "a", "parent": "b"}\n')
     rejected = engine(taxonomy=str(path)).rejected
-    assert (len(rejected), rejected.total) == (MOST_TOLD + 1, 1500)
+    assert (len(rejected), rejected.total) == (MOST_REPORTED + 1, 1500)
     assert all(entry.message for entry in rejected)

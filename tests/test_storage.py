@@ -104,7 +104,7 @@ def test_what_is_no_save_is_never_replaced(tmp_path: Path, make: Callable[[Path]
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-# --- interrupted writes -----------------------------------------------------------------------------------------
+# --- interrupted writes ---
 
 
 @pytest.mark.parametrize("step", ["_write_files", "_write_manifest", "_sync", "_swap"])
@@ -206,7 +206,7 @@ def test_objects_are_never_pickled(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# --- wrong saves ------------------------------------------------------------------------------------------------
+# --- wrong saves ---
 
 
 def test_no_save_there(tmp_path: Path) -> None:
@@ -261,17 +261,6 @@ def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:
     (tmp_path / "save" / MANIFEST).write_bytes(storage._signed(json.dumps(manifest, indent=1).encode()))
     with pytest.raises(StorageError, match="is no name for a part"):
         read_folder(tmp_path / "save", "thing", {1})
-
-
-def test_an_earlier_save_without_checksums_is_refused(tmp_path: Path) -> None:
-    _write(tmp_path / "save")
-    manifest = json.loads((tmp_path / "save" / MANIFEST).read_text())
-    del manifest["digest"]
-    manifest["format"] = "heliograph save"
-    (tmp_path / "save" / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StorageError, match="without checksums") as caught:
-        read_folder(tmp_path / "save", "thing", {1})
-    assert caught.value.code == "HG-804"
 
 
 @pytest.mark.parametrize("entry", [None, 5, [], [1], [1, 2, 3], ["a", "b"]])

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, SubscriptionError, TableError, UsageError
+from heliograph.filter.layout import MOST_NUMBERS
 from heliograph.sparql.tables import PatternSet
 from heliograph.sparql.templates import parse_sparql
-from heliograph.subscriptions import Subscription, Subscriptions, by_origin
+from heliograph.subscriptions import MOST_SUBSCRIPTIONS, Subscription, Subscriptions, by_origin
 
 ASK = "ASK { :a :p :b }"
 
@@ -130,7 +131,7 @@ def test_a_query_without_an_id_is_told_so() -> None:
         Subscriptions("filter").subscribe("ASK { ?x :p ?y }")
 
 
-# --- pattern sets -----------------------------------------------------------------------------------------------
+# --- pattern sets ---
 
 EDGES = [("a", "?x", "p", "?y"), ("b", "?x", "p", "n1"), ("b", "_:b", "<http://e/>", '"t"@en')]
 LIMITS = [("a", "?y", ">", "3"), ("a", "x", "is-a", "C"), ("b", "x", "in", '["n1", 5]')]
@@ -235,3 +236,7 @@ def test_whatever_was_subscribed_is_saved_and_restored(steps: list[Any]) -> None
         (each.id, each.subscriber, each.query, each.text) for each in made
     ]
     assert all(again.tables()[name].to_pylist() == saved[name].to_pylist() for name in ("subscriptions", "patterns"))
+
+
+def test_the_keys_of_filter_hold_every_number() -> None:
+    assert MOST_SUBSCRIPTIONS == MOST_NUMBERS

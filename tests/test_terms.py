@@ -170,7 +170,7 @@ def test_blank_nodes_of_a_query_are_hidden_variables() -> None:
     assert str(Variable("_:b")) == "_:b"
 
 
-# --- the round trip ---------------------------------------------------------------------------------------------
+# --- the round trip ---
 
 
 @settings(max_examples=600, deadline=None)
@@ -253,7 +253,7 @@ def test_the_iri_of_a_plain_name_is_an_iri_to_others(name: str) -> None:
     assert quad.object.value == value
 
 
-# --- kinds, members, order --------------------------------------------------------------------------------------
+# --- kinds, members, order ---
 
 
 def test_kinds_of_terms() -> None:

@@ -86,7 +86,7 @@ def test_ill_typed_text_has_no_value(datatype: str) -> None:
     assert [parse(datatype, lexical) for lexical in ILL_TYPED[datatype]] == [None] * len(ILL_TYPED[datatype])
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------
+# --- numbers ---
 
 
 @settings(max_examples=100, deadline=None)
@@ -149,7 +149,7 @@ def test_single_precision_is_numpys(number: float) -> None:
     assert values.to_float32(number) == expected or math.isnan(number)
 
 
-# --- the calendar -----------------------------------------------------------------------------------------------
+# --- the calendar ---
 
 EPOCH = date(1970, 1, 1)
 _ZONES = st.one_of(st.none(), st.integers(-840, 840))
@@ -198,7 +198,7 @@ def test_the_calendar_repeats_every_400_years(year: int, month: int, day: int) -
         assert canonical(found) == text
 
 
-# --- any text ---------------------------------------------------------------------------------------------------
+# --- any text ---
 
 _DIGITS = st.text("0123456789+-.:eETZINFaN \n", max_size=30)
 
@@ -214,7 +214,7 @@ def test_any_text_has_a_value_that_spells_back_or_none(datatype: str, text: str)
         assert again == value or value.value != value.value
 
 
-# --- constants match as pyoxigraph matches them -----------------------------------------------------------------
+# --- constants match as pyoxigraph matches them ---
 
 _SMALL = st.integers(-(2**63), 2**63 - 1).map(str)
 _FEW = st.integers(-20, 20).map(str)

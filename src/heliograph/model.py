@@ -1,5 +1,8 @@
 """What travels out of every engine: notifications, rejected items and measurements; and the protocol that all three
 engines speak.
+
+The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing until
+they are asked for: the table is made once, when it is first wanted, and the objects a page at a time.
 """
 
 from __future__ import annotations
@@ -21,26 +24,15 @@ import pyarrow.compute
 
 from heliograph.errors import HeliographError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What travels out of every engine: notifications, what was rejected, and the measurements of a call.
-#
-# The law: notifications are the same whether they were made one by one or as columns. As columns they cost nothing
-# until someone asks: the table is made once, when it is first wanted, and the objects a page at a time as they are
-# looked at.
-# ----------------------------------------------------------------------------------------------------------------------
-
 pc: Any = pyarrow.compute
 
-_NOTIFICATION_FIELDS: list[pa.Field[Any]] = [
-    pa.field("subscription_id", pa.string()),
-    pa.field("subscriber", pa.string()),
-    pa.field("publication_id", pa.string()),
-    pa.field("verb", pa.string()),
-    pa.field("change", pa.string()),
-    pa.field("at", pa.timestamp("us", tz="UTC")),
-    pa.field("evidence", pa.string()),
-]
-NOTIFICATIONS_SCHEMA = pa.schema(_NOTIFICATION_FIELDS)
+_UTC = pa.timestamp("us", tz="UTC")
+NOTIFICATIONS_SCHEMA = pa.schema(
+    [
+        pa.field(name, _UTC if name == "at" else pa.string())
+        for name in ("subscription_id", "subscriber", "publication_id", "verb", "change", "at", "evidence")
+    ]
+)
 REJECTED_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("source", "item", "code", "message")])
 
 
@@ -66,7 +58,7 @@ class Notification:
 class Rejected:
     """One input item that was refused: where it came from, which one it was, and what to do about it.
 
-    Inside a call one beyond the first thousand of its source and code may have no message: see `told`.
+    Inside a call one beyond the first thousand of its source and code may have no message: see `rejection_report`.
     """
 
     source: str | None
@@ -81,29 +73,29 @@ class Rejected:
         return cls(source or error.place.source, item or error.place.item, error.code, error.describe())
 
 
-MOST_TOLD = 1000  # refused items of one source and code that are told one by one in a call
+MOST_REPORTED = 1000  # refused items of one source and code that are reported one by one in a call
 
 
-class Brief:
-    """Which refused items of one source need a message: of each code the first so many. A message takes 30 µs."""
+class MessageLimit:
+    """Which refused items of one source get a message: of each code the first so many. A message takes 30 µs."""
 
     def __init__(self) -> None:
         self._met: dict[str, int] = {}
 
-    def wants(self, code: str) -> bool:
+    def allows(self, code: str) -> bool:
         """Counts an item, and says whether it is to be described."""
         met = self._met[code] = self._met.get(code, 0) + 1
-        return met <= MOST_TOLD
+        return met <= MOST_REPORTED
 
-    def is_full(self, code: str) -> bool:
+    def is_reached(self, code: str) -> bool:
         """Whether the next one will not be described."""
-        return self._met.get(code, 0) >= MOST_TOLD
+        return self._met.get(code, 0) >= MOST_REPORTED
 
 
-def told(rejected: Iterable[Rejected]) -> Rejections:
+def rejection_report(rejected: Iterable[Rejected]) -> Rejections:
     """Of each source and code the first thousand items, then one row that says how many more there are."""
     items = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
-    if len(items) <= MOST_TOLD and all(entry.message for entry in items):
+    if len(items) <= MOST_REPORTED and all(entry.message for entry in items):
         return items
     shown: list[Rejected] = []
     met: dict[tuple[str | None, str], int] = {}
@@ -111,7 +103,7 @@ def told(rejected: Iterable[Rejected]) -> Rejections:
     for entry in items:
         key = entry.source, entry.code
         met[key] = met.get(key, 0) + 1
-        if entry.message and entry.count == 1 and met[key] <= MOST_TOLD:
+        if entry.message and entry.count == 1 and met[key] <= MOST_REPORTED:
             shown.append(entry)
             continue
         if key not in rest:
@@ -120,8 +112,8 @@ def told(rejected: Iterable[Rejected]) -> Rejections:
         place, count = rest[key]
         rest[key] = place, count + entry.count
     for (source, code), (place, count) in rest.items():
-        told_of = f" ({source})" if source else ""
-        message = f"{count:,} more items with this code{told_of}; mend those that are told one by one, and try again"
+        where = f" ({source})" if source else ""
+        message = f"{count:,} more items with this code{where}; mend those that are reported one by one, and try again"
         shown[place] = Rejected(source, None, code, message, count)
     return Rejections(shown)
 
@@ -204,7 +196,7 @@ STATS_KEYS = tuple(entry.name for entry in fields(Stats))
 _VALUES = operator.attrgetter(*STATS_KEYS)
 
 
-class Slow(NamedTuple):
+class SubscriptionCost(NamedTuple):
     """What a subscription cost: the publications that it was verified for, and the steps that this took."""
 
     subscription_id: str
@@ -212,13 +204,13 @@ class Slow(NamedTuple):
     steps: int
 
 
-def slowest(entries: Iterable[Slow]) -> tuple[Slow, ...]:
+def slowest(entries: Iterable[SubscriptionCost]) -> tuple[SubscriptionCost, ...]:
     """The most expensive subscriptions first, each once with its sums; at most ten."""
-    sums: dict[str, Slow] = {}
+    sums: dict[str, SubscriptionCost] = {}
     for entry in entries:
         id, publications, steps = entry
-        known = sums.get(id, Slow(id, 0, 0))
-        sums[id] = Slow(id, known.publications + publications, known.steps + steps)
+        known = sums.get(id, SubscriptionCost(id, 0, 0))
+        sums[id] = SubscriptionCost(id, known.publications + publications, known.steps + steps)
     return tuple(sorted(sums.values(), key=lambda entry: (-entry.steps, entry.subscription_id))[:10])
 
 
@@ -260,7 +252,7 @@ class Columns(NamedTuple):
             names[2].take(publication),
             pa.repeat(self.verb, size),
             pa.repeat("+", size),
-            pa.nulls(size, pa.timestamp("us", tz="UTC")),
+            pa.nulls(size, _UTC),
             pa.nulls(size, text) if self.evidence is None else pa.array(self.evidence[first:last], text),
         ]
         return pa.Table.from_arrays(columns, schema=NOTIFICATIONS_SCHEMA)
@@ -298,7 +290,7 @@ class Notifications(Sequence[Notification]):
         items: Iterable[Notification] = (),
         rejected: Iterable[Rejected] = (),
         stats: Stats | None = None,
-        slow: Iterable[Slow] | Callable[[], Iterable[Slow]] = (),
+        slow: Iterable[SubscriptionCost] | Callable[[], Iterable[SubscriptionCost]] = (),
     ) -> None:
         made = tuple(items)
         self._items: tuple[Notification, ...] | None = made
@@ -306,7 +298,7 @@ class Notifications(Sequence[Notification]):
         self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
         self._pages: dict[int, tuple[Notification, ...]] = {}
         self._refused = rejected if isinstance(rejected, Rejections) else Rejections(rejected)
-        self._told: Rejections | None = None
+        self._reported: Rejections | None = None
         self._stats = stats or Stats()
         self._slow = _Once(lambda: slowest(slow() if callable(slow) else slow))
 
@@ -317,7 +309,7 @@ class Notifications(Sequence[Notification]):
         size: int,
         rejected: Iterable[Rejected] = (),
         stats: Stats | None = None,
-        slow: Iterable[Slow] | Callable[[], Iterable[Slow]] = (),
+        slow: Iterable[SubscriptionCost] | Callable[[], Iterable[SubscriptionCost]] = (),
     ) -> Notifications:
         """So many notifications, whose table is made when it is first wanted."""
         made = cls((), rejected, stats, slow)
@@ -332,9 +324,9 @@ class Notifications(Sequence[Notification]):
     @property
     def rejected(self) -> Rejections:
         """What was refused: of each source and code the first thousand, then how many more."""
-        if self._told is None:
-            self._told = told(self._refused)
-        return self._told
+        if self._reported is None:
+            self._reported = rejection_report(self._refused)
+        return self._reported
 
     @property
     def refused(self) -> Rejections:
@@ -351,7 +343,7 @@ class Notifications(Sequence[Notification]):
         return self._stats.complete
 
     @property
-    def slow(self) -> tuple[Slow, ...]:
+    def slow(self) -> tuple[SubscriptionCost, ...]:
         return self._slow()
 
     @property
@@ -391,7 +383,7 @@ class Notifications(Sequence[Notification]):
     def __add__(self, other: Notifications) -> Notifications:
         rejected, stats = self.refused + other.refused, self.stats + other.stats
 
-        def slow() -> Iterable[Slow]:
+        def slow() -> Iterable[SubscriptionCost]:
             return self.slow + other.slow
 
         if self._items is not None and other._items is not None:
@@ -427,7 +419,7 @@ class Explanation:
 
     `summary` is one sentence. `evidence` is what a notification would carry (bindings, a value, a path), when it
     matched; of a route that did not, the cut that blocks it. `failed` names the first pattern edge, constraint, node or
-    edge that failed; `held` the nearest that did hold, in order. `index` tells what the engine's index did about the
+    edge that failed; `held` the nearest that did hold, in order. `index` says what the engine's index did about the
     pair, where it has one.
     """
 
@@ -473,16 +465,14 @@ class Receipt:
     rejected: Rejections = field(default_factory=Rejections)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rejected", told(self.rejected))
+        object.__setattr__(self, "rejected", rejection_report(self.rejected))
 
 
 def _row(item: Any) -> dict[str, Any]:
     return {entry.name: getattr(item, entry.name) for entry in fields(item)}
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The one protocol that all three engines speak.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the protocol of engines ---
 
 
 class Engine(Protocol):

@@ -1,5 +1,19 @@
-"""Saved folders: flat arrays, Arrow tables and a manifest with checksums, written whole or not at all and opened by
-mapping.
+"""Saved folders: flat arrays, Arrow tables and a manifest, written whole or not at all and opened by mapping.
+
+A save is `heliograph.json` (kind, version, plain metadata, the size and checksum of each file, and a digest of all
+this), one `.npy` per array and one `.arrow` (IPC file) per table. Checksums are compared when a save is opened, so
+that a damaged one is refused. Only files above `CHECKED_ON_LOAD` are left to `check_save` (`heliograph doctor
+--check`), because a save is mapped in order not to be read whole. A CRC-32 runs at some 4 GB/s, SHA-256 at less than
+half of that.
+
+The laws: at every moment a path holds either the older save or the newer one, never a mixture; a folder that is no
+save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`.
+
+Work in progress is a *draft* beside its path. A process that writes a draft, or moves or removes it, holds its lock; a
+lock ends with its process, however that ends. What a killed writer left is removed by the next save or load of that
+path, and only what nobody holds is removed. Locks of another machine may not be seen here, so the name of a draft says
+on which machine it was made: a draft of another machine, or one on storage without locks, counts as left behind only
+when nothing in it has changed for a day.
 """
 
 from __future__ import annotations
@@ -25,14 +39,7 @@ import pyarrow as pa
 
 from heliograph.errors import Place, StorageError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Locks on drafts: how work in progress is told from what a killed process left behind.
-#
-# The laws: whoever writes a draft, or moves or removes it, holds its lock; a lock ends with its process, however that
-# ends; only what nobody holds is removed. Locks of another machine may not be seen here, so the name of a draft tells
-# on which machine it was made: a draft of another machine, or one on storage without locks, counts as left behind
-# only when nothing in it has changed for a day.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- locks on drafts ---
 
 try:
     import fcntl
@@ -44,11 +51,11 @@ PATIENCE_S = 10.0  # how long a writer waits for another one; a child process ma
 _STEP_S = 0.01
 _BUSY = {errno.EAGAIN, errno.EACCES}
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
-_MARK = re.compile(r"(?:([0-9a-f]{8})-)?[0-9a-f]{8}")
+_MARK = re.compile(r"([0-9a-f]{8})-[0-9a-f]{8}")
 
 
 def mark() -> str:
-    """What makes the name of a draft unique, and tells the machine it was made on."""
+    """What makes the name of a draft unique, and says on which machine it was made."""
     return f"{_HOST}-{secrets.token_hex(4)}"
 
 
@@ -124,7 +131,7 @@ def sweep(folder: Path, before: str, after: str = "", *, ours: Callable[[Path], 
         for name in os.listdir(folder):
             found = _MARK.fullmatch(name[len(before) : len(name) - len(after)])
             if found and name.startswith(before) and name.endswith(after):
-                remove_left(folder / name, here=found[1] in {None, _HOST}, ours=ours)
+                remove_left(folder / name, here=found[1] == _HOST, ours=ours)
 
 
 def remove_left(path: Path, *, here: bool = True, ours: Callable[[Path], bool] = lambda _: True) -> None:
@@ -148,30 +155,16 @@ def _age_s(path: Path) -> float:
     return time.time() - max(each.lstat().st_mtime for each in (path, *inside))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Saved folders: flat arrays, Arrow tables and a manifest, written whole or not at all and opened by mapping.
-#
-# The laws: at every moment a path holds either the older save or the newer one, never a mixture; a folder that is no
-# save of ours is never replaced; nothing is unpickled; whatever is wrong with a save is a `StorageError`; what a
-# killed writer left is removed by the next save or load of that path, and what a living one writes is not (see
-# `locks`).
-#
-# A save is `heliograph.json` (kind, version, plain metadata, the size and checksum of each file, and a digest of all
-# this), one `.npy` per array and one `.arrow` (IPC file) per table. Checksums are compared when a save is opened, so
-# that a damaged one is refused. Only files above `CHECKED_ON_LOAD` are left to `check_save` (`heliograph doctor
-# --check`), because a save is mapped in order not to be read whole. A CRC-32 runs at some 4 GB/s, SHA-256 at less
-# than half of that.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- saves ---
 
 MANIFEST = "heliograph.json"
 CHECKED_ON_LOAD = 1 << 30  # bytes; a file above is mapped without a look at its checksum, which takes some 0.3 s/GiB
-_FORMAT, _UNCHECKED = "heliograph save 2", "heliograph save"  # the older one had no checksums
+_FORMAT = "heliograph save 2"
 _DIGEST = re.compile(rb',\n "digest": "([0-9a-f]{64})"\n}\Z')
 _CHUNK = 1 << 20
 _TRIES = 20  # a reader begins again if the save was replaced meanwhile
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 _SUFFIXES = {"arrays": ".npy", "tables": ".arrow"}
-_SAVE_AGAIN = "save it again"
 Found = TypeVar("Found")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -208,8 +201,14 @@ def write_folder(
     target = _absolute(path)
     _refuse_foreign(target)
     _clean_up(target)
+
+    def new_draft() -> Path:
+        draft = _beside(target, f"draft-{mark()}")
+        draft.mkdir(parents=True)
+        return draft
+
     with _writing(target):
-        draft, lock = begin(lambda: _new_draft(target))
+        draft, lock = begin(new_draft)
         try:
             _write_files(draft, arrays, tables)
             _write_manifest(draft, {"kind": kind, "version": version, "meta": dict(meta)})
@@ -230,7 +229,17 @@ def read_folder(path: str | Path, kind: str, versions: Collection[int]) -> Saved
 
 def _read(folder: Path, kind: str, versions: Collection[int]) -> Saved:
     manifest = _read_manifest(folder)
-    _check(folder, manifest, kind, versions)
+    place = Place(str(folder))
+    if manifest["kind"] != kind:
+        fix = f"open it as a {manifest['kind']}, or give another path"
+        raise StorageError("HG-803", f"a save of a {manifest['kind']}, not of a {kind}", place=place, fix=fix)
+    if manifest["version"] not in versions:
+        known = ", ".join(map(str, sorted(versions))) or "none"
+        message = f"version {manifest['version']} of a saved {kind}; this release reads {known}"
+        fix = "open it with the release that wrote it, or save it again with this one"
+        raise StorageError("HG-804", message, place=place, fix=fix)
+    for file, entry in _files(folder, manifest):
+        _check_file(file, entry, up_to=CHECKED_ON_LOAD)
     try:
         arrays = {name: _open_array(folder, name) for name in manifest["files"]["arrays"]}
         tables = {name: _open_table(folder, name) for name in manifest["files"]["tables"]}
@@ -241,16 +250,16 @@ def _read(folder: Path, kind: str, versions: Collection[int]) -> Saved:
 
 def check_save(path: str | Path) -> Checked:
     """Reads every byte of a save, of whatever kind and size; raises a StorageError if one is not as it was written."""
-    return _steady(_absolute(path), _checked)
 
+    def check(folder: Path) -> Checked:
+        manifest = _read_manifest(folder)
+        files = list(_files(folder, manifest))
+        for file, entry in files:
+            _check_file(file, entry, up_to=None)
+        sizes = [file.stat().st_size for file, _ in files]
+        return Checked(str(folder), manifest["kind"], manifest["version"], len(files), sum(sizes))
 
-def _checked(folder: Path) -> Checked:
-    manifest = _read_manifest(folder)
-    files = list(_files(folder, manifest))
-    for file, entry in files:
-        _check_file(file, entry, up_to=None)
-    sizes = [file.stat().st_size for file, _ in files]
-    return Checked(str(folder), manifest["kind"], manifest["version"], len(files), sum(sizes))
+    return _steady(_absolute(path), check)
 
 
 def find_saves(path: str | Path) -> list[Path]:
@@ -283,7 +292,7 @@ def kind_of(path: str | Path) -> str:
     return str(_steady(_absolute(path), _read_manifest)["kind"])
 
 
-# --- writing ----------------------------------------------------------------------------------------------------
+# --- writing ---
 
 
 def _absolute(path: str | Path) -> Path:
@@ -293,12 +302,6 @@ def _absolute(path: str | Path) -> Path:
 def _beside(target: Path, role: str) -> Path:
     """A sibling, so that renaming it onto the target stays within one file system."""
     return target.with_name(f".{target.name}.{role}")
-
-
-def _new_draft(target: Path) -> Path:
-    draft = _beside(target, f"draft-{mark()}")
-    draft.mkdir(parents=True)
-    return draft
 
 
 def _clean_up(target: Path) -> None:
@@ -396,7 +399,7 @@ def _sync(*paths: Path) -> None:
 def _swap(draft: Path, target: Path) -> None:
     """Between the two renames the older save stands aside, where `read_folder` still finds it.
 
-    Whoever moves a save holds its lock, so writers of one path take turns.
+    A writer that moves a save holds its lock, so writers of one path take turns.
     """
     aside = _beside(target, "previous")
     for _ in range(_TRIES):
@@ -408,7 +411,7 @@ def _swap(draft: Path, target: Path) -> None:
             try:
                 os.rename(draft, target)
             except OSError:
-                if draft.exists() and _is_filled(target):  # another writer was faster
+                if draft.exists() and target.is_dir() and any(target.iterdir()):  # another writer was faster
                     continue
                 if moved:
                     os.rename(aside, target)
@@ -425,11 +428,7 @@ def _remove(aside: Path) -> None:
             shutil.rmtree(aside, ignore_errors=True)
 
 
-def _is_filled(path: Path) -> bool:
-    return path.is_dir() and any(path.iterdir())
-
-
-# --- reading ----------------------------------------------------------------------------------------------------
+# --- reading ---
 
 
 def _steady(target: Path, read: Callable[[Path], Found]) -> Found:
@@ -450,7 +449,7 @@ def _steady(target: Path, read: Callable[[Path], Found]) -> Found:
 
 @contextmanager
 def _pinned(folder: Path) -> Iterator[tuple[int, int] | None]:
-    """What tells a folder from others; while it is open, no new folder can be given its number."""
+    """What distinguishes a folder; while it is open, no new folder can be given its number."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # there is none, or the system opens no folders
@@ -493,10 +492,6 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise _no_save(folder, f"its {MANIFEST} is not JSON") from error
-    if isinstance(manifest, dict) and manifest.get("format") == _UNCHECKED:
-        raise StorageError(
-            "HG-804", "a save without checksums, of an earlier release", place=Place(str(folder)), fix=_SAVE_AGAIN
-        )
     if not _well_formed(manifest):
         raise _no_save(folder, f"its {MANIFEST} lacks what a save has")
     tail = _DIGEST.search(raw)
@@ -508,33 +503,10 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 def _well_formed(manifest: Any) -> bool:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         return False
-    files = manifest.get("files")
-    return (
-        isinstance(manifest.get("kind"), str)
-        and isinstance(manifest.get("version"), int)
-        and isinstance(manifest.get("meta"), dict)
-        and isinstance(files, dict)
-        and all(isinstance(files.get(group), dict) for group in _SUFFIXES)
-    )
-
-
-def _check(folder: Path, manifest: dict[str, Any], kind: str, versions: Collection[int]) -> None:
-    if manifest["kind"] != kind:
-        raise StorageError(
-            "HG-803",
-            f"a save of a {manifest['kind']}, not of a {kind}",
-            place=Place(str(folder)),
-            fix=f"open it as a {manifest['kind']}, or give another path",
-        )
-    if manifest["version"] not in versions:
-        raise StorageError(
-            "HG-804",
-            f"version {manifest['version']} of a saved {kind}; this release reads {_listed(versions)}",
-            place=Place(str(folder)),
-            fix="open it with the release that wrote it, or save it again with this one",
-        )
-    for file, entry in _files(folder, manifest):
-        _check_file(file, entry, up_to=CHECKED_ON_LOAD)
+    types = {"kind": str, "version": int, "meta": dict, "files": dict}
+    if not all(isinstance(manifest.get(name), type_) for name, type_ in types.items()):
+        return False
+    return all(isinstance(manifest["files"].get(group), dict) for group in _SUFFIXES)
 
 
 def _files(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
@@ -559,10 +531,6 @@ def _check_file(file: Path, entry: Any, up_to: int | None) -> None:
         raise _damaged(file.parent, f"{MANIFEST} has no checksum of {file.name}") from error
 
 
-def _listed(versions: Collection[int]) -> str:
-    return ", ".join(map(str, sorted(versions))) or "none"
-
-
 def _open_array(folder: Path, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(np.load(_file(folder, "arrays", name), mmap_mode="r", allow_pickle=False))
 
@@ -575,13 +543,9 @@ def _open_table(folder: Path, name: str) -> pa.Table:
 
 
 def _no_save(folder: Path, why: str) -> StorageError:
-    return StorageError(
-        "HG-802",
-        f"{folder.name!r} is no save: {why}",
-        place=Place(str(folder)),
-        fix="give the folder that `save` wrote",
-    )
+    fix = "give the folder that `save` wrote"
+    return StorageError("HG-802", f"{folder.name!r} is no save: {why}", place=Place(str(folder)), fix=fix)
 
 
 def _damaged(folder: Path, why: str) -> StorageError:
-    return StorageError("HG-805", f"a damaged save: {why}", place=Place(str(folder)), fix=_SAVE_AGAIN)
+    return StorageError("HG-805", f"a damaged save: {why}", place=Place(str(folder)), fix="save it again")

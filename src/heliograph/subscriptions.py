@@ -7,6 +7,7 @@ The laws: an id stands for one subscription at a time; a bad subscription is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -16,10 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError, TableError, UsageError
-from heliograph.filter.layout import MOST_NUMBERS
-from heliograph.io.items import as_table, is_single
-from heliograph.io.reads import collector_paused
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import collector_paused
+from heliograph.io.tables import as_table, is_single
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.sparql.query import Query
 from heliograph.sparql.tables import PatternSet, Reader, Selection, read_patterns, tables_of
@@ -27,6 +27,7 @@ from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import PREFIXES
 
 Compile = Callable[[str], Query]
+MOST_SUBSCRIPTIONS = 1 << 35  # that an engine takes in its life; a loaded one counts from 0. Filter's keys hold so many
 
 
 class Subscription:
@@ -47,6 +48,7 @@ class Subscription:
         number: int,
         options: str | None = None,
         text: str | None = None,
+        compile_again: Compile | None = None,
     ) -> None:
         self.id = id
         self.subscriber = subscriber
@@ -56,7 +58,7 @@ class Subscription:
         self.origin: PatternSet | None
         self._query: Query | Compile | None
         self._counted: bool | None = None
-        self._again: Compile | None = None
+        self._again = compile_again
         if isinstance(query, tuple):
             self._query, (self.origin, self.row) = None, query
         else:
@@ -65,13 +67,12 @@ class Subscription:
     @property
     def query(self) -> Query:
         found = self._query
-        if not isinstance(found, Query):
-            found = self._query = self._make() if found is None else found(self.text or "")
+        if found is None:
+            assert self.origin is not None
+            found = self._query = self.origin.query(self.row)
+        elif not isinstance(found, Query):
+            found = self._query = found(self.text or "")
         return found
-
-    def _make(self) -> Query:
-        assert self.origin is not None
-        return self.origin.query(self.row)
 
     @property
     def counted(self) -> bool:
@@ -79,10 +80,6 @@ class Subscription:
         if self._counted is None:
             self._counted = self.origin is None and self.query.counted
         return self._counted
-
-    def compiled_by(self, compile: Compile) -> None:
-        """Says what makes the query of a text again, once it was let go."""
-        self._again = compile
 
     def release(self) -> None:
         """Lets go of the query of a text."""
@@ -93,7 +90,7 @@ class Subscription:
         return f"Subscription(id={self.id!r}, subscriber={self.subscriber!r}, number={self.number}, text={self.text!r})"
 
 
-class Batch(NamedTuple):
+class PatternBatch(NamedTuple):
     """Subscriptions that came with one pattern set, and their numbers in it."""
 
     patterns: PatternSet
@@ -101,34 +98,35 @@ class Batch(NamedTuple):
     subscriptions: tuple[Subscription, ...]
 
 
-class Parts(NamedTuple):
+class ByOrigin(NamedTuple):
     """Subscriptions by where they came from; `plain` ones from text."""
 
-    batches: tuple[Batch, ...]
+    batches: tuple[PatternBatch, ...]
     plain: tuple[Subscription, ...]
 
 
-def by_origin(subscriptions: Iterable[Subscription]) -> Parts:
+def by_origin(subscriptions: Iterable[Subscription]) -> ByOrigin:
     """Subscriptions by their pattern sets, so that whole columns are looked at and no query is made."""
     grouped: dict[PatternSet | None, list[Subscription]] = {}
     for origin, members in groupby(subscriptions, attrgetter("origin")):
         grouped.setdefault(origin, []).extend(members)
     plain = tuple(grouped.pop(None, ()))
-    return Parts(tuple(_batch(origin, members) for origin, members in grouped.items() if origin is not None), plain)
+    batches = [
+        PatternBatch(origin, np.fromiter(map(attrgetter("row"), group), np.int64, len(group)), tuple(group))
+        for origin, group in grouped.items()
+        if origin is not None
+    ]
+    return ByOrigin(tuple(batches), plain)
 
 
-def _batch(origin: PatternSet, members: list[Subscription]) -> Batch:
-    return Batch(origin, np.fromiter(map(attrgetter("row"), members), np.int64, len(members)), tuple(members))
-
-
-class Taken(NamedTuple):
+class TakenSubscriptions(NamedTuple):
     """The subscriptions that a call took or removed, in order, and its receipt."""
 
     subscriptions: tuple[Subscription, ...]
     receipt: Receipt
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> ByOrigin:
         return by_origin(self.subscriptions)
 
 
@@ -154,7 +152,11 @@ class Subscriptions:
         self._by_id: dict[str, Subscription] = {}
         self._next = 0
         self._again = self._parse  # one object for all
-        self._reader = Reader(self.prefixes)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        """What reads the cells of pattern tables; their terms are kept."""
+        return Reader(self.prefixes)
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -173,7 +175,7 @@ class Subscriptions:
 
     def subscribe(
         self, items: Any = None, *, patterns: Any = None, constraints: Any = None, accept: Accept | None = None
-    ) -> Taken:
+    ) -> TakenSubscriptions:
         """Takes what is given; `accept` may refuse a compiled subscription by raising."""
         if items is None and patterns is None:
             raise UsageError("HG-040", "nothing to subscribe to", fix="give subscriptions, or patterns and constraints")
@@ -196,14 +198,15 @@ class Subscriptions:
                     rejected.append(Rejected.of(error, draft.source, draft.id))
         if rejected and patterns is None and is_single(items):
             raise errors[0] if errors else TableError(rejected[0].code, rejected[0].message)
-        return Taken(tuple(taken), Receipt(len(taken), Rejections(rejected)))
+        return TakenSubscriptions(tuple(taken), Receipt(len(taken), Rejections(rejected)))
 
-    def unsubscribe(self, ids: Any) -> Taken:
+    def unsubscribe(self, ids: Any) -> TakenSubscriptions:
         """Removes subscriptions by id: one id, or several."""
         single = isinstance(ids, str) or not isinstance(ids, Iterable)
         removed: list[Subscription] = []
         rejected: list[Rejected] = []
-        for id in [str(ids)] if single else _each(ids):
+        given = [ids] if single else ids.to_pylist() if isinstance(ids, (pa.Array, pa.ChunkedArray)) else ids
+        for id in map(str, given):
             try:
                 removed.append(self[id])
                 del self._by_id[id]
@@ -211,7 +214,7 @@ class Subscriptions:
                 if single:
                     raise
                 rejected.append(Rejected.of(error, item=id))
-        return Taken(tuple(removed), Receipt(len(removed), Rejections(rejected)))
+        return TakenSubscriptions(tuple(removed), Receipt(len(removed), Rejections(rejected)))
 
     def forget(self, subscriptions: Iterable[Subscription]) -> None:
         """Takes back subscriptions that the engine could not take."""
@@ -219,15 +222,18 @@ class Subscriptions:
             if self._by_id.get(each.id) is each:
                 del self._by_id[each.id]
 
-    # --- reading ------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def _read_items(self, items: Any, rejected: list[Rejected]) -> list[_Draft]:
         read = as_table("subscriptions", items)
         rejected.extend(read.rejected)
         drafts = self._read_rows(read.table, {}, read.source or "subscriptions", self._compile)
-        return [
-            draft if draft.id else draft._replace(query=_nameless(read.place(row))) for row, draft in enumerate(drafts)
-        ]
+        for row, draft in enumerate(drafts):
+            if not draft.id:
+                message, fix = "a subscription without an id", "write one in subscription_id"
+                nameless = SubscriptionError("HG-503", message, place=read.place(row), fix=fix)
+                drafts[row] = draft._replace(query=nameless)
+        return drafts
 
     def _read_patterns(self, patterns: Any, constraints: Any, rejected: list[Rejected]) -> list[_Draft]:
         """Drafts of pattern tables. A subscription of which a row was refused is left out: it would match too much."""
@@ -237,13 +243,15 @@ class Subscriptions:
         rejected.extend(refused)
         spoilt = {row.item for row in refused}
         found = read_patterns(read.table, None if limits is None else limits.table, self._reader)
-        sources = read.source or "patterns", (limits and limits.source) or "constraints"
-        return [
-            _Draft(name, None, error or (found, row), source=sources[_of_constraints(error)])
-            for row, name in enumerate(found.names)
-            if name not in spoilt
-            for error in (found.errors.get(row),)
-        ]
+        drafts: list[_Draft] = []
+        for row, name in enumerate(found.names):
+            if name in spoilt:
+                continue
+            error, source = found.errors.get(row), read.source or "patterns"
+            if error is not None and error.message.startswith("constraints"):
+                source = (limits and limits.source) or "constraints"
+            drafts.append(_Draft(name, None, error or (found, row), source=source))
+        return drafts
 
     def _read_rows(
         self, table: pa.Table, compiled: Mapping[str, _Draft], source: str | None, read: _ReadTexts
@@ -273,15 +281,11 @@ class Subscriptions:
         assert id
         if id in self._by_id:
             raise duplicate(id)
-        if self._next >= MOST_NUMBERS:
-            raise SubscriptionError(
-                "HG-542",
-                f"this engine has taken {MOST_NUMBERS} subscriptions, and can take no more",
-                place=Place(item=id),
-                fix="save it and load it: then it counts from 0 again",
-            )
-        taken = Subscription(id, subscriber, query, self._next, options, text)
-        taken.compiled_by(self._again)
+        if self._next >= MOST_SUBSCRIPTIONS:
+            message = f"this engine has taken {MOST_SUBSCRIPTIONS} subscriptions, and can take no more"
+            fix = "save it and load it: then it counts from 0 again"
+            raise SubscriptionError("HG-542", message, place=Place(item=id), fix=fix)
+        taken = Subscription(id, subscriber, query, self._next, options, text, self._again)
         if accept is not None:
             accept(taken)
         self._by_id[id] = taken
@@ -293,7 +297,7 @@ class Subscriptions:
         for each in subscriptions:
             each.release()
 
-    # --- saving -------------------------------------------------------------------------------------------------
+    # --- saving ---
 
     def tables(self) -> dict[str, pa.Table]:
         """Everything needed to subscribe to the same again, in the same order."""
@@ -327,37 +331,17 @@ def written(subscriptions: Sequence[Subscription]) -> dict[str, pa.Table]:
     return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)._asdict()}
 
 
-def _of_constraints(error: HeliographError | None) -> bool:
-    """Whether what is wrong with a pattern stands in the constraints table."""
-    return error is not None and error.message.startswith("constraints")
-
-
 def holds_patterns(items: Any) -> bool:
     """Whether a table that was given as subscriptions has the columns of patterns instead."""
     names = items.schema.names if isinstance(items, (pa.Table, pa.RecordBatch)) else ()
     return "query" not in names and {"subject", "property", "object"} <= set(names)
 
 
-def _each(ids: Any) -> list[str]:
-    if isinstance(ids, (pa.Array, pa.ChunkedArray)):
-        return [str(id) for id in ids.to_pylist()]
-    return [str(id) for id in ids]
-
-
-def _nameless(place: Place) -> SubscriptionError:
-    return SubscriptionError("HG-503", "a subscription without an id", place=place, fix="write one in subscription_id")
-
-
 def duplicate(id: str) -> SubscriptionError:
-    return SubscriptionError(
-        "HG-501",
-        f"the subscription {id!r} exists already",
-        place=Place(item=id),
-        fix="unsubscribe it first, or choose another id",
-    )
+    fix = "unsubscribe it first, or choose another id"
+    return SubscriptionError("HG-501", f"the subscription {id!r} exists already", place=Place(item=id), fix=fix)
 
 
 def unknown(id: str) -> SubscriptionError:
-    return SubscriptionError(
-        "HG-502", f"there is no subscription {id!r}", place=Place(item=id), fix="check the id, or subscribe it first"
-    )
+    fix = "check the id, or subscribe it first"
+    return SubscriptionError("HG-502", f"there is no subscription {id!r}", place=Place(item=id), fix=fix)

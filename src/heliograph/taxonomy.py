@@ -1,4 +1,4 @@
-"""The class taxonomy: who stands below whom, and everything that follows from it.
+"""The class taxonomy: which class stands below which, and everything that follows from it.
 
 Each row acts as both `rdf:type` and `rdfs:subClassOf`. The law: `ancestors(x)` is exactly what `rdfs:subClassOf+`
 reaches from x, so in an acyclic taxonomy x is not its own ancestor, and on a cycle every member is an ancestor of every
@@ -48,7 +48,7 @@ class Taxonomy:
     @classmethod
     def read(cls, items: Any, prefixes: Mapping[str, str] = PREFIXES) -> Taxonomy:
         """A taxonomy from a table or from items; rows that spell no terms are in `rejected`."""
-        from heliograph.io.items import as_table
+        from heliograph.io.tables import as_table
 
         read = as_table("taxonomy", items)
         cells = zip(read.table["child"].to_pylist(), read.table["parent"].to_pylist(), strict=True)
@@ -189,7 +189,13 @@ def _components(links: Links) -> Iterator[list[Term]]:
             if term not in order:
                 order[term] = lowest[term] = len(order)
                 opened.append(term)
-            unmet = next((end for end in ends if _settle(term, end, order, lowest)), None)
+            unmet: Term | None = None
+            for end in ends:
+                if end not in order:
+                    unmet = end
+                    break
+                if end in lowest:  # still open: the term reaches back to it
+                    lowest[term] = min(lowest[term], order[end])
             if unmet is not None:
                 path.append((unmet, iter(links.get(unmet, ()))))
                 continue
@@ -198,23 +204,12 @@ def _components(links: Links) -> Iterator[list[Term]]:
                 below = path[-1][0]
                 lowest[below] = min(lowest[below], lowest[term])
             if lowest[term] == order[term]:
-                yield _close(term, opened, lowest)
-
-
-def _settle(term: Term, end: Term, order: dict[Term, int], lowest: dict[Term, int]) -> bool:
-    """Whether `end` is yet to be visited; if it is open already, `term` reaches back to it."""
-    if end in lowest:
-        lowest[term] = min(lowest[term], order[end])
-    return end not in order
-
-
-def _close(term: Term, opened: list[Term], lowest: dict[Term, int]) -> list[Term]:
-    start = opened.index(term)
-    part = opened[start:]
-    del opened[start:]
-    for member in part:
-        del lowest[member]
-    return part
+                start = opened.index(term)
+                part = opened[start:]
+                del opened[start:]
+                for member in part:
+                    del lowest[member]
+                yield part
 
 
 def _report(cycle: tuple[Term, ...]) -> Rejected:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable
 from decimal import Decimal
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -69,56 +68,62 @@ class Value(NamedTuple):
     value: int | Decimal | float | bool | Instant
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,10000}\Z")  # reading one takes time quadratic in its length
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
-_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_INTEGER_FORM = re.compile(r"[+-]?[0-9]{1,10000}\Z")  # reading one takes time quadratic in its length
+_DECIMAL_FORM = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
+_DOUBLE_FORM = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _SPECIAL = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
-_BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _ZONE = r"(Z|[+-][0-9]{2}:[0-9]{2})?\Z"
 _DAY = r"(-?(?:[1-9][0-9]{4,8}|[0-9]{4}))-([0-9]{2})-([0-9]{2})"
-_DATE = re.compile(_DAY + _ZONE)
-_DATETIME = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}+)0*+)?" + _ZONE)
+_DATE_FORM = re.compile(_DAY + _ZONE)
+_DATETIME_FORM = re.compile(_DAY + r"T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,18}+)0*+)?" + _ZONE)
 _STR_BITS = 13_000  # below Python's limit of 4,300 digits for str() of an integer
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
+# Members of an enumeration are slow to look up.
+_INTEGER, _DECIMAL, _FLOAT, _DOUBLE, _BOOLEAN, _DATETIME, _DATE = Kind
+_KINDS = {
+    XSD_INTEGER: _INTEGER,
+    XSD_DECIMAL: _DECIMAL,
+    XSD_DOUBLE: _DOUBLE,
+    XSD_FLOAT: _FLOAT,
+    XSD_BOOLEAN: _BOOLEAN,
+    XSD_DATE: _DATE,
+    XSD_DATETIME: _DATETIME,
+}
+DATATYPES = frozenset({*_KINDS, *COUNTS_AS})
+
+
+# --- reading ---
+
+
 def parse(datatype: str, lexical: str) -> Value | None:
     """The value that `lexical` has in `datatype`; None if it is ill-typed or the datatype is not known here."""
-    reader = _READERS.get(COUNTS_AS.get(datatype, datatype))
-    return reader(lexical) if reader else None
-
-
-def canonical(value: Value) -> str:
-    """The one spelling of a value within its datatype."""
-    return _WRITERS[value.kind](value.value)
+    kind = _KINDS.get(COUNTS_AS.get(datatype, datatype))
+    found: int | Decimal | float | Instant | None = None
+    if kind is None:
+        return None
+    if kind is _INTEGER:
+        if _INTEGER_FORM.match(lexical):  # Decimal has no limit on digits
+            found = int(lexical) if len(lexical) < 4000 else int(Decimal(lexical))
+    elif kind is _DECIMAL:
+        found = Decimal(lexical) if _DECIMAL_FORM.match(lexical) else None
+    elif kind is _BOOLEAN:
+        found = _TRUTHS.get(lexical)
+    elif kind is _DATE or kind is _DATETIME:
+        found = _read_instant(kind, lexical)
+    else:
+        # Adding zero turns minus zero into zero.
+        found = float(lexical) + 0.0 if _DOUBLE_FORM.match(lexical) else _SPECIAL.get(lexical)
+        if kind is _FLOAT and found is not None:
+            found = _single(found, lexical) + 0.0
+    return None if found is None else Value(kind, found)
 
 
 def to_float32(number: float) -> float:
     """`number` rounded to IEEE single precision, infinite where it overflows."""
     return float(struct.unpack("f", struct.pack("f", number))[0])
-
-
-def _read_integer(lexical: str) -> Value | None:
-    return Value(Kind.INTEGER, _big_int(lexical)) if _INTEGER.match(lexical) else None
-
-
-def _big_int(lexical: str) -> int:
-    """int() without Python's limit on digits (Decimal has none)."""
-    return int(lexical) if len(lexical) < 4000 else int(Decimal(lexical))
-
-
-def _read_decimal(lexical: str) -> Value | None:
-    return Value(Kind.DECIMAL, Decimal(lexical)) if _DECIMAL.match(lexical) else None
-
-
-def _read_double(lexical: str) -> Value | None:
-    number = _read_number(lexical)
-    return None if number is None else Value(Kind.DOUBLE, number)
-
-
-def _read_float(lexical: str) -> Value | None:
-    number = _read_number(lexical)
-    return None if number is None else Value(Kind.FLOAT, _single(number, lexical) + 0.0)
 
 
 def _single(number: float, lexical: str) -> float:
@@ -131,46 +136,23 @@ def _single(number: float, lexical: str) -> float:
     return single if exact == tie else max(single, other) if exact > tie else min(single, other)
 
 
-def _read_number(lexical: str) -> float | None:
-    if _DOUBLE.match(lexical):
-        return float(lexical) + 0.0  # adding zero turns minus zero into zero
-    return _SPECIAL.get(lexical)
-
-
-def _read_boolean(lexical: str) -> Value | None:
-    truth = _BOOLEAN.get(lexical)
-    return None if truth is None else Value(Kind.BOOLEAN, truth)
-
-
-def _read_date(lexical: str) -> Value | None:
-    match = _DATE.match(lexical)
+def _read_instant(kind: Kind, lexical: str) -> Instant | None:
+    match = (_DATE_FORM if kind is _DATE else _DATETIME_FORM).match(lexical)
     if match is None:
         return None
-    year, month, day, zone = match.groups()
+    year, month, day, *clock, zone = match.groups()
     days, offset = _days(int(year), int(month), int(day)), _zone(zone)
     if days is None or offset is _BAD_ZONE:
         return None
-    return Value(Kind.DATE, Instant((days * 1440 - (offset or 0)) * 60 * ATTO, offset))
-
-
-def _read_datetime(lexical: str) -> Value | None:
-    match = _DATETIME.match(lexical)
-    if match is None:
-        return None
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    days, offset = _days(int(year), int(month), int(day)), _zone(zone)
-    clock = _clock(int(hour), int(minute), int(second), int((fraction or "0").ljust(18, "0")))
-    if days is None or offset is _BAD_ZONE or clock is None:
-        return None
-    return Value(Kind.DATETIME, Instant((days * 1440 - (offset or 0)) * 60 * ATTO + clock, offset))
-
-
-def _clock(hour: int, minute: int, second: int, fraction: int) -> int | None:
-    """Attoseconds since midnight; 24:00:00 is the next midnight."""
-    end_of_day = hour == 24 and minute == second == fraction == 0
-    if not end_of_day and (hour > 23 or minute > 59 or second > 59):
-        return None
-    return ((hour * 60 + minute) * 60 + second) * ATTO + fraction
+    since_midnight = 0
+    if clock:
+        hour, minute, second = map(int, clock[:3])
+        fraction = int((clock[3] or "0").ljust(18, "0"))
+        is_end_of_day = hour == 24 and minute == second == fraction == 0  # the next midnight
+        if not is_end_of_day and (hour > 23 or minute > 59 or second > 59):
+            return None
+        since_midnight = ((hour * 60 + minute) * 60 + second) * ATTO + fraction
+    return Instant((days * 1440 - (offset or 0)) * 60 * ATTO + since_midnight, offset)
 
 
 _BAD_ZONE = 10_000
@@ -187,7 +169,10 @@ def _zone(text: str | None) -> int | None:
 
 def _days(year: int, month: int, day: int) -> int | None:
     """Days since 1970-01-01 in the proleptic Gregorian calendar, any year; None if there is no such day."""
-    if not 1 <= month <= 12 or not 1 <= day <= _month_days(year, month):
+    if not 1 <= month <= 12:
+        return None
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= day <= (29 if month == 2 and is_leap else _MONTH_DAYS[month - 1]):
         return None
     shifted = year - (month <= 2)  # years that begin in March put the leap day last
     era, of_era = divmod(shifted, 400)
@@ -195,45 +180,36 @@ def _days(year: int, month: int, day: int) -> int | None:
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
 
 
-def _month_days(year: int, month: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 29 if month == 2 and leap else _MONTH_DAYS[month - 1]
+# --- writing ---
 
 
-def _civil(days: int) -> tuple[int, int, int]:
-    """The inverse of `_days`."""
-    era, of_era = divmod(days + 719468, 146097)
-    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
-    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    shifted_month = (5 * of_year + 2) // 153
-    month = shifted_month + (3 if shifted_month < 10 else -9)
-    return year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted_month + 2) // 5 + 1
-
-
-def _write_integer(value: int) -> str:
-    return str(value) if value.bit_length() < _STR_BITS else format(Decimal(value), "f")
-
-
-def _write_decimal(value: Decimal) -> str:
-    if value == 0:
-        return "0.0"
-    whole, _, fraction = format(value, "f").partition(".")
-    return f"{whole}.{fraction.rstrip('0') or '0'}"
-
-
-def _write_double(value: float) -> str:
-    return _scientific(repr(value)) if math.isfinite(value) else _special(value)
-
-
-def _write_float(value: float) -> str:
-    if not math.isfinite(value):
-        return _special(value)
-    shortest = next(text for digits in range(6, 18) if to_float32(float(text := f"{value:.{digits}g}")) == value)
-    return _scientific(shortest)
-
-
-def _special(value: float) -> str:
-    return "NaN" if math.isnan(value) else ("INF" if value > 0 else "-INF")
+def canonical(value: Value) -> str:
+    """The one spelling of a value within its datatype."""
+    kind: Kind
+    found: Any
+    kind, found = value
+    if kind is _INTEGER:
+        return str(found) if found.bit_length() < _STR_BITS else format(Decimal(found), "f")
+    if kind is _DECIMAL:
+        if found == 0:
+            return "0.0"
+        whole, _, fraction = format(found, "f").partition(".")
+        return f"{whole}.{fraction.rstrip('0') or '0'}"
+    if kind is _BOOLEAN:
+        return "true" if found else "false"
+    if kind is _DATE:
+        return _spell_day((found.atto // (60 * ATTO) + (found.zone or 0)) // 1440) + _spell_zone(found.zone)
+    if kind is _DATETIME:
+        seconds, fraction = divmod(found.atto + (found.zone or 0) * 60 * ATTO, ATTO)
+        days, clock = divmod(seconds, 86400)
+        text = f"{_spell_day(days)}T{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
+        return text + (f".{fraction:018d}".rstrip("0") if fraction else "") + _spell_zone(found.zone)
+    if not math.isfinite(found):
+        return "NaN" if math.isnan(found) else ("INF" if found > 0 else "-INF")
+    if kind is _DOUBLE:
+        return _scientific(repr(found))
+    shortest = (text for digits in range(6, 18) if to_float32(float(text := f"{found:.{digits}g}")) == found)
+    return _scientific(next(shortest))
 
 
 def _scientific(text: str) -> str:
@@ -246,53 +222,18 @@ def _scientific(text: str) -> str:
     return f"{'-' if sign else ''}{figures[0]}.{figures[1:] or '0'}E{exponent + len(digits) - 1}"
 
 
-def _write_boolean(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _write_date(instant: Instant) -> str:
-    days = (instant.atto // (60 * ATTO) + (instant.zone or 0)) // 1440
-    return _write_day(days) + _write_zone(instant.zone)
-
-
-def _write_datetime(instant: Instant) -> str:
-    local = instant.atto + (instant.zone or 0) * 60 * ATTO
-    seconds, fraction = divmod(local, ATTO)
-    days, clock = divmod(seconds, 86400)
-    text = f"{_write_day(days)}T{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
-    tail = f".{fraction:018d}".rstrip("0") if fraction else ""
-    return text + tail + _write_zone(instant.zone)
-
-
-def _write_day(days: int) -> str:
-    year, month, day = _civil(days)
+def _spell_day(days: int) -> str:
+    """The inverse of `_days`."""
+    era, of_era = divmod(days + 719468, 146097)
+    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * of_year + 2) // 153
+    month = shifted_month + (3 if shifted_month < 10 else -9)
+    year, day = year_of_era + era * 400 + (month <= 2), of_year - (153 * shifted_month + 2) // 5 + 1
     return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}"
 
 
-def _write_zone(zone: int | None) -> str:
+def _spell_zone(zone: int | None) -> str:
     if not zone:
         return "" if zone is None else "Z"
     return f"{'-' if zone < 0 else '+'}{abs(zone) // 60:02d}:{abs(zone) % 60:02d}"
-
-
-_READERS: dict[str, Callable[[str], Value | None]] = {
-    XSD_INTEGER: _read_integer,
-    XSD_DECIMAL: _read_decimal,
-    XSD_DOUBLE: _read_double,
-    XSD_FLOAT: _read_float,
-    XSD_BOOLEAN: _read_boolean,
-    XSD_DATE: _read_date,
-    XSD_DATETIME: _read_datetime,
-}
-
-DATATYPES = frozenset({*_READERS, *COUNTS_AS})
-
-_WRITERS: dict[Kind, Callable[[Any], str]] = {
-    Kind.INTEGER: _write_integer,
-    Kind.DECIMAL: _write_decimal,
-    Kind.DOUBLE: _write_double,
-    Kind.FLOAT: _write_float,
-    Kind.BOOLEAN: _write_boolean,
-    Kind.DATE: _write_date,
-    Kind.DATETIME: _write_datetime,
-}

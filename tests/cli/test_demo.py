@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli.demo import COMMANDS, STORIES
+from heliograph.cli.tools import COMMANDS, STORIES
 from tests.cli.conftest import Run
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.cli import doctor as machine
-from heliograph.cli.doctor import Check, State
+from heliograph.cli.doctor import Check, CheckState
 from heliograph.compiled import compile as cache
 from heliograph.route import Route
 from heliograph.spark.environment import find_java
@@ -45,7 +45,7 @@ def test_json(run: Run) -> None:
 
 
 def test_quiet_prints_problems_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [Check("good", State.OK, "fine"), Check("odd", State.WARNING, "not so fine", "do this")]
+    found = [Check("good", CheckState.OK, "fine"), Check("odd", CheckState.WARNING, "not so fine", "do this")]
     monkeypatch.setattr("heliograph.cli.doctor.checks", lambda: iter(found))
     shown = run("doctor", "--quiet")
     assert (shown.code, "good" in shown.out, "do this" in shown.out) == (0, False, True)
@@ -60,7 +60,7 @@ def test_a_failed_check_is_an_environment_problem(run: Run, monkeypatch: pytest.
 def test_missing_java_and_spark_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_java", lambda: None)
     monkeypatch.setitem(machine.SPARK, "unheard-of", "unheard.of")
-    assert (find("Java").state, find("Spark").state) == (State.WARNING, State.WARNING)
+    assert (find("Java").state, find("Spark").state) == (CheckState.WARNING, CheckState.WARNING)
 
 
 @pytest.mark.parametrize(
@@ -88,45 +88,46 @@ def test_a_java_that_cannot_run_is_none(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_old_python_little_memory_and_an_unwritable_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 0))
-    assert find("Python").state is State.FAILED
+    assert find("Python").state is CheckState.FAILED
     monkeypatch.setattr(machine, "memory_bytes", lambda: 1 << 30)
-    assert find("memory").state is State.WARNING
+    assert find("memory").state is CheckState.WARNING
     monkeypatch.setattr(machine, "memory_bytes", lambda: None)
-    assert find("memory").state is State.OK
-    for writable, kernels, state in ((False, 3, State.WARNING), (True, 0, State.WARNING), (True, 3, State.OK)):
+    assert find("memory").state is CheckState.OK
+    for writable, kernels, state in (
+        (False, 3, CheckState.WARNING),
+        (True, 0, CheckState.WARNING),
+        (True, 3, CheckState.OK),
+    ):
         status = cache.Status(Path("cache"), writable, kernels)
         monkeypatch.setattr(cache, "status", lambda status=status: status)
         assert find("kernel cache").state is state
 
 
-def test_memory_is_the_lower_of_machine_and_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_physical", lambda: 8)
-    monkeypatch.setattr(machine, "_container", lambda: 4)
-    assert machine.memory_bytes() == 4
-    monkeypatch.setattr(machine, "_container", lambda: None)
-    assert machine.memory_bytes() == 8
-    monkeypatch.setattr(machine, "_physical", lambda: None)
-    assert machine.memory_bytes() is None
+@pytest.mark.parametrize(
+    ("physical", "container", "found"),
+    [(8, "4", 4), (8, "max", 8), (8, None, 8), (None, "1024", 1024), (None, None, None)],
+)
+def test_memory_is_the_lower_of_machine_and_container(
+    monkeypatch: pytest.MonkeyPatch, physical: int | None, container: str | None, found: int | None
+) -> None:
+    def pages(name: str) -> int:
+        if physical is None:
+            raise ValueError
+        return physical if name == "SC_PHYS_PAGES" else 1
+
+    def limit(self: Path) -> str:
+        if container is None:
+            raise FileNotFoundError
+        return container
+
+    monkeypatch.setattr(os, "sysconf", pages)
+    monkeypatch.setattr(Path, "read_text", limit)
+    assert machine.memory_bytes() == found
 
 
-def test_what_the_system_does_not_tell_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> int:
-        raise ValueError
-
-    monkeypatch.setattr(os, "sysconf", refuse)
-    assert machine._physical() is None
-    monkeypatch.setattr(Path, "read_text", lambda self: "max")
-    assert machine._container() is None
-    monkeypatch.setattr(Path, "read_text", lambda self: "1024")
-    assert machine._container() == 1024
-
-    def missing(self: Path) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert machine._container() is None
+def test_cores_are_counted_where_there_is_no_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert machine._cores().state is State.OK
+    assert machine._cores().state is CheckState.OK
 
 
 def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

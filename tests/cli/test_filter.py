@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.io.read import read_all
-from heliograph.io.reads import find_sources
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import read_all
 from heliograph.model import STATS_KEYS
 from tests.cli.conftest import Run, write
 from tests.cli.files import (

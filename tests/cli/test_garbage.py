@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES
 from tests.cli.conftest import Run
 from tests.cli.files import DOCUMENTS, EVENTS, FEEDS, PUBLICATIONS, UPDATES, ndjson, save
 

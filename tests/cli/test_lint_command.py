@@ -60,7 +60,7 @@ def test_an_exchange_needs_both_tables(run: Run) -> None:
     assert run("lint").code == 2
 
 
-# --- a sample, a taxonomy, a terminal -----------------------------------------------------------------------------
+# --- a sample, a taxonomy, a terminal ---
 
 SAMPLE = [
     {"publication_id": "d1", "subject": "Ann", "property": "knows", "object": "Bob"},

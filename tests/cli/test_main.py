@@ -13,9 +13,9 @@ from typer.main import get_command
 
 from heliograph import __version__
 from heliograph.cli import main as guard
-from heliograph.cli.generate import Workloads
 from heliograph.cli.main import COMMANDS, Exit, Lazy, app, exit_code, guarded, load, main, print_error
 from heliograph.cli.options import read_prefixes
+from heliograph.cli.tools import WorkloadCommands
 from heliograph.errors import HeliographError, Place, SetupError, TableError, UsageError
 from tests.cli.conftest import Run
 from tests.cli.files import EDGES, EVENTS, NODES, PUBLICATIONS, SUBSCRIPTIONS, UPDATES, save
@@ -34,7 +34,7 @@ def test_version(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "entry"), [*COMMANDS.items(), *Workloads.lazy.items()], ids=lambda value: str(value)[:9]
+    ("name", "entry"), [*COMMANDS.items(), *WorkloadCommands.lazy.items()], ids=lambda value: str(value)[:9]
 )
 def test_a_summary_is_the_first_line_of_the_real_help(name: str, entry: Lazy) -> None:
     command = load(name, entry)
@@ -81,7 +81,7 @@ def test_show_completion(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown.code, "_HELIOGRAPH_COMPLETE" in shown.out) == (0, True)
 
 
-# --- exit codes -------------------------------------------------------------------------------------------------
+# --- exit codes ---
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_prefixes_are_read_or_refused() -> None:
             read_prefixes([text])
 
 
-# --- failures ---------------------------------------------------------------------------------------------------
+# --- failures ---
 
 ERROR = TableError("HG-299", "what was met", place=Place("a.csv", line=3), fix="do this", snippet="  abc\n  ^")
 

@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 
 from heliograph.cli import run as progress
 from heliograph.cli.inputs import read_text
-from heliograph.cli.options import Output, takes
-from heliograph.cli.run import MOST, Bar, Batch, Interrupts, Pace, Run
+from heliograph.cli.options import OutputOptions, takes
+from heliograph.cli.run import MOST, Bar, CommandRun, InputBatch, Interrupts, Pace
 from heliograph.errors import TableError
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.io.write import StreamWriter
-from heliograph.model import Notification, Notifications, Slow
+from heliograph.model import Notification, Notifications, SubscriptionCost
 
 
 def press() -> None:
@@ -85,8 +85,8 @@ def test_a_run_ends_between_batches_with_everything_written() -> None:
         taken.append(items)
         return Notifications((Notification("s", None, items, "filter", "+"),))
 
-    with Run(Output(out="n.csv")) as run:
-        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    with CommandRun(OutputOptions(out="n.csv")) as run:
+        run.publish_all("things", [InputBatch("first", 1), InputBatch("second", 1)], publish)
     assert (taken, run.exit_code) == (["first"], 130)
     assert "first" in Path("n.csv").read_text()
 
@@ -99,17 +99,19 @@ def test_a_run_ends_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) 
         return Notifications()
 
     monkeypatch.setattr(StreamWriter, "write", lambda self, table: False)
-    with Run(Output(stats=os.devnull)) as run:
-        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    with CommandRun(OutputOptions(stats=os.devnull)) as run:
+        run.publish_all("things", [InputBatch("first", 1), InputBatch("second", 1)], publish)
     assert (taken, run.exit_code) == (["first"], 0)
 
 
 def test_the_slow_subscriptions_of_all_batches_are_written_with_their_sums() -> None:
     def publish(items: str) -> Notifications:
-        return Notifications(slow=[Slow("often", 1, 6), Slow(items, 2, 10), Slow("never", 0, 0)])
+        return Notifications(
+            slow=[SubscriptionCost("often", 1, 6), SubscriptionCost(items, 2, 10), SubscriptionCost("never", 0, 0)]
+        )
 
-    with Run(Output(out="n.csv", stats="s.json")) as run:
-        run.publish_all("things", [Batch("first", 1), Batch("second", 1)], publish)
+    with CommandRun(OutputOptions(out="n.csv", stats="s.json")) as run:
+        run.publish_all("things", [InputBatch("first", 1), InputBatch("second", 1)], publish)
     slow = json.loads(Path("s.json").read_text())["slow"]
     assert [tuple(entry.values()) for entry in slow] == [
         ("often", 2, 12),

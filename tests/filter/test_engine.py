@@ -12,8 +12,8 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
 from heliograph.filter.encode import Failures, Version, encode
-from heliograph.io.items import as_table
 from heliograph.io.publications import Publications
+from heliograph.io.tables import as_table
 from heliograph.model import Notifications
 from heliograph.terms import PREFIXES
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from heliograph import HeliographError, Rejected
-from heliograph.model import MOST_TOLD
+from heliograph.model import MOST_REPORTED
 
 Act = tuple[str, Any]
 
@@ -121,7 +121,7 @@ def first_difference(expected: list[Told], found: list[Told]) -> int | None:
 
 def _in_any_order(told: Told) -> Told:
     """Where most refused items are only counted, in which order they came is not known."""
-    return told._replace(refused=sorted(told.refused)) if len(told.refused) > MOST_TOLD else told
+    return told._replace(refused=sorted(told.refused)) if len(told.refused) > MOST_REPORTED else told
 
 
 def spell(value: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.model import Rejected
 from heliograph.terms import PREFIXES, Position, Term, parse_cell
 from heliograph.vocabulary import Vocabulary

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from heliograph.io.coerce import json_text
-from heliograph.io.schemas import Column, Kind, TableSchema
+from heliograph.io.schemas import CellKind, TableColumn, TableSchema
 
 _NASTY = st.sampled_from(
     [
@@ -46,17 +46,17 @@ _TIMES = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 9999
     lambda time: time.replace(tzinfo=UTC)
 )
 
-CELLS: Mapping[Kind, st.SearchStrategy[Any]] = {
-    Kind.INTEGER: st.integers(-(2**63), 2**63 - 1),
-    Kind.NUMBER: st.floats(),
-    Kind.TIME: _TIMES,
-    Kind.LABELS: st.lists(TEXT, max_size=3),
-    Kind.TRUTH: st.booleans(),
-    Kind.JSON: st.dictionaries(TEXT, _JSON, max_size=3).map(json_text),
+CELLS: Mapping[CellKind, st.SearchStrategy[Any]] = {
+    CellKind.INTEGER: st.integers(-(2**63), 2**63 - 1),
+    CellKind.NUMBER: st.floats(),
+    CellKind.TIME: _TIMES,
+    CellKind.LABELS: st.lists(TEXT, max_size=3),
+    CellKind.TRUTH: st.booleans(),
+    CellKind.JSON: st.dictionaries(TEXT, _JSON, max_size=3).map(json_text),
 }
 
 
-def cells(column: Column) -> st.SearchStrategy[Any]:
+def cells(column: TableColumn) -> st.SearchStrategy[Any]:
     """Cells of a column; a required one may be empty but not null."""
     values = CELLS.get(column.kind, TEXT)
     return values if column.required and not column.sparse else st.none() | values

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.io import documents as bundles
-from heliograph.io.documents import read_source, read_sources
-from heliograph.io.rdf import Documents, Interner, Reading, publish
-from heliograph.io.reads import Source
+from heliograph.io.documents import Documents, join_documents, read_source, read_sources
+from heliograph.io.rdf import DocumentTriples, Interner
+from heliograph.io.sources import Source
 from heliograph.vocabulary import Vocabulary
 
 A, P = "<http://example.org/a>", "<http://example.org/p>"
@@ -45,15 +45,15 @@ def sources_of(documents: Given, folder: str) -> Iterator[Source]:
         yield Source(path, name)
 
 
-def outcome(readings: list[Reading], interner: Interner) -> object:
-    batches: list[Documents] = list(publish(readings, interner, 1000))
+def outcome(contents: list[DocumentTriples], interner: Interner) -> object:
+    batches: list[Documents] = list(join_documents(contents, interner, 1000))
     return [(list(batch.publications.graphs()), list(batch.rejected)) for batch in batches]
 
 
-def together(sources: list[Source]) -> tuple[list[Reading], object]:
+def together(sources: list[Source]) -> tuple[list[DocumentTriples], object]:
     interner = Interner(Vocabulary())
-    readings = list(read_sources(sources, interner))
-    return readings, outcome(readings, interner)
+    contents = list(read_sources(sources, interner))
+    return contents, outcome(contents, interner)
 
 
 def one_by_one(sources: list[Source]) -> object:
@@ -77,12 +77,12 @@ def test_small_documents_are_one_reading_and_large_ones_are_alone(
     line = f"{A} {P} _:b0 .\n"
     monkeypatch.setattr(bundles, "SMALL", 3 * len(line))
     documents = [(f"{number}.nt", [line] * (1 if number != 5 else 4)) for number in range(10)]
-    readings, _ = together(list(sources_of(documents, str(tmp_path))))
-    assert [len(reading.ids) for reading in readings] == [5, 1, 4]
+    contents, _ = together(list(sources_of(documents, str(tmp_path))))
+    assert [len(reading.ids) for reading in contents] == [5, 1, 4]
 
 
 def test_what_cannot_be_opened_ends_no_other(tmp_path: Path) -> None:
     (good,) = sources_of([("a.nt", [f"{A} {P} {A} .\n"])], str(tmp_path))
-    readings, _ = together([good, Source(tmp_path / "gone.nt", "gone.nt"), good._replace(name="b.nt")])
-    assert [reading.ids for reading in readings] == [["a.nt"], [], ["b.nt"]]
-    assert [entry.code for entry in readings[1].rejected] == ["HG-301"]
+    contents, _ = together([good, Source(tmp_path / "gone.nt", "gone.nt"), good._replace(name="b.nt")])
+    assert [reading.ids for reading in contents] == [["a.nt"], [], ["b.nt"]]
+    assert [entry.code for entry in contents[1].rejected] == ["HG-301"]

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.io.coerce import CELLS, Bad, BadCell, Coerced, JsonFloat, coerce_array, coerce_values, target_type
-from heliograph.io.schemas import Kind
+from heliograph.io.schemas import CellKind
 from heliograph.terms import Variable, blank, iri, literal, parse_cell, plain_name
 from tests.io.strategies import TEXT
 
@@ -81,10 +81,10 @@ def _assert_same(one: Coerced, two: Coerced) -> None:
 
 
 @pytest.mark.parametrize("source", ARRAYS)
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", CellKind)
 @settings(max_examples=8, deadline=None)
 @given(data=st.data())
-def test_a_column_is_coerced_as_its_values_are(kind: Kind, source: str, data: st.DataObject) -> None:
+def test_a_column_is_coerced_as_its_values_are(kind: CellKind, source: str, data: st.DataObject) -> None:
     values, arrow = ARRAYS[source]
     array: Any = pa.array(data.draw(st.lists(st.none() | values, max_size=5)), arrow)
     _assert_same(coerce_array(kind, array), _by_cell(kind, array.to_pylist()))
@@ -92,7 +92,7 @@ def test_a_column_is_coerced_as_its_values_are(kind: Kind, source: str, data: st
         _assert_same(coerce_values(kind, array.to_pylist()), _by_cell(kind, array.to_pylist()))
 
 
-def _by_cell(kind: Kind, values: list[Any]) -> Coerced:
+def _by_cell(kind: CellKind, values: list[Any]) -> Coerced:
     """The law itself: value by value."""
     cells: list[Any] = []
     bad: list[Bad] = []
@@ -113,10 +113,10 @@ def _by_cell(kind: Kind, values: list[Any]) -> Coerced:
 @given(st.lists(st.none() | TIMEISH, max_size=4))
 @example(["2026-11-15T24:00:00Z", "2026-02-30", "0000-01-01", "2026-11-15T08:30:00.1234567Z"])
 def test_times_in_text_do_not_depend_on_their_neighbours(texts: list[str | None]) -> None:
-    _assert_same(coerce_array(Kind.TIME, pa.array(texts, pa.string())), _by_cell(Kind.TIME, list(texts)))
+    _assert_same(coerce_array(CellKind.TIME, pa.array(texts, pa.string())), _by_cell(CellKind.TIME, list(texts)))
 
 
-def _cell(kind: Kind, value: Any) -> Any:
+def _cell(kind: CellKind, value: Any) -> Any:
     coerced = coerce_values(kind, [value])
     if coerced.bad:
         raise BadCell(coerced.bad[0].expected)
@@ -146,11 +146,11 @@ def _cell(kind: Kind, value: Any) -> Any:
     ],
 )
 def test_ids_are_text(value: Any, text: str | None) -> None:
-    assert _cell(Kind.TEXT, value) == text
+    assert _cell(CellKind.TEXT, value) == text
 
 
 def test_an_integer_of_any_length_is_text() -> None:
-    assert _cell(Kind.TEXT, 10**5000) == "1" + "0" * 5000
+    assert _cell(CellKind.TEXT, 10**5000) == "1" + "0" * 5000
 
 
 @pytest.mark.parametrize(
@@ -179,19 +179,19 @@ def test_an_integer_of_any_length_is_text() -> None:
     ],
 )
 def test_terms_are_spelled(value: Any, text: str) -> None:
-    assert _cell(Kind.TERM, value) == text
+    assert _cell(CellKind.TERM, value) == text
     assert parse_cell(text)
 
 
 def test_the_name_a_is_no_type_in_the_property_column() -> None:
-    assert _cell(Kind.PROPERTY, plain_name("a")) == "<urn:heliograph:a>"
-    assert _cell(Kind.PROPERTY, "a") == "a"
+    assert _cell(CellKind.PROPERTY, plain_name("a")) == "<urn:heliograph:a>"
+    assert _cell(CellKind.PROPERTY, "a") == "a"
 
 
 def test_single_precision_is_an_xsd_float() -> None:
     array = pa.array([0.1, None, math.nan], pa.float32())
     expected = ['"1.0E-1"^^xsd:float', None, '"NaN"^^xsd:float']
-    assert coerce_array(Kind.TERM, array).array.to_pylist() == expected
+    assert coerce_array(CellKind.TERM, array).array.to_pylist() == expected
 
 
 @pytest.mark.parametrize(
@@ -207,51 +207,51 @@ def test_single_precision_is_an_xsd_float() -> None:
     ],
 )
 def test_a_constraint_takes_a_list_of_terms(value: Any, text: str) -> None:
-    assert _cell(Kind.VALUE, value) == text
+    assert _cell(CellKind.VALUE, value) == text
 
 
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        (Kind.TEXT, ["a"]),
-        (Kind.TEXT, object()),
-        (Kind.TEXT, b"\xff"),
-        (Kind.TEXT, "\ud800"),
-        (Kind.TERM, {"a": 1}),
-        (Kind.TERM, Decimal("NaN")),
-        (Kind.VALUE, [[1]]),
-        (Kind.INTEGER, "abc"),
-        (Kind.INTEGER, True),
-        (Kind.INTEGER, 2**63),
-        (Kind.INTEGER, 1.5),
-        (Kind.INTEGER, math.nan),
-        (Kind.INTEGER, "9" * 40),
-        (Kind.NUMBER, "x"),
-        (Kind.NUMBER, "1_0"),
-        (Kind.NUMBER, True),
-        (Kind.NUMBER, 10**400),
-        (Kind.NUMBER, [1]),
-        (Kind.TIME, "yesterday"),
-        (Kind.TIME, "2026-02-30"),
-        (Kind.TIME, "2026-11-15T08.5"),
-        (Kind.TIME, "2026-11-15T08:00:00+25:00"),
-        (Kind.TIME, "9999-12-31T23:59:59-01:00"),
-        (Kind.TIME, 1_700_000_000),
-        (Kind.JSON, {"a": math.nan}),
-        (Kind.JSON, {"a": object()}),
-        (Kind.JSON, {(1, 2): 3}),
-        (Kind.JSON, b"\xff"),
-        (Kind.LABELS, "Sports"),
-        (Kind.LABELS, "[1"),
-        (Kind.LABELS, 5),
-        (Kind.LABELS, [None]),
-        (Kind.LABELS, [["a"]]),
-        (Kind.LABELS, ["\ud800"]),
-        (Kind.TRUTH, "yes"),
-        (Kind.TRUTH, 1),
+        (CellKind.TEXT, ["a"]),
+        (CellKind.TEXT, object()),
+        (CellKind.TEXT, b"\xff"),
+        (CellKind.TEXT, "\ud800"),
+        (CellKind.TERM, {"a": 1}),
+        (CellKind.TERM, Decimal("NaN")),
+        (CellKind.VALUE, [[1]]),
+        (CellKind.INTEGER, "abc"),
+        (CellKind.INTEGER, True),
+        (CellKind.INTEGER, 2**63),
+        (CellKind.INTEGER, 1.5),
+        (CellKind.INTEGER, math.nan),
+        (CellKind.INTEGER, "9" * 40),
+        (CellKind.NUMBER, "x"),
+        (CellKind.NUMBER, "1_0"),
+        (CellKind.NUMBER, True),
+        (CellKind.NUMBER, 10**400),
+        (CellKind.NUMBER, [1]),
+        (CellKind.TIME, "yesterday"),
+        (CellKind.TIME, "2026-02-30"),
+        (CellKind.TIME, "2026-11-15T08.5"),
+        (CellKind.TIME, "2026-11-15T08:00:00+25:00"),
+        (CellKind.TIME, "9999-12-31T23:59:59-01:00"),
+        (CellKind.TIME, 1_700_000_000),
+        (CellKind.JSON, {"a": math.nan}),
+        (CellKind.JSON, {"a": object()}),
+        (CellKind.JSON, {(1, 2): 3}),
+        (CellKind.JSON, b"\xff"),
+        (CellKind.LABELS, "Sports"),
+        (CellKind.LABELS, "[1"),
+        (CellKind.LABELS, 5),
+        (CellKind.LABELS, [None]),
+        (CellKind.LABELS, [["a"]]),
+        (CellKind.LABELS, ["\ud800"]),
+        (CellKind.TRUTH, "yes"),
+        (CellKind.TRUTH, 1),
     ],
 )
-def test_what_cannot_stand_in_its_column_says_what_can(kind: Kind, value: Any) -> None:
+def test_what_cannot_stand_in_its_column_says_what_can(kind: CellKind, value: Any) -> None:
     coerced = coerce_values(kind, [None, value])
     assert [bad.row for bad in coerced.bad] == [1]
     assert "write" in coerced.bad[0].expected
@@ -272,14 +272,14 @@ def test_what_cannot_stand_in_its_column_says_what_can(kind: Kind, value: Any) -
     ],
 )
 def test_json_columns_hold_json_text(value: Any, text: str) -> None:
-    assert _cell(Kind.JSON, value) == text
+    assert _cell(CellKind.JSON, value) == text
 
 
 def test_structs_and_maps_become_json() -> None:
     struct = pa.array([{"a": 1, "b": {"c": [1, None]}}, None])
-    assert coerce_array(Kind.JSON, struct).array.to_pylist() == ['{"a":1,"b":{"c":[1,null]}}', None]
+    assert coerce_array(CellKind.JSON, struct).array.to_pylist() == ['{"a":1,"b":{"c":[1,null]}}', None]
     mapping = pa.array([[("topic", "Sports"), ("x", None)]], pa.map_(pa.string(), pa.string()))
-    assert json.loads(coerce_array(Kind.JSON, mapping).array[0].as_py()) == {"topic": "Sports", "x": None}
+    assert json.loads(coerce_array(CellKind.JSON, mapping).array[0].as_py()) == {"topic": "Sports", "x": None}
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -287,19 +287,19 @@ def test_structs_and_maps_become_json() -> None:
 def test_times_of_any_unit_and_zone_are_utc(unit: Any, zone: Any) -> None:
     moment = datetime(2026, 11, 15, 8, 30, tzinfo=UTC)
     array = pa.array([moment, None], pa.timestamp(unit, tz=zone))
-    assert coerce_array(Kind.TIME, array).array.to_pylist() == [moment, None]
+    assert coerce_array(CellKind.TIME, array).array.to_pylist() == [moment, None]
 
 
 def test_nanoseconds_are_cut_off() -> None:
     array = pa.array([1_999], pa.timestamp("ns"))
-    assert coerce_array(Kind.TIME, array).array.cast(pa.int64()).to_pylist() == [1]
-    assert coerce_array(Kind.TERM, array).array.to_pylist() == ['"1970-01-01T00:00:00.000001"^^xsd:dateTime']
+    assert coerce_array(CellKind.TIME, array).array.cast(pa.int64()).to_pylist() == [1]
+    assert coerce_array(CellKind.TERM, array).array.to_pylist() == ['"1970-01-01T00:00:00.000001"^^xsd:dateTime']
 
 
 @pytest.mark.parametrize("unit", ["s", "us"])
 def test_years_beyond_the_calendar_are_refused(unit: Any) -> None:
     array = pa.array([0, 2**62], pa.timestamp(unit))
-    coerced = coerce_array(Kind.TIME, array)
+    coerced = coerce_array(CellKind.TIME, array)
     assert [(bad.row, repr(bad.value)) for bad in coerced.bad] == [(1, "a value out of range")]
     assert coerced.array.to_pylist() == [datetime(1970, 1, 1, tzinfo=UTC), None]
 
@@ -315,25 +315,25 @@ def test_encodings_of_a_column_do_not_matter() -> None:
         pa.ExtensionArray.from_storage(pa.json_(), texts),
     )
     for array in encodings:
-        assert coerce_array(Kind.TEXT, array).array.to_pylist() == ["a", "b", "a", None]
+        assert coerce_array(CellKind.TEXT, array).array.to_pylist() == ["a", "b", "a", None]
 
 
 def test_uuids_are_text() -> None:
     array = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"\0" * 16], pa.binary(16)))
-    assert coerce_array(Kind.TEXT, array).array.to_pylist() == ["00000000-0000-0000-0000-000000000000"]
+    assert coerce_array(CellKind.TEXT, array).array.to_pylist() == ["00000000-0000-0000-0000-000000000000"]
 
 
 def test_text_that_is_not_utf8_is_refused_by_the_cell() -> None:
     array = pa.array([b"good", b"\xff", b"good"], pa.binary())
     mislabelled = pa.Array.from_buffers(pa.string(), 3, array.buffers())
     for column in (array, mislabelled):
-        coerced = coerce_array(Kind.TERM, column)
+        coerced = coerce_array(CellKind.TERM, column)
         assert [bad.row for bad in coerced.bad] == [1]
         assert coerced.array.to_pylist() == ["good", None, "good"]
 
 
 def test_labels_from_lists() -> None:
-    assert coerce_array(Kind.LABELS, pa.array([["a"], None, []])).array.to_pylist() == [["a"], None, []]
-    assert [bad.row for bad in coerce_array(Kind.LABELS, pa.array([["a", None], ["b"]])).bad] == [0]
-    assert coerce_array(Kind.LABELS, pa.array([[2.5, 3.0]])).array.to_pylist() == [["2.5", "3"]]
-    assert _cell(Kind.LABELS, {"b", "a"}) == ["a", "b"]
+    assert coerce_array(CellKind.LABELS, pa.array([["a"], None, []])).array.to_pylist() == [["a"], None, []]
+    assert [bad.row for bad in coerce_array(CellKind.LABELS, pa.array([["a", None], ["b"]])).bad] == [0]
+    assert coerce_array(CellKind.LABELS, pa.array([[2.5, 3.0]])).array.to_pylist() == [["2.5", "3"]]
+    assert _cell(CellKind.LABELS, {"b", "a"}) == ["a", "b"]

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 
 from heliograph.io import csv as csvs
 from heliograph.io.csv import read_records, whole_records
-from heliograph.io.read import Whole, read_all
-from heliograph.io.reads import find_sources
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import TableRows, read_all
 from tests.io.strategies import TEXT
 
 HEADER = "child,parent\n"
 
 
-def read(path: Path, content: bytes | str, name: str = "taxonomy") -> Whole:
+def read(path: Path, content: bytes | str, name: str = "taxonomy") -> TableRows:
     path = path / "in.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_all(name, find_sources(path))
 
 
-def pairs(whole: Whole) -> list[tuple[Any, Any]]:
+def pairs(whole: TableRows) -> list[tuple[Any, Any]]:
     return [(row["child"], row["parent"]) for row in whole.table.to_pylist()]
 
 
@@ -141,7 +141,7 @@ def test_utf16_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_field_may_be_larger_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.io.reads.PIECE", 100)
+    monkeypatch.setattr("heliograph.io.sources.PIECE", 100)
     text = "line, one\n" * 500
     whole = read(tmp_path, f'{HEADER}a,"{text}"\n' + "b,c\n" * 200 + "d\n" + "e,f\n")
     assert pairs(whole)[0] == ("a", text)
@@ -188,11 +188,11 @@ def test_arrow_reads_what_records_reads(text: str) -> None:
     cut = whole_records(block)
     if cut is None:
         return
-    fast, slow = (csvs._Reading("in", 2, {"child": 0, "parent": 1}) for _ in range(2))
-    got = [_comparable(raw) for raw in csvs._fast(fast, block[:cut])]
-    expected = [_comparable(raw) for raw in csvs._slow(slow, [block[:cut]])]
+    fast, slow = (csvs._CsvFile("in", 2, {"child": 0, "parent": 1}, 1) for _ in range(2))
+    got = [_comparable(raw) for raw in fast.read(iter([block[:cut]]))]
+    expected = [_comparable(raw) for raw in slow._one_by_one([block[:cut]])]
     assert [row for part in got for row in part] == [row for part in expected for row in part]
-    assert fast.row == slow.row
+    assert fast._row == slow._row
     records = [*read_records([block[:cut]]), *read_records([block[cut:]])]
     assert [record.fields for record in records] == [record.fields for record in read_records([block])]
 

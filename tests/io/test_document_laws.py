@@ -12,8 +12,8 @@ from benchmarks import reading as workloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.io import feeds as items_module
-from heliograph.io.feeds import Items, Span, mend
+from heliograph.io import feeds
+from heliograph.io.feeds import ItemFinder, Span, mend
 from tests.io.document_reading import read, read_files
 from tests.io.test_rdf import DOCUMENTS
 
@@ -49,7 +49,7 @@ def edited(data: bytes, changes: list[tuple[str, int, bytes]], start: int = 0, e
     return data[:start] + piece + (b"" if end is None else data[end:])
 
 
-# --- damage stays in its item -----------------------------------------------------------------------------------
+# --- damage stays in its item ---
 
 # The other items either hold no section, comment or instruction, or each of them: else what damage opens might be
 # closed elsewhere, and the feed would be well-formed again, with another meaning.
@@ -95,16 +95,16 @@ def test_how_items_are_grouped_does_not_matter(count: int, run_items: int, run_b
     )
     data = f"<rss><channel>{body}</channel></rss>"
     usual = read(data)
-    before = items_module.RUN_ITEMS, items_module.RUN_BYTES
-    items_module.RUN_ITEMS, items_module.RUN_BYTES = run_items, run_bytes
+    before = feeds.RUN_ITEMS, feeds.RUN_BYTES
+    feeds.RUN_ITEMS, feeds.RUN_BYTES = run_items, run_bytes
     try:
         assert read(data) == usual
     finally:
-        items_module.RUN_ITEMS, items_module.RUN_BYTES = before
+        feeds.RUN_ITEMS, feeds.RUN_BYTES = before
     assert len(usual.publications) == sum(n % 11 != 7 for n in range(count))
 
 
-# --- garbage ----------------------------------------------------------------------------------------------------
+# --- garbage ---
 
 
 @settings(max_examples=250)
@@ -154,7 +154,7 @@ def test_nothing_is_ever_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(outcome.codes) == ["HG-305", "HG-306", "HG-314"]
 
 
-# --- parts ------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 @given(
@@ -190,12 +190,12 @@ SPANS = [
 
 @pytest.mark.parametrize(("data", "expected"), SPANS)
 def test_careful_runs(data: bytes, expected: list[tuple[int, int]]) -> None:
-    items = Items(data, [b"item"], [b"channel"])
+    items = ItemFinder(data, [b"item"], [b"channel"])
     start = items.next_start(0)
     assert list(items.careful_run(start, len(data))) == [Span(*pair) for pair in expected]
 
 
-# --- workloads --------------------------------------------------------------------------------------------------
+# --- workloads ---
 
 
 def test_the_workloads_are_what_they_say() -> None:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.io.items import as_table
-from heliograph.io.read import read_all
-from heliograph.io.reads import Source
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import Source
+from heliograph.io.tables import as_table, read_all
 from heliograph.io.write import open_writer
 from tests.io.strategies import tables
 

@@ -62,7 +62,7 @@ def test_deep_turtle_is_no_danger() -> None:
     assert len(read(data, "x.ttl").only) == 1 + 2000 + 2000 - 1 + 2000 - 1
 
 
-# --- the measures of depth against others -----------------------------------------------------------------------
+# --- the measures of depth against others ---
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.text(st.sampled_from('[]{}"\\a'), max_size=4),
@@ -127,7 +127,7 @@ def test_the_depth_of_triple_terms(depth: int, quote: str, noise: str) -> None:
         guards.MAX_DEPTH = limit
 
 
-# --- entities ---------------------------------------------------------------------------------------------------
+# --- entities ---
 
 
 def laughs(levels: int) -> str:
@@ -169,7 +169,7 @@ def test_nothing_crashes_the_process(name: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# --- bases, prefixes, namespaces, attributes --------------------------------------------------------------------
+# --- bases, prefixes, namespaces, attributes ---
 
 LONG = "http://x/" + "a" * 1024
 BEYOND = {

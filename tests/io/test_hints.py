@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from heliograph.io.items import as_table
+from heliograph.io.tables import as_table
 
 NODES = {"node_id": ["a", "b"], "targetting": ["x = 1", None], "region": ["eu", "us"]}
 TOLD = "nodes{}: no column 'targeting', but 'targetting', which is ignored: is that a slip?"

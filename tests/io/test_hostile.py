@@ -7,10 +7,7 @@ import sys
 
 import pytest
 
-from heliograph.io import feeds as channel_module
-from heliograph.io import feeds as feed_module
-from heliograph.io import feeds as fragments
-from heliograph.io import feeds as rss1
+from heliograph.io import feeds
 from tests.io.document_reading import Outcome, read
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>C</title><link>http://c/</link>\n'
@@ -106,7 +103,7 @@ def as_rss1(feed: str) -> str:
     return feed.replace("<link>http://c/</link>\n", "</channel>\n").replace("guid>", "link>")
 
 
-# --- what stands around the items -------------------------------------------------------------------------------
+# --- what stands around the items ---
 
 
 def laughs() -> str:
@@ -183,10 +180,8 @@ def test_a_file_that_ends_inside_an_item_is_reported_once() -> None:
 
 
 def test_large_items_and_channels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (feed_module, fragments):
-        monkeypatch.setattr(module, "MAX_ITEM", 1000)
-    for module in (feed_module, channel_module):
-        monkeypatch.setattr(module, "MAX_CHANNEL", 1000)
+    monkeypatch.setattr(feeds, "MAX_ITEM", 1000)
+    monkeypatch.setattr(feeds, "MAX_CHANNEL", 1000)
     piece = "<item><title>" + "x" * 2000 + "</title></item>" + "y" * 2000
     outcome = read(between(piece))
     assert outcome.ids == ["g1", "g2"]
@@ -201,7 +196,7 @@ def test_a_title_of_a_hundred_megabytes_costs_no_memory() -> None:
 import resource, tempfile
 from pathlib import Path
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.vocabulary import Vocabulary
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "feed.xml")
@@ -220,7 +215,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# --- time -------------------------------------------------------------------------------------------------------
+# --- time ---
 
 
 @pytest.mark.parametrize("opening", ["", "<![CDATA[", "<!--", "<?x ", "<a b='"])
@@ -252,7 +247,7 @@ def test_time_is_linear(name: str) -> None:
     assert all(len(refused.message) < 1000 for refused in outcome.rejected)
 
 
-# --- RSS 1.0 ----------------------------------------------------------------------------------------------------
+# --- RSS 1.0 ---
 
 
 def rdf(*items: str, head: str = "<channel rdf:about='http://c/'><title>C</title></channel>") -> Outcome:
@@ -295,7 +290,7 @@ def test_items_that_do_not_fall_apart_are_read_one_by_one() -> None:
 
 
 def test_many_items_that_share_a_large_blank_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rss1, "SPARE", 500)
+    monkeypatch.setattr(feeds, "SPARE", 500)
     shared = "<x:T rdf:nodeID='n'>" + "".join(f"<x:p>{n}</x:p>" for n in range(200)) + "</x:T>"
     items = [f"<item rdf:about='http://c/{n}'><x:q rdf:nodeID='n'/></item>" for n in range(30)]
     outcome = rdf(*items, shared)

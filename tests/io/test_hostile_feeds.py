@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.model import Rejected
 from heliograph.vocabulary import Vocabulary
 

@@ -6,17 +6,22 @@ import importlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from heliograph.errors import TableError, UsageError
-from heliograph.io.items import as_table, is_single
-from heliograph.io.read import read_all
-from heliograph.io.reads import find_sources
+from heliograph.io import tables
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import as_table, is_single, read_all
 from heliograph.io.write import open_writer
 from heliograph.terms import Variable, iri, literal, plain_name
+from tests.io.strategies import TEXT, comparable
 
 AT = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -208,3 +213,34 @@ def test_what_was_read_passes_through(tmp_path: Path) -> None:
 def test_what_is_no_items_at_all_is_a_wrong_call(items: Any) -> None:
     with pytest.raises(UsageError, match="given as taxonomy"):
         as_table("taxonomy", items)
+
+
+_VALUES = st.one_of(
+    st.none(),
+    TEXT,
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1)),
+    st.dates(),
+    st.binary(max_size=3),
+    st.sampled_from(["\ud800", "5", "2026-11-15", "[]", iri("http://e/"), Variable("x"), literal("a"), object()]),
+    st.sampled_from([np.int64(5), np.float32(0.1), np.datetime64("2026-11-15"), np.array(["a"]), np.bool_(True)]),
+    st.lists(TEXT, max_size=2),
+    st.dictionaries(TEXT, st.integers(), max_size=2),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(TABLES)), st.data())
+def test_a_few_rows_are_coerced_as_columns_are(name: str, data: st.DataObject) -> None:
+    """What few items become one by one is what many become by column: the same cells, the same rejections."""
+    row = st.fixed_dictionaries(dict.fromkeys(TABLES[name].names, _VALUES))
+    items = data.draw(st.lists(row, min_size=1, max_size=3))
+    few = as_table(name, items)
+    with patch.object(tables, "_SMALL", 0):
+        many = as_table(name, items)
+    assert comparable(few.table) == comparable(many.table)
+    assert few.table.schema == many.table.schema
+    assert (list(few.rejected), few.rows.tolist()) == (list(many.rejected), many.rows.tolist())

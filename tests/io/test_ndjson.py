@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.io import ndjson
-from heliograph.io.read import Whole, read_all
-from heliograph.io.reads import find_sources, finish
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import RawColumns, TableRows, coerce_rows, numbered, read_all
 from tests.io.strategies import TEXT
 
 
-def read(path: Path, content: bytes | str, name: str = "updates") -> Whole:
+def read(path: Path, content: bytes | str, name: str = "updates") -> TableRows:
     path = path / "in.ndjson"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_all(name, find_sources(path))
 
 
-def columns(whole: Whole, *names: str) -> list[tuple[Any, ...]]:
+def columns(whole: TableRows, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in names) for row in whole.table.to_pylist()]
 
 
@@ -126,7 +125,7 @@ def test_a_huge_line_is_a_row(tmp_path: Path) -> None:
 
 
 def test_rows_are_numbered_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.io.reads.PIECE", 64)
+    monkeypatch.setattr("heliograph.io.sources.PIECE", 64)
     lines = [f'{{"child":"c{number}","parent":"p"}}' for number in range(1, 30)]
     lines[20] = "broken"
     whole = read(tmp_path, "\n".join(lines), "taxonomy")
@@ -156,12 +155,10 @@ def test_arrow_reads_what_python_reads(name: str, data: st.DataObject) -> None:
     row = st.fixed_dictionaries({key: kinds[key] for key in schema.row_required}, optional=rest)
     rows = data.draw(st.lists(row, min_size=1, max_size=4))
     block = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
-    at = ndjson._Position()
-    with patch.object(ndjson, "_SMALL", 0):
-        fast, fast_at = ndjson._read_block(schema, "in", block, at)
-    slow, slow_at = ndjson._read_lines(schema, "in", block, at)
-    one, two = finish(schema, fast), finish(schema, slow)
-    assert fast_at == slow_at
+    slow = ndjson._by_line(schema, "in", block, 1, 1)
+    columns = ndjson._by_arrow(schema, block)
+    fast = slow if columns is None else RawColumns("in", columns, numbered(1, len(rows)))
+    one, two = coerce_rows(schema, fast), coerce_rows(schema, slow)
     assert repr(one.table.to_pylist()) == repr(two.table.to_pylist())
     assert list(one.rejected) == list(two.rejected)
     assert one.rows.tolist() == two.rows.tolist()
@@ -170,7 +167,7 @@ def test_arrow_reads_what_python_reads(name: str, data: st.DataObject) -> None:
 def test_the_fast_path_is_taken_where_it_can_be() -> None:
     schema = TABLES["publications"]
     line = b'{"publication_id":%d,"subject":"a","property":"p","object":"\\u00e9"}\n'
-    assert ndjson._quick(schema, line % 1 + line % 2) is not None
+    assert ndjson._by_arrow(schema, line % 1 + line % 2) is not None
     for block in (
         b'{"publication_id":"d","subject":"a","property":"p","object":"b"}{"publication_id":"e"}\n',
         b'{"publication_id":"d","subject":"a","property":"p","object":"NaN"}\n',
@@ -182,7 +179,7 @@ def test_the_fast_path_is_taken_where_it_can_be() -> None:
         b"[]\n",
         b"{]}\n",
     ):
-        assert ndjson._quick(schema, block) is None
+        assert ndjson._by_arrow(schema, block) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.io import xml as opening
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.terms import TermKind
 from heliograph.vocabulary import Vocabulary
 from tests.io.document_reading import read, triples

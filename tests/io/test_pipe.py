@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from heliograph.io.read import complete_publications, read_table
-from heliograph.io.reads import Read, find_sources
+from heliograph.io.publications import complete_publications
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import TableRows, read_table
 
 
 class _Stdin:
@@ -37,7 +38,7 @@ def row(publication_id: str, number: int) -> bytes:
     return b'{"publication_id":"%s","subject":"s","property":"p","object":%d}\n' % (publication_id.encode(), number)
 
 
-def objects(read: Read) -> list[Any]:
+def objects(read: TableRows) -> list[Any]:
     return list(read.table["object"].to_pylist())
 
 
@@ -49,7 +50,7 @@ def test_rows_come_as_they_arrive(pipe: int) -> None:
     assert objects(next(reads)) == ["2", "3"]
     os.write(pipe, row("d", 4)[10:] + b"broken\n")
     last = next(reads)
-    assert (objects(last), last.first_row, last.source) == (["4"], 4, "-")
+    assert (objects(last), int(last.rows[0]), last.source) == (["4"], 4, "-")
     assert [(entry.source, entry.item) for entry in last.rejected] == [("-", "5")]
     os.write(pipe, row("d", 6).rstrip())
     os.close(pipe)
@@ -94,8 +95,8 @@ def test_a_named_pipe_is_read_as_it_comes(tmp_path: Path) -> None:
 
 _COPY = """
 import sys
-from heliograph.io.read import read_table
-from heliograph.io.reads import find_sources
+from heliograph.io.tables import read_table
+from heliograph.io.sources import find_sources
 from heliograph.io.write import open_writer
 with open_writer("taxonomy", "-") as writer:
     for read in read_table("taxonomy", find_sources("-")):

@@ -23,7 +23,7 @@ from pyoxigraph import (
 
 from heliograph.io import rdf as syntaxes_module
 from heliograph.io.documents import read_documents, read_triples
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.terms import Term, TermKind, blank, iri, literal
 from heliograph.vocabulary import Vocabulary
 from tests.io.document_reading import Graph, read, read_files, triples
@@ -134,7 +134,7 @@ def test_a_dataset_without_a_default_graph_has_no_publication_for_it() -> None:
     assert read("<a:g> { <a:s> <a:p> <a:o> }", "x.trig").ids == ["a:g"]
 
 
-# --- blank nodes ------------------------------------------------------------------------------------------------
+# --- blank nodes ---
 
 
 def test_labels_are_kept_and_others_are_numbered() -> None:
@@ -162,7 +162,7 @@ def test_a_blank_node_of_the_second_file_does_not_meet_one_of_the_first() -> Non
     assert len({subject for subject, _, _ in outcome.only}) == 3
 
 
-# --- what cannot be read ----------------------------------------------------------------------------------------
+# --- what cannot be read ---
 
 LINES = [
     '<http://a/s> <http://a/p> "1" .',
@@ -286,7 +286,7 @@ def test_triples_with_terms_of_rdf_1_2_are_refused_alone() -> None:
     assert len(long.rejected[0].message) < 500
 
 
-# --- sources ----------------------------------------------------------------------------------------------------
+# --- sources ---
 
 
 def test_sources_that_are_no_documents() -> None:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from heliograph.errors import UsageError
-from heliograph.io.read import read_all, read_table
-from heliograph.io.reads import Source, find_sources
+from heliograph.io.sources import Source, find_sources
+from heliograph.io.tables import read_all, read_table
 from heliograph.io.write import open_writer
 
 
@@ -97,7 +97,7 @@ def test_large_tables_come_in_pieces(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(taxonomy(*[(str(number), "p") for number in range(150_000)]), path)
     reads = list(read_table("taxonomy", find_sources(path)))
-    assert [(read.first_row, read.table.num_rows) for read in reads] == [(1, 131072), (131073, 18928)]
+    assert [(int(read.rows[0]), read.table.num_rows) for read in reads] == [(1, 131072), (131073, 18928)]
     whole = read_all("taxonomy", find_sources(path))
     assert all(
         whole.table["child"][row].as_py() == str(row) == str(int(whole.place(row).item or 0) - 1)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.io.read import read_all
-from heliograph.io.reads import find_sources
-from heliograph.io.schemas import TABLES, Kind
+from heliograph.io.schemas import TABLES, CellKind
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import read_all
 from heliograph.io.write import StreamWriter, open_writer
 from tests.io.strategies import comparable, tables
 
@@ -50,7 +50,7 @@ def test_every_table_comes_back(name: str, suffix: str, tmp_path: Path, data: st
 
 def _json_read(name: str, table: pa.Table, empty_is_null: bool) -> list[dict[str, object]]:
     """Rows with their JSON columns parsed: nesting a value in NDJSON may change its spaces, not what it says."""
-    nested = {column.name for column in TABLES[name].columns if column.kind is Kind.JSON}
+    nested = {column.name for column in TABLES[name].columns if column.kind is CellKind.JSON}
     return [
         {key: json.loads(cell) if key in nested and isinstance(cell, str) else cell for key, cell in row.items()}
         for row in comparable(table, empty_is_null=empty_is_null)

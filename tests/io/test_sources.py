@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import UsageError
-from heliograph.io.reads import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, find_sources
+from heliograph.io.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, find_sources
 
 
 @pytest.fixture

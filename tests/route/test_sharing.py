@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from heliograph.io.items import as_table
+from heliograph.io.tables import as_table
 from heliograph.model import Notifications
 from heliograph.route import Route
 from heliograph.route.save import pack_exchange, unpack_exchange

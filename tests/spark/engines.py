@@ -26,8 +26,8 @@ import pyarrow as pa
 
 from heliograph import Filter, Route
 from heliograph.errors import SubscriptionError
-from heliograph.io.items import is_single
 from heliograph.io.schemas import table_schema
+from heliograph.io.tables import is_single
 from heliograph.model import NOTIFICATIONS_SCHEMA, Explanation, Notifications, Receipt, Rejected, Stats
 from heliograph.spark.frames import COUNTS
 from heliograph.spark.versions import Versions

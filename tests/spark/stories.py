@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph import Watch
-from heliograph.io.items import as_table
+from heliograph.io.tables import as_table
 from heliograph.spark.watch_job import Watchers
 from tests.spark.compare import expected, unnumbered
 from tests.spark.in_process import Rows, Shards

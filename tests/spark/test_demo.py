@@ -25,4 +25,4 @@ def test_the_story_tells_the_same(spark: SparkSession, run: Run, monkeypatch: py
 def test_without_java_it_is_not_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliograph.spark.environment._has_java", lambda: False)
     found = run("demo", "spark")
-    assert (found.code, "Not told here: Spark needs Java 17" in found.out) == (0, True)
+    assert (found.code, "Not shown here: Spark needs Java 17" in found.out) == (0, True)

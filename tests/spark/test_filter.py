@@ -10,7 +10,7 @@ import pytest
 from heliograph import Filter
 from heliograph.errors import HeliographError, UsageError
 from heliograph.io.documents import read_documents
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 from heliograph.model import NOTIFICATIONS_SCHEMA
 from heliograph.vocabulary import Vocabulary
 from tests.cli.files import ATOM, DOCUMENTS, FEED_QUERY, RSS

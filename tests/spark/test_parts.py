@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Watch
-from heliograph.cli.options import Cluster, Output
+from heliograph.cli.options import OutputOptions, SparkOptions
 from heliograph.cli.spark import check_going_on, is_folder
 from heliograph.errors import SetupError, StorageError, UsageError
 from heliograph.spark import environment, filter, route, watch, write
@@ -204,12 +204,12 @@ def test_one_folder_is_not_for_two_outputs() -> None:
 
 def test_a_file_does_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
-    cluster = Cluster(checkpoint=str(tmp_path))
+    cluster = SparkOptions(checkpoint=str(tmp_path))
     with pytest.raises(UsageError, match="goes on from a checkpoint"):
-        check_going_on(Output(out="alerts.ndjson"), cluster)
-    check_going_on(Output(out="alerts"), cluster)
-    check_going_on(Output(out="alerts.ndjson"), Cluster(checkpoint=str(tmp_path / "new")))
-    assert is_folder(Output(out="alerts"))
+        check_going_on(OutputOptions(out="alerts.ndjson"), cluster)
+    check_going_on(OutputOptions(out="alerts"), cluster)
+    check_going_on(OutputOptions(out="alerts.ndjson"), SparkOptions(checkpoint=str(tmp_path / "new")))
+    assert is_folder(OutputOptions(out="alerts"))
 
 
 def test_who_comes_back_to_a_watch_may_ask_for_something_else(tmp_path: Path) -> None:

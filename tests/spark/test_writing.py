@@ -12,8 +12,8 @@ from pyarrow import parquet
 
 from heliograph import Filter
 from heliograph.errors import StorageError
-from heliograph.io.read import read_encoded, read_table
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
+from heliograph.io.tables import read_encoded, read_table
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notification, Notifications, Rejected, Stats
 from heliograph.spark import output as storing
 from heliograph.spark.frames import measured

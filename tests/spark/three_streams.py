@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from heliograph.io.items import as_table
+from heliograph.io.tables import as_table
 
 WINDOWS: dict[str, dict[str, Any]] = {"time": {"window": "60s"}, "last": {"window_updates": 50, "mode": "change"}}
 STREAMS = (*WINDOWS, "filter")

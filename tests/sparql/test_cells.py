@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 
 
 def oldest() -> int:

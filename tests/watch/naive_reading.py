@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, PublicationError, TermError
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows
 from heliograph.model import Rejected
 from heliograph.terms import PREFIXES, Position, Term, parse_cell
 from heliograph.watch.updates import Update
@@ -29,7 +29,7 @@ class NaiveStream:
     accepted: list[Update] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
-    def publish(self, read: Read, piece: bool) -> None:
+    def publish(self, read: TableRows, piece: bool) -> None:
         if not piece or read.source is None or read.source != self.source:
             self.base, self.number = self.seen, 0
         self.source = read.source if piece else None

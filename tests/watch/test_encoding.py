@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import HeliographError, UsageError
-from heliograph.io.items import as_table
 from heliograph.io.publications import Publications, Triples
-from heliograph.io.reads import Read
 from heliograph.io.schemas import TABLES
+from heliograph.io.tables import TableRows, as_table
 from heliograph.model import Rejected, Rejections
 from heliograph.terms import PREFIXES, Position, iri
 from heliograph.vocabulary import Vocabulary
@@ -58,20 +57,20 @@ def _chunked(table: pa.Table, where: int) -> pa.Table:
 
 
 @st.composite
-def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> Read:
+def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> TableRows:
     """A table with its rows' numbers in their source: some left out, or starting again."""
     table = draw(tables(seqs))
     steps = draw(st.lists(st.sampled_from((1, 1, 1, 2, 5, -2)), min_size=len(table), max_size=len(table)))
     numbers = np.maximum(1, np.cumsum([draw(st.integers(0, 9)), *steps])[1:]).astype(np.int64)
     rejected = draw(st.sampled_from((Rejections(), REFUSED)))
-    return Read(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, 1, rejected, numbers)
+    return TableRows(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, 1, rejected, numbers)
 
 
 def told(encoded: UpdateColumns, vocabulary: Vocabulary) -> list[Update]:
     return list(encoded.updates(vocabulary))
 
 
-def check_stream(parts: list[tuple[Read, bool]], timed: bool) -> None:
+def check_stream(parts: list[tuple[TableRows, bool]], timed: bool) -> None:
     naive, vocabulary = NaiveStream(timed), Vocabulary()
     sequence = SeqStream()
     reader = UpdateReader(vocabulary, PREFIXES, sequence, timed)
@@ -95,20 +94,20 @@ def check_stream(parts: list[tuple[Read, bool]], timed: bool) -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(reads(), st.booleans()), max_size=3), st.booleans())
-def test_columns_tell_what_rows_tell(parts: list[tuple[Read, bool]], timed: bool) -> None:
+def test_columns_tell_what_rows_tell(parts: list[tuple[TableRows, bool]], timed: bool) -> None:
     check_stream(parts, timed)
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(reads(FAR_SEQS), st.booleans()), max_size=3))
-def test_seqs_at_the_end_of_whole_numbers(parts: list[tuple[Read, bool]]) -> None:
+def test_seqs_at_the_end_of_whole_numbers(parts: list[tuple[TableRows, bool]]) -> None:
     check_stream(parts, timed=False)
 
 
 @settings(deadline=None, max_examples=100)
 @given(reads(), st.lists(st.integers(0, 8), max_size=3), st.booleans())
-def test_a_batch_of_ids_tells_what_its_items_tell(read: Read, earlier: list[int], timed: bool) -> None:
-    """Read once and published twice, it is as good as publishing the table twice."""
+def test_a_batch_of_ids_tells_what_its_items_tell(read: TableRows, earlier: list[int], timed: bool) -> None:
+    """TableRows once and published twice, it is as good as publishing the table twice."""
     vocabulary, seqs = Vocabulary(), SeqStream(*earlier[:1])
     twin = UpdateReader(vocabulary, PREFIXES, SeqStream(*earlier[:1]), timed)
     updates = read_updates(read, vocabulary, PREFIXES)
@@ -122,7 +121,7 @@ def test_a_batch_of_ids_tells_what_its_items_tell(read: Read, earlier: list[int]
 
 @settings(deadline=None, max_examples=50)
 @given(reads(), reads())
-def test_another_engine_takes_a_batch_too(read: Read, before: Read) -> None:
+def test_another_engine_takes_a_batch_too(read: TableRows, before: TableRows) -> None:
     own, other = Vocabulary(), Vocabulary()
     read_updates(before, other, PREFIXES)
     updates = read_updates(read, own, PREFIXES)
@@ -134,7 +133,9 @@ def test_another_engine_takes_a_batch_too(read: Read, before: Read) -> None:
 @given(tables())
 def test_what_is_loaded_is_what_rows_tell(table: pa.Table) -> None:
     vocabulary = Vocabulary()
-    encoded, rejected = background(Read("g.csv", table, 1, REFUSED, np.arange(len(table)) + 1), vocabulary, PREFIXES)
+    encoded, rejected = background(
+        TableRows("g.csv", table, 1, REFUSED, np.arange(len(table)) + 1), vocabulary, PREFIXES
+    )
     expected, codes = [], [entry.code for entry in REFUSED]
     for cells in rows_of(table):
         try:
@@ -250,7 +251,7 @@ def test_ids_that_are_no_updates(triples: Any, options: dict[str, Any]) -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(reads(), st.integers(0, 8))
-def test_parts_joined_are_the_whole(read: Read, where: int) -> None:
+def test_parts_joined_are_the_whole(read: TableRows, where: int) -> None:
     vocabulary = Vocabulary()
     encoded = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(read)[0]
     parts = [encoded.take(slice(0, where)), encoded.take(slice(where, None))]
@@ -265,7 +266,7 @@ def test_nothing_joined_is_nothing() -> None:
 
 
 @given(reads())
-def test_columns_fit_the_kernels(read: Read) -> None:
+def test_columns_fit_the_kernels(read: TableRows) -> None:
     encoded = UpdateReader(Vocabulary(), PREFIXES, SeqStream()).read(read)[0]
     kinds = [np.int64, np.uint8, np.int32, np.int32, np.int32, np.float64, np.int64]
     assert [column.dtype for column in encoded.columns] == kinds

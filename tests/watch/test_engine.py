@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from heliograph import StorageError, SubscriptionError, UsageError, Watch
-from heliograph.io.items import as_table
 from heliograph.io.publications import Publications, Triples
+from heliograph.io.tables import as_table
 from heliograph.storage import read_folder, write_folder
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Updates, UsageError, Watch
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows, as_table
 from heliograph.terms import Position
 
 ANY = ("any", "SELECT * { ?s ?p ?o }")
@@ -152,7 +151,7 @@ def test_pieces_of_one_source_keep_its_row_numbers() -> None:
 
 def test_sources_joined_in_one_table() -> None:
     read = as_table("updates", [("+", "a", "p", f"o{row}") for row in range(4)])
-    joined = Read("both", read.table, 1, read.rejected, read.rows % 2 + 1)
+    joined = TableRows("both", read.table, read.rejected, read.rows % 2 + 1)
     assert [seq for seq, _ in seqs(watch().publish(joined))] == ["2", "3", "4", "5"]
 
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from benchmarks.experiments.record import Record
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph bench --check`: runs a speed table of the source tree and prints what was measured beside each target.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- `--check`: a speed table of the source tree, with what was measured beside each target ---
 
 
 def check_speed(table: str, seed: int, out: Path | None) -> None:
     """Runs every row of one speed table; exits with 1 where a row fails."""
-    rows = _chosen(speed_tables(), table)
-    outcomes = _run(table, rows, seed)
+    tables = speed_tables()
+    if table not in tables:
+        raise UsageError("HG-007", f"no speed table {table!r}", fix=f"there are: {', '.join(tables)}")
+    outcomes = _run(table, tables[table], seed)
     if out:
         _write(out, table, outcomes, seed)
     if not all(outcome.passed for outcome in outcomes):
@@ -61,12 +61,6 @@ def from_source_tree(module: str) -> Any:
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     return importlib.import_module(module)
-
-
-def _chosen(tables: Mapping[str, list[Row]], name: str) -> list[Row]:
-    if name not in tables:
-        raise UsageError("HG-007", f"no speed table {name!r}", fix=f"there are: {', '.join(tables)}")
-    return tables[name]
 
 
 def _run(name: str, rows: list[Row], seed: int) -> list[Outcome]:
@@ -126,9 +120,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph bench`: the experiments of the papers, the peers and growth; with `--check`, a speed table.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the experiments ---
 
 _OUT = Path("benchmarks/out")
 
@@ -151,7 +143,7 @@ def bench(
     ] = Scale.SMALL,
     seed: Annotated[int, typer.Option(help="Seed of the workloads.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help=f"Folder for page, drawings and JSON; {_OUT} unless told.", show_default=False)
+        Path | None, typer.Option(help=f"Folder for page, drawings and JSON; {_OUT} unless given.", show_default=False)
     ] = None,
     list_only: Annotated[bool, typer.Option("--list", help="List what there is; run nothing.")] = False,
 ) -> None:
@@ -162,10 +154,10 @@ def bench(
     elif check:
         check_speed(check, seed, out)
     else:
-        _run_experiments(_bench_chosen(names or []), scale, seed, out or _OUT)
+        _run_experiments(_chosen(names or []), scale, seed, out or _OUT)
 
 
-def _bench_chosen(names: list[str]) -> list[Experiment]:
+def _chosen(names: list[str]) -> list[Experiment]:
     running = from_source_tree("benchmarks.experiments.running")
     try:
         chosen: list[Experiment] = running.chosen(names)
@@ -176,26 +168,22 @@ def _bench_chosen(names: list[str]) -> list[Experiment]:
 
 
 def _print_experiments() -> None:
-    for experiment in _bench_chosen([]):
+    for experiment in _chosen([]):
         print(f"{experiment.name:<24} {experiment.paper:<18} {experiment.title}")
 
 
 def _run_experiments(chosen: list[Experiment], scale: Scale, seed: int, out: Path) -> None:
     show_pandas()  # some run on Spark
-    _check_drawing()
-    for number, experiment in enumerate(chosen, 1):
-        _bench_run(experiment, scale, seed, out, f"{number} of {len(chosen)}")
-    print(f"{out / 'experiments.md'}: page, drawings and JSON of what was run")
-
-
-def _check_drawing() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise SetupError("HG-904", "no matplotlib to draw with", fix="run `make bench` in a source tree") from None
+    for number, experiment in enumerate(chosen, 1):
+        _run_one(experiment, scale, seed, out, f"{number} of {len(chosen)}")
+    print(f"{out / 'experiments.md'}: page, drawings and JSON of what was run")
 
 
-def _bench_run(experiment: Experiment, scale: Scale, seed: int, out: Path, place: str) -> None:
+def _run_one(experiment: Experiment, scale: Scale, seed: int, out: Path, place: str) -> None:
     from benchmarks.experiments.experiment import Run
     from benchmarks.experiments.experiment import Scale as Size
     from benchmarks.experiments.running import missing, perform
@@ -206,7 +194,7 @@ def _bench_run(experiment: Experiment, scale: Scale, seed: int, out: Path, place
         print(f"  not run: {lacking} is not there", flush=True)
         return
     size = Size(scale)
-    record = perform(experiment, size, Run(seed, experiment.at(size), _tell), out)
+    record = perform(experiment, size, Run(seed, experiment.at(size), _show_step), out)
     _clear()
     _print(record)
 
@@ -222,7 +210,7 @@ def _print(record: Record) -> None:
     print(f"  {record.verdict.word}: {record.verdict.sentence} [{record.facts['seconds']:g} s]", flush=True)
 
 
-def _tell(text: str) -> None:
+def _show_step(text: str) -> None:
     """What is being done, on one line of a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K  {text} …", end="", file=sys.stderr, flush=True)

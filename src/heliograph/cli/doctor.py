@@ -1,4 +1,7 @@
-"""`heliograph doctor`: looks at the machine and at saves, says what to do; `--warm` fills the kernel cache."""
+"""`heliograph doctor`: looks at the machine and at saves, says what to do; `--warm` fills the kernel cache.
+
+A check fails only where the embedded engines cannot run without the thing; what Spark alone needs is a warning.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata, util
@@ -14,18 +18,13 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from heliograph._version import __version__
 from heliograph.cli.main import Exit
+from heliograph.cli.options import option
 from heliograph.errors import StorageError
 from heliograph.spark.environment import JAVA_NEEDED, find_java
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What this machine offers: one check for each thing Heliograph can use, with what to do where it is missing.
-#
-# A check fails only where the embedded engines cannot run without the thing; what Spark alone needs is a warning.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what this machine offers ---
 
 PYTHON_NEEDED = (3, 11)
 ESSENTIAL = {
@@ -41,7 +40,7 @@ SPARK = {"pyspark": "pyspark", "pandas": "pandas", "protobuf": "google.protobuf"
 SMALL_MEMORY = 2 << 30
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     FAILED = "failed"
@@ -52,7 +51,7 @@ class Check:
     """One thing looked at: what was found, and what to do if that is not enough."""
 
     name: str
-    state: State
+    state: CheckState
     found: str
     fix: str | None = None
 
@@ -65,24 +64,24 @@ def checks() -> Iterator[Check]:
 def _python() -> Check:
     found = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info >= PYTHON_NEEDED:
-        return Check("Python", State.OK, found)
-    return Check("Python", State.FAILED, found, "install Python 3.11 or later and make the environment with it")
+        return Check("Python", CheckState.OK, found)
+    return Check("Python", CheckState.FAILED, found, "install Python 3.11 or later and make the environment with it")
 
 
 def _packages() -> Check:
     missing = _missing(ESSENTIAL)
     if missing:
-        return Check("packages", State.FAILED, f"missing: {' '.join(missing)}", f"pip install {' '.join(missing)}")
-    return Check("packages", State.OK, ", ".join(f"{name} {_version(name)}" for name in ESSENTIAL))
+        return Check("packages", CheckState.FAILED, f"missing: {' '.join(missing)}", f"pip install {' '.join(missing)}")
+    return Check("packages", CheckState.OK, ", ".join(f"{name} {_version(name)}" for name in ESSENTIAL))
 
 
 def _java() -> Check:
     found = find_java()
     if found:
-        return Check("Java", State.OK, f"{found[1]} ({found[0]})")
+        return Check("Java", CheckState.OK, f"{found[1]} ({found[0]})")
     return Check(
         "Java",
-        State.WARNING,
+        CheckState.WARNING,
         f"no Java {JAVA_NEEDED} or later; everything but Spark works without it",
         "for Spark: apt-get install openjdk-17-jre-headless (Debian), or set JAVA_HOME",
     )
@@ -92,24 +91,24 @@ def _spark() -> Check:
     missing = _missing(SPARK)
     if missing:
         return Check(
-            "Spark", State.WARNING, f"missing: {' '.join(missing)}", "for Spark: pip install 'heliograph[spark]'"
+            "Spark", CheckState.WARNING, f"missing: {' '.join(missing)}", "for Spark: pip install 'heliograph[spark]'"
         )
-    return Check("Spark", State.OK, ", ".join(f"{name} {_version(name)}" for name in SPARK))
+    return Check("Spark", CheckState.OK, ", ".join(f"{name} {_version(name)}" for name in SPARK))
 
 
 def _cores() -> Check:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Check("cores", State.OK, f"{usable} usable, {platform.machine()}, {platform.system()}")
+    return Check("cores", CheckState.OK, f"{usable} usable, {platform.machine()}, {platform.system()}")
 
 
 def _memory() -> Check:
     total = memory_bytes()
     if total is None:
-        return Check("memory", State.OK, "size unknown on this system")
+        return Check("memory", CheckState.OK, "size unknown on this system")
     found = f"{total / (1 << 30):.1f} GiB usable"
     if total >= SMALL_MEMORY:
-        return Check("memory", State.OK, found)
-    return Check("memory", State.WARNING, found, "large inputs may not fit; give 2 GiB or more")
+        return Check("memory", CheckState.OK, found)
+    return Check("memory", CheckState.WARNING, found, "large inputs may not fit; give 2 GiB or more")
 
 
 def _kernels() -> Check:
@@ -119,12 +118,12 @@ def _kernels() -> Check:
     found = f"{kernels} compiled in {path}"
     if not writable:
         fix = "set NUMBA_CACHE_DIR to a folder of yours that can be written"
-        return Check("kernel cache", State.WARNING, found + ", not writable", fix)
+        return Check("kernel cache", CheckState.WARNING, found + ", not writable", fix)
     if not kernels:
         return Check(
-            "kernel cache", State.WARNING, found, "run `heliograph doctor --warm` once; big inputs start faster"
+            "kernel cache", CheckState.WARNING, found, "run `heliograph doctor --warm` once; big inputs start faster"
         )
-    return Check("kernel cache", State.OK, found)
+    return Check("kernel cache", CheckState.OK, found)
 
 
 def _missing(packages: dict[str, str]) -> list[str]:
@@ -149,47 +148,33 @@ def _version(package: str) -> str:
 
 def memory_bytes() -> int | None:
     """What this process may use: the machine's memory, or the container's limit where that is lower."""
-    sizes = [size for size in (_physical(), _container()) if size]
-    return min(sizes, default=None)
-
-
-def _physical() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
-def _container() -> int | None:
+    sizes: list[int] = []
+    with suppress(ValueError, OSError, AttributeError):
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
+        with suppress(OSError):
             text = Path(path).read_text().strip()
-        except OSError:
-            continue
-        return int(text) if text.isdigit() else None
-    return None
+            sizes += [int(text)] if text.isdigit() else []
+            break
+    return min((size for size in sizes if size), default=None)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph doctor`: looks at the machine and says what to do; `--warm` compiles kernels, `--check` reads a save.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the command ---
 
-_STYLES = {State.OK: "green", State.WARNING: "yellow", State.FAILED: "bold red"}
-_SIGNS = {State.OK: "✓", State.WARNING: "!", State.FAILED: "✗"}
+_STYLES = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.FAILED: "bold red"}
+_SIGNS = {CheckState.OK: "✓", CheckState.WARNING: "!", CheckState.FAILED: "✗"}
 
 
 def doctor_command(
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="PATH", help="Check every byte of the saves there, and no machine.")
-    ] = None,
+    check: Annotated[str | None, option("--check PATH", "Check every byte of the saves there, and no machine.")] = None,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels of the three verbs now, so that no run waits for it.")
+        bool, option("--warm", "Compile the kernels of the three verbs now, so that no run waits for it.")
     ] = False,
     warm_all: Annotated[
-        bool, typer.Option("--warm-all", help="Compile all kernels: metrics, predicate index, papers' algorithms too.")
+        bool, option("--warm-all", "Compile all kernels: metrics, predicate index, papers' algorithms too.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    quiet: Annotated[bool, option("--quiet -q", "Print problems only.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the checks as JSON.")] = False,
 ) -> int:
     """Check this machine, and say what to do."""
     warmed = _warm(warm_all) if warm or warm_all else None
@@ -197,8 +182,8 @@ def doctor_command(
     if as_json:
         print(json.dumps({"heliograph": __version__, "checks": [asdict(each) for each in found]}, indent=2))
     else:
-        _print([each for each in found if not (quiet and each.state is State.OK)], None if quiet else warmed)
-    if any(each.state is State.FAILED for each in found):
+        _print([each for each in found if not (quiet and each.state is CheckState.OK)], None if quiet else warmed)
+    if any(each.state is CheckState.FAILED for each in found):
         return Exit.ENVIRONMENT if check is None else Exit.FAILED
     return Exit.DONE
 
@@ -211,12 +196,12 @@ def _saves(path: str) -> Iterator[Check]:
         try:
             found = check_save(save)
         except StorageError as error:
-            yield Check("save", State.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
+            yield Check("save", CheckState.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
         else:
             text = (
                 f"{save}: a {found.kind} of version {found.version}, {found.files} files, {found.bytes:,} bytes, whole"
             )
-            yield Check("save", State.OK, text)
+            yield Check("save", CheckState.OK, text)
 
 
 def _warm(everything: bool) -> str:

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 import typer
 
 from heliograph.cli.filter import PublicationsOption
-from heliograph.cli.inputs import Subscriber, some
-from heliograph.cli.options import Interests, Output, read_prefixes, takes
-from heliograph.cli.route import EventsOption, Exchange
-from heliograph.cli.run import Batch, Run
+from heliograph.cli.inputs import Subscriber
+from heliograph.cli.options import InterestOptions, OutputOptions, option, read_prefixes, takes
+from heliograph.cli.route import EventsOption, ExchangeOptions
+from heliograph.cli.run import CommandRun, InputBatch
 from heliograph.cli.watch import Evolution
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows
 from heliograph.model import Notification, Receipt
 from heliograph.watch import Watch
 
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from heliograph.model import Explanation
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What `explain` needs: one subscription and one publication among many; where one is missing, names that come near.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- one subscription and one publication among many; where one is missing, names that come near ---
 
 _LOOKED_AT = 20_000  # names that are compared with a missing one
 
 
-class Asked:
+class AskedSubscription:
     """Stands before an engine and remembers the ids it is given; with `alone`, passes on only the one asked about."""
 
     def __init__(self, wanted: str, *, alone: bool) -> None:
@@ -52,19 +50,19 @@ class Asked:
             return self._engine.subscribe(
                 patterns=self._chosen(patterns), constraints=constraints and self._chosen(constraints)
             )
-        if isinstance(items, Read):
+        if isinstance(items, TableRows):
             return self._engine.subscribe(self._chosen(items))
         self._ids.update((id, None) for id, _ in items)
         return self._engine.subscribe([item for item in items if not self._alone or item[0] == self._wanted])
 
-    def _chosen(self, read: Read) -> Read:
+    def _chosen(self, read: TableRows) -> TableRows:
         ids = read.table["subscription_id"].to_pylist()
         self._ids.update(dict.fromkeys(ids))
         if not self._alone:
             return read
         return _rows(read, np.array([row for row, id in enumerate(ids) if id == self._wanted], np.int64))
 
-    def check(self, run: Run) -> None:
+    def check(self, run: CommandRun) -> None:
         """Raises unless the subscription asked about is there."""
         refused = run.refused.get(self._wanted)
         if refused is not None:
@@ -79,18 +77,13 @@ def missing(what: str, wanted: str, names: Iterable[str | None]) -> UsageError:
     """The error for a name that is not there, with those that come near."""
     known = [name for name in names if name][:_LOOKED_AT]
     near = difflib.get_close_matches(wanted, known, 3, 0.5)
+    fix = f"there are {', '.join(map(repr, known[:5]))}{' …' if known[5:] else ''}" if known else "there is none at all"
     if near:
         fix = f"did you mean {' or '.join(map(repr, near))}?"
-    else:
-        fix = (
-            f"there are {', '.join(map(repr, known[:5]))}{' …' if known[5:] else ''}"
-            if known
-            else "there is none at all"
-        )
     return UsageError("HG-034", f"there is no {what} {wanted!r}", fix=fix)
 
 
-def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Publications | Read:
+def find_publication(batches: Iterable[InputBatch], wanted: str, what: str) -> Publications | TableRows:
     """The publication or event with this id."""
     names: list[str | None] = []
     for batch in batches:
@@ -100,25 +93,25 @@ def find_publication(batches: Iterable[Batch], wanted: str, what: str) -> Public
     raise missing(what, wanted, names)
 
 
-def _one(items: Publications | Read, wanted: str, names: list[str | None]) -> Publications | Read | None:
+def _one(items: Publications | TableRows, wanted: str, names: list[str | None]) -> Publications | TableRows | None:
     if isinstance(items, Publications):
         names += items.ids
         number = items.ids.index(wanted) if wanted in items.ids else -1
-        return some(items, number, number + 1) if number >= 0 else None
+        return items.some(number, number + 1) if number >= 0 else None
     ids = items.table.column(0).to_pylist()
     names += dict.fromkeys(ids)
     chosen = np.array([row for row, id in enumerate(ids) if id == wanted], np.int64)
     return _rows(items, chosen) if len(chosen) else None
 
 
-def _rows(read: Read, rows: np.ndarray[Any, np.dtype[np.int64]]) -> Read:
+def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRows:
     return read._replace(table=read.table.take(pa.array(rows)), rows=read.rows[rows])
 
 
-# --- watch ------------------------------------------------------------------------------------------------------
+# --- watch ---
 
 
-def replay(engine: Watch, batches: Iterable[Batch], seq: str | None, run: Run) -> list[Notification]:
+def replay(engine: Watch, batches: Iterable[InputBatch], seq: str | None, run: CommandRun) -> list[Notification]:
     """Brings the graph to where it stood after an update; what that update reported."""
     wanted = _read_seq(seq)
     last: list[Notification] = []
@@ -143,26 +136,24 @@ def _read_seq(text: str | None) -> int | None:
         raise UsageError("HG-034", f"--publication {text} is no seq", fix="give the number of an update") from error
 
 
-def _pieces(engine: Watch, batches: Iterable[Batch], wanted: int | None) -> Iterator[Any]:
+def _pieces(engine: Watch, batches: Iterable[InputBatch], wanted: int | None) -> Iterator[Any]:
     """The batches as long as they stay before the wanted update, then row by row."""
     met = 0
     for batch in batches:
         met += batch.size
-        if wanted is None or not isinstance(batch.items, Read) or _highest(engine, batch.items, met) < wanted:
+        if wanted is None or not isinstance(batch.items, TableRows) or _highest(engine, batch.items, met) < wanted:
             yield batch.items
             continue
         yield from (_rows(batch.items, np.array([row])) for row in range(batch.size))
 
 
-def _highest(engine: Watch, read: Read, met: int) -> int:
+def _highest(engine: Watch, read: TableRows, met: int) -> int:
     """A bound on the seqs of these rows: those given, their positions, or the numbers after the last."""
     given = pc.max(read.table["seq"]).as_py() or 0
     return max(given, met + len(read.rejected), int(read.rows.max(initial=0)), (engine.seq or 0) + read.table.num_rows)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph explain filter|watch|route`: why a subscription matched a publication, or why not.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the commands ---
 
 explain_app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Why a subscription matched a publication, or why not."
@@ -170,42 +161,38 @@ explain_app = typer.Typer(
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ExplainedPair:
     """The two that are asked about."""
 
-    subscription: Annotated[
-        str, typer.Option("--subscription", metavar="ID", help="The subscription's id; for route, the node's.")
-    ]
-    publication: Annotated[
-        str, typer.Option("--publication", metavar="ID", help="The publication's id; for route, the event's.")
-    ]
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")] = False
+    subscription: Annotated[str, option("--subscription ID", "The subscription's id; for route, the node's.")]
+    publication: Annotated[str, option("--publication ID", "The publication's id; for route, the event's.")]
+    as_json: Annotated[bool, option("--json", "Print JSON in place of text.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainFilter:
     publications: PublicationsOption
-    pair: Pair
-    interests: Interests
+    pair: ExplainedPair
+    interests: InterestOptions
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainWatch:
     evolution: Evolution
-    interests: Interests
-    subscription: Annotated[str, typer.Option("--subscription", metavar="ID", help="The subscription's id.")]
+    interests: InterestOptions
+    subscription: Annotated[str, option("--subscription ID", "The subscription's id.")]
     publication: Annotated[
         str | None,
-        typer.Option("--publication", metavar="SEQ", help="The state after this update; none means after the last."),
+        option("--publication SEQ", "The state after this update; none means after the last."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")] = False
+    as_json: Annotated[bool, option("--json", "Print JSON in place of text.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainRoute:
-    exchange: Exchange
+    exchange: ExchangeOptions
     events: EventsOption
-    pair: Pair
+    pair: ExplainedPair
 
 
 @explain_app.command("filter")
@@ -213,15 +200,15 @@ class ExplainRoute:
 def explain_filter(options: ExplainFilter) -> None:
     """Which edge or constraint of a subscription failed on a document, or what it was bound to."""
     from heliograph.cli.inputs import once, read_context, read_publications, subscribe
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.filter import Filter
 
     pair = options.pair
     once(options.interests, options.publications)
-    with Run(Output()) as run:
+    with CommandRun(OutputOptions()) as run:
         context = read_context(options.interests, run)
         engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm="indexed")
-        asked = Asked(pair.subscription, alone=True)
+        asked = AskedSubscription(pair.subscription, alone=True)
         subscribe(asked.before(engine), options.interests, run)
         asked.check(run)
         prefixes = read_prefixes(options.interests.prefix)
@@ -235,12 +222,12 @@ def explain_filter(options: ExplainFilter) -> None:
 def explain_watch(options: ExplainWatch) -> None:
     """How much of a query holds after an update, what is missing, and which update would complete it."""
     from heliograph.cli.inputs import once
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.cli.watch import load_watch, read_updates
 
     once(options.interests, options.evolution.graph, options.evolution.updates)
-    with Run(Output()) as run:
-        asked = Asked(options.subscription, alone=False)  # a top-k set is known only as a whole
+    with CommandRun(OutputOptions()) as run:
+        asked = AskedSubscription(options.subscription, alone=False)  # a top-k set is known only as a whole
         engine = load_watch(options.interests, options.evolution, run, asked.before)
         asked.check(run)
         said = replay(engine, read_updates(options.evolution, run), options.publication, run)
@@ -257,11 +244,11 @@ def explain_route(options: ExplainRoute) -> None:
     """The path by which an event reaches a node, or the node or edge that stops it."""
     from heliograph.cli.inputs import once, read_events
     from heliograph.cli.route import load_route, read_exchange
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     pair = options.pair
     once(options.exchange.nodes, options.exchange.edges, options.events)
-    with Run(Output()) as run:
+    with CommandRun(OutputOptions()) as run:
         tables = read_exchange(options.exchange, run)
         engine = load_route(options.exchange, tables, run)
         if pair.subscription not in tables.names():

@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
-from heliograph.cli.options import INTERESTS, Cluster, Interests, Output, check_cluster, read_prefixes, takes
+from heliograph.cli.options import (
+    INTERESTS,
+    InterestOptions,
+    OutputOptions,
+    SparkOptions,
+    check_cluster,
+    option,
+    read_prefixes,
+    takes,
+)
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
     from heliograph.filter import Filter
 
 
@@ -18,70 +25,59 @@ SHARDS = "Shards"
 
 PublicationsOption = Annotated[
     str,
-    typer.Option(
-        "--publications",
-        "-p",
-        metavar="P",
-        help="Tables (publication_id, subject, property, object), RDF documents or feeds: a file, a folder, "
+    option(
+        "--publications -p P",
+        "Tables (publication_id, subject, property, object), RDF documents or feeds: a file, a folder, "
         "a quoted glob; - reads NDJSON.",
     ),
 ]
 AlgorithmOption = Annotated[
     str,
-    typer.Option(
-        "--algorithm",
-        metavar="A",
-        help="How to match, with the same answer: auto, indexed, naive, ops, gtopss or rss.",
-        rich_help_panel=INTERESTS,
-    ),
+    option("--algorithm A", "How to match, with the same answer: auto, indexed, naive, ops, gtopss or rss.", INTERESTS),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class ShardOptions:
     """Whether and how the subscriptions are divided among threads."""
 
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards",
-            metavar="N",
+        option(
+            "--shards N",
+            "Divide the subscriptions into N shards, matched side by side in a thread each, with the same answer.",
+            SHARDS,
             min=1,
             max=1024,
-            help="Divide the subscriptions into N shards, matched side by side in a thread each, with the same answer.",
-            rich_help_panel=SHARDS,
         ),
     ] = None
     partition: Annotated[
         Literal["hash", "containment", "merging"] | None,
-        typer.Option(
-            "--partition",
-            metavar="hash|containment|merging",
-            help="How to divide them: hash (every shard gets every publication), containment or merging (a publication "
+        option(
+            "--partition hash|containment|merging",
+            "How to divide them: hash (every shard gets every publication), containment or merging (a publication "
             "is looked up at a front of general patterns first). Alone it means a shard for each processor.",
-            rich_help_panel=SHARDS,
+            SHARDS,
         ),
     ] = None
     merge_percentage: Annotated[
         float | None,
-        typer.Option(
-            "--merge-percentage",
-            metavar="P",
+        option(
+            "--merge-percentage P",
+            "With merging: the per cent of all patterns to keep off the front, 90 unless given.",
+            SHARDS,
             min=0,
             max=100,
-            help="With merging: the per cent of all patterns to keep off the front, 90 unless given.",
-            rich_help_panel=SHARDS,
         ),
     ] = None
     max_false_positives: Annotated[
         float | None,
-        typer.Option(
-            "--max-false-positives",
-            metavar="P",
+        option(
+            "--max-false-positives P",
+            "With merging: take a merger apart when more than so many per cent of its answers were in vain.",
+            SHARDS,
             min=0,
             max=100,
-            help="With merging: take a merger apart when more than so many per cent of its answers were in vain.",
-            rich_help_panel=SHARDS,
         ),
     ] = None
 
@@ -93,26 +89,24 @@ class Division:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterOptions:
+class FilterCommand:
     publications: PublicationsOption
-    interests: Interests
-    output: Output
-    division: Division
-    cluster: Cluster
-    bindings: Annotated[
-        int, typer.Option("--bindings", metavar="K", min=0, help="Show up to K bindings of each match as evidence.")
-    ] = 0
+    interests: InterestOptions
+    output: OutputOptions
+    division: ShardOptions
+    cluster: SparkOptions
+    bindings: Annotated[int, option("--bindings K", "Show up to K bindings of each match as evidence.", min=0)] = 0
     algorithm: AlgorithmOption = "auto"
 
 
-@takes(FilterOptions)
-def filter_command(options: FilterOptions) -> int:
+@takes(FilterCommand)
+def filter_command(options: FilterCommand) -> int:
     """Which graph-pattern subscriptions does each document match?
 
     One notification for each subscription and publication that match. Without --out they are NDJSON on stdout.
     """
     from heliograph.cli.inputs import once, read_publications
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     interests = options.interests
     once(interests, options.publications)
@@ -120,7 +114,7 @@ def filter_command(options: FilterOptions) -> int:
         from heliograph.cli.spark import filter_on_spark
 
         return filter_on_spark(options)
-    with Run(options.output) as run:
+    with CommandRun(options.output) as run:
         engine = load_filter(interests, options, run)
         prefixes = read_prefixes(interests.prefix)
         batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
@@ -131,7 +125,7 @@ def filter_command(options: FilterOptions) -> int:
     return run.exit_code
 
 
-def load_filter(interests: Interests, options: FilterOptions, run: Run) -> Filter:
+def load_filter(interests: InterestOptions, options: FilterCommand, run: CommandRun) -> Filter:
     """An engine with all subscriptions that the options name."""
     from heliograph.cli.inputs import read_context, subscribe
     from heliograph.filter import Filter

@@ -1,4 +1,9 @@
-"""What commands read: interests, taxonomies, graphs, publications and rows, from files and pipes, in batches."""
+"""What commands read: interests, taxonomies, graphs, publications and rows, from files and pipes, in batches.
+
+The laws: over all files of a call what has one publication id is one publication, so everything is read and grouped
+before the first is published; on a pipe a change of id ends a publication. Publications come in the order of their
+first row, files in the order of their names. A bad subscription is rejected with its file and loses no other.
+"""
 
 from __future__ import annotations
 
@@ -13,38 +18,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from heliograph.cli.options import Interests, read_prefixes
-from heliograph.cli.run import MOST, Batch, Intake, Pace, Run, cut
+from heliograph.cli.options import InterestOptions, read_prefixes
+from heliograph.cli.run import MOST, CommandRun, InputBatch, InputCheck, Pace, cut
 from heliograph.errors import HeliographError, Place, PublicationError, TableError, UsageError
 from heliograph.filter.encode import encode
-from heliograph.io.publications import Publications, Triples
-from heliograph.io.read import Whole, complete_publications, read_all, read_table, run_starts
-from heliograph.io.reads import (
+from heliograph.io.publications import Publications, complete_publications, run_starts
+from heliograph.io.sources import (
     DOCUMENT_SUFFIXES,
     FEED_SUFFIXES,
     PIPE,
     QUERY_SUFFIXES,
     TABLE_SUFFIXES,
-    Read,
     Source,
     collector_paused,
     find_sources,
 )
+from heliograph.io.tables import TableRows, read_all, read_table
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.taxonomy import Row, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from heliograph.io.rdf import Reading
+    from heliograph.io.rdf import DocumentTriples
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Rows from files and pipes, in batches, for what needs no grouping: updates and events.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- rows that need no grouping: updates and events ---
 
 
-def read_rows(option: str, table: str, spec: str, run: Run) -> Iterator[Batch]:
+def read_rows(option: str, table: str, spec: str, run: CommandRun) -> Iterator[InputBatch]:
     """The rows of a table that needs no grouping (updates, events), some at a time; from a pipe as they arrive.
 
     A read with refused rows stays whole, so that they are counted where they stood.
@@ -53,7 +55,7 @@ def read_rows(option: str, table: str, spec: str, run: Run) -> Iterator[Batch]:
         yield from cut(read, [0] if read.rejected else range(read.table.num_rows), run.pace)
 
 
-def read_events(spec: str, run: Run) -> Iterator[Batch]:
+def read_events(spec: str, run: CommandRun) -> Iterator[InputBatch]:
     """The events of `--events`. In files an id stands for one event; on a pipe a later one is a new event."""
     batches = read_rows("--events", "events", spec, run)
     if find_sources(spec)[0].is_pipe:
@@ -65,7 +67,7 @@ def read_events(spec: str, run: Run) -> Iterator[Batch]:
         yield _first_of_each(batch.items, seen)
 
 
-def _repeats(read: Read) -> list[int]:
+def _repeats(read: TableRows) -> list[int]:
     """Where to cut so that no id comes twice in a piece."""
     starts, seen = [0], set[str | None]()
     for row, id in enumerate(read.table["event_id"].to_pylist()):
@@ -76,67 +78,50 @@ def _repeats(read: Read) -> list[int]:
     return starts
 
 
-def _first_of_each(read: Read, seen: set[str | None]) -> Batch:
+def _first_of_each(read: TableRows, seen: set[str | None]) -> InputBatch:
     """The events whose ids were not met before; those within one read are the engine's to refuse."""
     ids = read.table["event_id"].to_pylist()
     fresh = np.array([id is None or id not in seen for id in ids], bool)
     seen.update(ids)
-    repeated = [Rejected.of(_repeated(ids[row], read.place(row))) for row in np.flatnonzero(~fresh).tolist()]
+    fix = "give each event its own event_id"
+    repeated = [
+        Rejected.of(PublicationError("HG-641", f"the event {id!r} comes twice in one call", place=place, fix=fix))
+        for id, place in ((ids[row], Place(read.source, ids[row])) for row in np.flatnonzero(~fresh).tolist())
+    ]
     kept = read if fresh.all() else read._replace(table=read.table.filter(pa.array(fresh)), rows=read.rows[fresh])
-    return Batch(kept, kept.table.num_rows, repeated)
+    return InputBatch(kept, kept.table.num_rows, repeated)
 
 
-def _repeated(id: str | None, place: Place) -> PublicationError:
-    message = f"the event {id!r} comes twice in one call"
-    return PublicationError("HG-641", message, place=Place(place.source, id), fix="give each event its own event_id")
+# --- what a watch starts from: triples out of tables, RDF documents, or both ---
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a watch starts from: triples out of tables, RDF documents, or both.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[Batch]:
+def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[InputBatch]:
     """The triples of `--graph`, file by file; without a vocabulary, each document has one of its own."""
-    intake = Intake("--graph")
+    intake = InputCheck("--graph")
+    batches: Iterable[InputBatch]
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        batches = (
-            _document(source, Vocabulary() if vocabulary is None else vocabulary)
-            if source.suffix in DOCUMENT_SUFFIXES
-            else _table(source)
-        )
-        for batch in batches:
-            intake.note(batch.size, batch.rejected)
-            yield batch
+        if source.suffix in DOCUMENT_SUFFIXES:
+            from heliograph.io.documents import read_triples
+
+            found = read_triples(source, Vocabulary() if vocabulary is None else vocabulary)
+            batches = [InputBatch(found.publications, len(found.publications.triples.subject), found.rejected)]
+        else:
+            batches = (
+                InputBatch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
+                for read in read_table("graph", [source])
+            )
+        yield from intake.noted(batches)
     intake.check()
 
 
-def _table(source: Source) -> Iterator[Batch]:
-    for read in read_table("graph", [source]):
-        yield Batch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
-
-
-def _document(source: Source, vocabulary: Vocabulary) -> Iterator[Batch]:
-    from heliograph.io.documents import read_triples
-
-    found = read_triples(source, vocabulary)
-    yield Batch(found.publications, len(found.publications.triples.subject), found.rejected)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Publications from files and pipes, in batches: tables, RDF documents and feeds, mixed as they come.
-#
-# The laws: over all files of a call what has one publication id is one publication, so everything is read and grouped
-# before the first is published; on a pipe a change of id ends a publication. Publications come in the order of
-# their first row, files in the order of their names.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- publications: tables, RDF documents and feeds, mixed as they come ---
 
 _SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 
 
 def read_publications(
-    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: Run, option: str = "--publications"
-) -> Iterator[Batch]:
+    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: CommandRun, option: str = "--publications"
+) -> Iterator[InputBatch]:
     """The publications of an option, in order, so many at a time."""
     sources = find_sources(spec, _SUFFIXES)
     if sources[0].is_pipe:
@@ -145,22 +130,20 @@ def read_publications(
             starts = run_starts(read.table, "publication_id")
             yield from cut(read, starts.tolist(), run.pace)
         return
-    intake = Intake(option)
-    for batch in _in_order(sources, vocabulary, prefixes, run.pace):
-        intake.note(batch.size, batch.rejected)
-        yield batch
+    intake = InputCheck(option)
+    yield from intake.noted(_in_order(sources, vocabulary, prefixes, run.pace))
     intake.check()
 
 
 def _in_order(
     sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], pace: Pace
-) -> Iterator[Batch]:
+) -> Iterator[InputBatch]:
     """Everything is read before the first is published, because a later file may add to a publication."""
     tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
     whole = read_all("publications", tables)
     publications, rejected = encode(whole, vocabulary, prefixes)
     if rejected:
-        yield Batch(some(publications, 0, 0), 0, rejected)
+        yield InputBatch(publications.some(0, 0), 0, rejected)
     if len(tables) == len(sources):
         yield from _slices(publications, pace)
     else:
@@ -169,37 +152,31 @@ def _in_order(
 
 def _with_documents(
     sources: list[Source], publications: Publications, ends: Mapping[str, int], pace: Pace
-) -> Iterator[Batch]:
+) -> Iterator[InputBatch]:
     """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
-    from heliograph.io.documents import read_sources
-    from heliograph.io.rdf import Interner, publish
+    from heliograph.io.documents import join_documents, read_sources
+    from heliograph.io.rdf import DocumentTriples, Interner
 
     interner = Interner(publications.vocabulary)
-    readings: list[Reading] = []
+    contents: list[DocumentTriples] = []
     done = 0
     with collector_paused():
         for is_table, run in groupby(sources, key=lambda source: source.name in ends):
             if not is_table:
-                readings += read_sources(run, interner)
+                contents += read_sources(run, interner)
                 continue
             for source in run:
-                readings.append(_reading(some(publications, done, ends[source.name])))
+                part = publications.some(done, ends[source.name])
+                numbers = np.repeat(np.arange(len(part.ids)), np.diff(part.offsets))
+                contents.append(DocumentTriples(list(part.ids), numbers, np.stack(part.triples, axis=1), []))
                 done = ends[source.name]
-    for documents in publish(readings, interner, MOST):
+    for documents in join_documents(contents, interner, MOST):
         if documents.rejected:
-            yield Batch(some(documents.publications, 0, 0), 0, documents.rejected)
+            yield InputBatch(documents.publications.some(0, 0), 0, documents.rejected)
         yield from _slices(documents.publications, pace)
 
 
-def _reading(publications: Publications) -> Reading:
-    """Publications of a table in the form in which documents are read."""
-    from heliograph.io.rdf import Reading
-
-    numbers = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
-    return Reading(list(publications.ids), numbers, np.stack(publications.triples, axis=1), [])
-
-
-def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dict[str, int]:
+def _ends(tables: list[Source], whole: TableRows, publications: Publications) -> dict[str, int]:
     """For each table, how many publications begin in it or before it."""
     first: dict[str | None, int] = {}
     places = {source.name: number for number, source in enumerate(tables)}
@@ -210,26 +187,15 @@ def _ends(tables: list[Source], whole: Whole, publications: Publications) -> dic
     return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
-def _slices(publications: Publications, pace: Pace) -> Iterator[Batch]:
+def _slices(publications: Publications, pace: Pace) -> Iterator[InputBatch]:
     start, end = 0, len(publications.ids)
     while start < end:
         last = min(start + pace.size, end)
-        yield Batch(some(publications, start, last), last - start)
+        yield InputBatch(publications.some(start, last), last - start)
         start = last
 
 
-def some(publications: Publications, first: int, last: int) -> Publications:
-    """The publications from number `first` up to `last`."""
-    offsets = publications.offsets[first : last + 1]
-    triples = Triples(*(column[offsets[0] : offsets[-1]] for column in publications.triples))
-    return Publications(publications.vocabulary, publications.ids[first:last], offsets - offsets[0], triples)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Interests from files: SPARQL tables and `.rq` files, or pattern tables, and the taxonomy they rely on.
-#
-# The law: a bad subscription is rejected with its file and loses no other.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- interests: SPARQL tables and `.rq` files, or pattern tables, and the taxonomy they rely on ---
 
 
 class Subscriber(Protocol):
@@ -238,69 +204,57 @@ class Subscriber(Protocol):
     def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt: ...
 
 
-class Context(NamedTuple):
+class EngineContext(NamedTuple):
     """What an engine is made with."""
 
     prefixes: Mapping[str, str]
     taxonomy: Taxonomy | None
 
 
-def read_context(interests: Interests, run: Run) -> Context:
+def read_context(interests: InterestOptions, run: CommandRun) -> EngineContext:
     """The prefixes, and the taxonomy if there is one."""
     prefixes = read_prefixes(interests.prefix)
     taxonomy = None if interests.taxonomy is None else _read_taxonomy(interests.taxonomy, prefixes, run)
-    return Context(prefixes, taxonomy)
+    return EngineContext(prefixes, taxonomy)
 
 
-def subscribe(engine: Subscriber, interests: Interests, run: Run) -> None:
+def subscribe(engine: Subscriber, interests: InterestOptions, run: CommandRun) -> None:
     """Subscribes to everything that the options name."""
-    _check(interests)
-    if interests.patterns is not None:
-        _subscribe_patterns(engine, interests, run)
-    if interests.subscriptions is not None:
-        _subscribe_queries(engine, interests.subscriptions, run)
-
-
-def _check(interests: Interests) -> None:
     if interests.subscriptions is None and interests.patterns is None:
         raise UsageError("HG-032", "no interests", fix="give --subscriptions S, or --patterns P [--constraints C]")
     if interests.constraints is not None and interests.patterns is None:
         raise UsageError("HG-032", "--constraints without --patterns", fix="give --patterns P as well")
-
-
-def once(*inputs: Interests | str | None) -> None:
-    """Refuses to read standard input for two things."""
-    if [spec for given in inputs for spec in _specs(given) if spec == PIPE][1:]:
-        raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
-
-
-def _specs(given: Interests | str | None) -> tuple[str | None, ...]:
-    if not isinstance(given, Interests):
-        return (given,)
-    return given.subscriptions, given.patterns, given.constraints, given.taxonomy
-
-
-# --- subscriptions ----------------------------------------------------------------------------------------------
-
-
-def _subscribe_patterns(engine: Subscriber, interests: Interests, run: Run) -> None:
-    patterns = run.whole("--patterns", "patterns", str(interests.patterns))
-    limits = interests.constraints and run.whole("--constraints", "constraints", interests.constraints)
-    receipt = engine.subscribe(patterns=patterns, constraints=limits)
-    run.reject(receipt.rejected, interests.patterns)
-
-
-def _subscribe_queries(engine: Subscriber, spec: str, run: Run) -> None:
-    sources = find_sources(spec, TABLE_SUFFIXES + QUERY_SUFFIXES)
-    texts = [source for source in sources if source.suffix in QUERY_SUFFIXES]
+    if interests.patterns is not None:
+        patterns = run.whole("--patterns", "patterns", interests.patterns)
+        limits = interests.constraints and run.whole("--constraints", "constraints", interests.constraints)
+        run.reject(engine.subscribe(patterns=patterns, constraints=limits).rejected, interests.patterns)
+    if interests.subscriptions is None:
+        return
+    sources = find_sources(interests.subscriptions, TABLE_SUFFIXES + QUERY_SUFFIXES)
     tables = [source for source in sources if source.suffix not in QUERY_SUFFIXES]
     for read in run.checked("--subscriptions", read_table("subscriptions", tables)):
         run.reject(engine.subscribe(read).rejected, read.source)
-    if texts:
-        _subscribe_texts(engine, spec, texts, run)
+    if len(tables) < len(sources):
+        texts = [source for source in sources if source.suffix in QUERY_SUFFIXES]
+        _subscribe_texts(engine, interests.subscriptions, texts, run)
 
 
-def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: Run) -> None:
+def once(*inputs: InterestOptions | str | None) -> None:
+    """Refuses to read standard input for two things."""
+    specs = [
+        spec
+        for given in inputs
+        for spec in (
+            (given.subscriptions, given.patterns, given.constraints, given.taxonomy)
+            if isinstance(given, InterestOptions)
+            else (given,)
+        )
+    ]
+    if specs.count(PIPE) > 1:
+        raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
+
+
+def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: CommandRun) -> None:
     names: dict[str, str] = {}
     items: list[tuple[str, str]] = []
     for source in sources:
@@ -345,17 +299,18 @@ def read_text(source: Source) -> str:
         ) from error
 
 
-# --- taxonomy ---------------------------------------------------------------------------------------------------
+# --- taxonomy ---
 
 
-def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: Run) -> Taxonomy:
+def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: CommandRun) -> Taxonomy:
     rows: list[Row] = []
-    intake = Intake("--taxonomy")
+    intake = InputCheck("--taxonomy")
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        read = _from_document(source) if source.suffix in DOCUMENT_SUFFIXES else _from_table(source, prefixes)
-        run.reject(_placed(read.rejected, source.name))
-        intake.note(len(read.rows), read.rejected)
-        rows += read.rows
+        is_document = source.suffix in DOCUMENT_SUFFIXES
+        found, rejected = _from_document(source) if is_document else _from_table(source, prefixes)
+        run.reject(_placed(rejected, source.name))
+        intake.note(len(found), rejected)
+        rows += found
     intake.check()
     taxonomy = Taxonomy(rows)
     run.reject(_placed(taxonomy.rejected, spec))  # its cycles, by name
@@ -367,26 +322,21 @@ def _placed(rejected: Iterable[Rejected], source: str | None) -> list[Rejected]:
     return [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
 
 
-class _Classes(NamedTuple):
-    rows: list[Row]
-    rejected: list[Rejected]
-
-
-def _from_table(source: Source, prefixes: Mapping[str, str]) -> _Classes:
-    found = _Classes([], [])
+def _from_table(source: Source, prefixes: Mapping[str, str]) -> tuple[list[Row], list[Rejected]]:
+    rows: list[Row] = []
+    rejected: list[Rejected] = []
     for read in read_table("taxonomy", [source]):
         part = Taxonomy.read(read, prefixes)
-        found.rows.extend(part.rows)
-        found.rejected.extend(part.rejected[: len(part.rejected) - len(part.cycles)])  # cycles are told of the whole
-    return found
+        rows += part.rows
+        rejected += part.rejected[: len(part.rejected) - len(part.cycles)]  # cycles are reported for the whole
+    return rows, rejected
 
 
-def _from_document(source: Source) -> _Classes:
+def _from_document(source: Source) -> tuple[list[Row], list[Rejected]]:
     """The classes of an RDF document: what it says with rdfs:subClassOf and rdf:type."""
     from heliograph.io.documents import read_triples
-    from heliograph.vocabulary import Vocabulary
 
     found = read_triples(source, Vocabulary())
     triples = (triple for _, graph in found.publications.graphs() for triple in sorted(graph))
     rows = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
-    return _Classes(rows, list(found.rejected))
+    return rows, list(found.rejected)

@@ -1,4 +1,10 @@
-"""The command line: `heliograph COMMAND`. Nothing but typer is imported before a command is chosen."""
+"""The command line: `heliograph COMMAND`. Nothing but typer is imported before a command is chosen.
+
+Listing the commands (`--help`, completion, near misses) imports none of them: each is known by its summary until it is
+called, and a test holds every summary to the first line of the real command's help.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 some input rejected and the rest processed, 4 environment; 130 after Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +23,11 @@ from typer.main import get_command
 from heliograph._version import __version__
 from heliograph.errors import HeliographError, SetupError, UsageError
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What the command line hides: pandas until something needs it, and what the JVM says unless somebody asks.
+# --- what the command line hides: pandas until something needs it, and what the JVM says unless somebody asks ---
 #
 # Where pandas is installed, PyArrow imports it at its first array from a list: a third of a second, for nothing that
 # the embedded engines do. Spark does need it. A JVM writes traces to the streams that it was started with; a command
-# tells a failure in one line.
-# ----------------------------------------------------------------------------------------------------------------------
+# reports a failure in one line.
 
 _STREAMS = (1, 2)  # standard output too: notifications may go there, and nothing else
 
@@ -61,29 +65,21 @@ def hushed(aloud: bool) -> Iterator[None]:
         try:
             yield
         except SetupError as error:
+            from heliograph.spark.environment import reason_of
+
             said.seek(0)
-            raise _explained(error, said.read().decode(errors="replace")) from error
+            reason = reason_of(said.read().decode(errors="replace"))
+            if "JAVA_GATEWAY_EXITED" not in error.message or not reason:
+                raise
+            message = f"{error.message.partition(': ')[0]}: {reason}"  # why the JVM ended at once
+            raise SetupError(error.code, message, fix=error.fix) from error
         finally:
             for stream, kept in before.items():
                 os.dup2(kept, stream)
                 os.close(kept)
 
 
-def _explained(error: SetupError, said: str) -> SetupError:
-    """A JVM that ended at once has told why on its own."""
-    from heliograph.spark.environment import reason_of
-
-    reason = reason_of(said)
-    if "JAVA_GATEWAY_EXITED" not in error.message or not reason:
-        return error
-    return SetupError(error.code, f"{error.message.partition(': ')[0]}: {reason}", fix=error.fix)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# How the command line ends: exit codes, and what is printed about a failure.
-#
-# 0 done, 1 failed, 2 usage, 3 some input rejected and the rest processed, 4 environment; 130 after Ctrl-C.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- how a command ends ---
 
 DEBUG = "HELIOGRAPH_DEBUG"
 
@@ -110,17 +106,22 @@ def guarded() -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
-        _silence_stdout()
+        with suppress(OSError):  # nothing more is written, not even by the interpreter's last flush
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(Exit.DONE) from None
     except OSError as error:
         if debugging():
             raise
-        print_error(HeliographError("HG-029", _describe(error), fix="check the path and its permissions"))
+        found = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        print_error(HeliographError("HG-029", found, fix="check the path and its permissions"))
         raise typer.Exit(Exit.FAILED) from None
     except Exception as error:
-        if _is_of_the_framework(error) or debugging():
+        framework = type(error).__module__.partition(".")[0] in ("typer", "click")  # whose exits have their own way out
+        if framework or debugging():
             raise
-        print_error(_unexpected(error))
+        found = f"an unexpected {type(error).__name__}" + (f": {error}" if str(error) else "")
+        fix = f"set {DEBUG}=1 to see the traceback, and please report it"
+        print_error(HeliographError("HG-028", found, fix=fix))
         raise typer.Exit(Exit.FAILED) from None
 
 
@@ -147,36 +148,11 @@ def print_error(error: HeliographError) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(text)
 
 
-def _unexpected(error: Exception) -> HeliographError:
-    found = f"an unexpected {type(error).__name__}" + (f": {error}" if str(error) else "")
-    return HeliographError("HG-028", found, fix=f"set {DEBUG}=1 to see the traceback, and please report it")
-
-
-def _describe(error: OSError) -> str:
-    return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-
-
 def debugging() -> bool:
     return os.environ.get(DEBUG, "0") not in ("", "0")
 
 
-def _is_of_the_framework(error: Exception) -> bool:
-    """Usage errors and exits of typer (and of click, which it carries) have their own way out."""
-    return type(error).__module__.partition(".")[0] in ("typer", "click")
-
-
-def _silence_stdout() -> None:
-    """The reader of our pipe has gone: nothing more is written, not even by the interpreter's last flush."""
-    with suppress(OSError):  # standard output may be no file at all, as in a test
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A group of commands whose modules are imported only when one of them runs.
-#
-# The law: listing the commands (`--help`, completion, near misses) imports none of them. Each is known by its
-# summary until it is called; a test holds every summary to the first line of the real command's help.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- commands whose modules are imported only when one of them runs ---
 
 
 class Lazy(NamedTuple):
@@ -223,9 +199,7 @@ def _summary(name: str, entry: Lazy) -> Any:
     return TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The command line: `heliograph COMMAND`. Nothing but typer is imported before a command is chosen.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the commands ---
 
 VERBS = "The three verbs"
 UNDERSTAND = "Look closer"
@@ -247,13 +221,13 @@ COMMANDS = {
         "heliograph.cli.explain:explain_app", "Why a subscription matched a publication, or why not.", UNDERSTAND
     ),
     "lint": Lazy(
-        "heliograph.cli.lint:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND
+        "heliograph.cli.tools:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND
     ),
     "demo": Lazy(
-        "heliograph.cli.demo:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND
+        "heliograph.cli.tools:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND
     ),
     "generate": Lazy(
-        "heliograph.cli.generate:generate_app",
+        "heliograph.cli.tools:generate_app",
         "Write a seeded workload of any size, with the expected answer where the construction knows it.",
         WORKSHOP,
     ),

@@ -23,149 +23,116 @@ OUTPUT = "Output"
 SPARK = "Spark"
 
 
+def option(spelled: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """An option as the help spells it, such as `--out -o FILE`, and the panel of the help that it stands in."""
+    *names, metavar = spelled.split()
+    if metavar.startswith("-"):
+        names, metavar = [*names, metavar], ""
+    return typer.Option(*names, help=help, metavar=metavar or None, rich_help_panel=panel, **more)
+
+
 @dataclass(frozen=True, slots=True)
-class Interests:
-    """Who asks for what: SPARQL text or pattern tables, with the classes and prefixes they rely on."""
+class InterestOptions:
+    """What is asked for: SPARQL text or pattern tables, with the classes and prefixes they rely on."""
 
     subscriptions: Annotated[
         str | None,
-        typer.Option(
-            "--subscriptions",
-            "-s",
-            metavar="S",
-            help="Table (subscription_id, query), a .rq file, or a folder or glob of them; - reads NDJSON.",
-            rich_help_panel=INTERESTS,
+        option(
+            "--subscriptions -s S",
+            "Table (subscription_id, query), a .rq file, or a folder or glob of them; - reads NDJSON.",
+            INTERESTS,
         ),
     ] = None
     patterns: Annotated[
         str | None,
-        typer.Option(
-            "--patterns",
-            metavar="P",
-            help="Table (subscription_id, subject, property, object) in place of SPARQL.",
-            rich_help_panel=INTERESTS,
-        ),
+        option("--patterns P", "Table (subscription_id, subject, property, object) in place of SPARQL.", INTERESTS),
     ] = None
     constraints: Annotated[
         str | None,
-        typer.Option(
-            "--constraints",
-            metavar="C",
-            help="Table (subscription_id, variable, operator, value) for --patterns.",
-            rich_help_panel=INTERESTS,
-        ),
+        option("--constraints C", "Table (subscription_id, variable, operator, value) for --patterns.", INTERESTS),
     ] = None
     taxonomy: Annotated[
         str | None,
-        typer.Option(
-            "--taxonomy",
-            "-t",
-            metavar="T",
-            help="Classes: a table (child, parent), or an RDF document with rdfs:subClassOf.",
-            rich_help_panel=INTERESTS,
+        option(
+            "--taxonomy -t T", "Classes: a table (child, parent), or an RDF document with rdfs:subClassOf.", INTERESTS
         ),
     ] = None
     prefix: Annotated[
         list[str] | None,
-        typer.Option(
-            "--prefix",
-            metavar="P=IRI",
-            help="Declare a prefix for queries and tables; may be repeated.",
-            rich_help_panel=INTERESTS,
-        ),
+        option("--prefix P=IRI", "Declare a prefix for queries and tables; may be repeated.", INTERESTS),
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputOptions:
     """Where the outcome goes."""
 
     out: Annotated[
         str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="N",
-            help="Notifications: .parquet, .csv, .ndjson or .jsonl; - is NDJSON on stdout.",
-            rich_help_panel=OUTPUT,
-        ),
+        option("--out -o N", "Notifications: .parquet, .csv, .ndjson or .jsonl; - is NDJSON on stdout.", OUTPUT),
     ] = "-"
     rejected: Annotated[
         str | None,
-        typer.Option(
-            "--rejected",
-            metavar="R",
-            help="What was refused, and why; else NDJSON on stderr.",
-            rich_help_panel=OUTPUT,
-        ),
+        option("--rejected R", "What was refused, and why; else NDJSON on stderr.", OUTPUT),
     ] = None
     stats: Annotated[
         str | None,
-        typer.Option("--stats", metavar="J", help="Counts and times as a JSON file.", rich_help_panel=OUTPUT),
+        option("--stats J", "Counts and times as a JSON file.", OUTPUT),
     ] = None
     engine: Annotated[
         Literal["embedded", "spark"],
-        typer.Option("--engine", metavar="embedded|spark", help="Where to run.", rich_help_panel=OUTPUT),
+        option("--engine embedded|spark", "Where to run.", OUTPUT),
     ] = "embedded"
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class SparkOptions:
     """Where and how Spark runs, with `--engine spark`."""
 
     master: Annotated[
         str | None,
-        typer.Option(
-            "--master",
-            metavar="M",
-            help="Spark's master: local[N], local-cluster[…], spark://…; all processors of this machine unless given.",
-            rich_help_panel=SPARK,
+        option(
+            "--master M",
+            "Spark's master: local[N], local-cluster[…], spark://…; all processors of this machine unless given.",
+            SPARK,
         ),
     ] = None
     conf: Annotated[
         list[str] | None,
-        typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.", rich_help_panel=SPARK),
+        option("--conf K=V", "A setting of Spark; may be repeated.", SPARK),
     ] = None
     follow: Annotated[
         bool,
-        typer.Option(
-            "--follow",
-            help="Process the files of a folder and those that come to it, until interrupted.",
-            rich_help_panel=SPARK,
-        ),
+        option("--follow", "Process the files of a folder and those that come to it, until interrupted.", SPARK),
     ] = False
     once: Annotated[
         bool,
-        typer.Option("--once", help="As --follow, but end when all files there are processed.", rich_help_panel=SPARK),
+        option("--once", "As --follow, but end when all files there are processed.", SPARK),
     ] = False
     checkpoint: Annotated[
         str | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="DIR",
-            help="With --follow: where the stream notes how far it got, to go on from there next time.",
-            rich_help_panel=SPARK,
+        option(
+            "--checkpoint DIR",
+            "With --follow: where the stream notes how far it got, to go on from there next time.",
+            SPARK,
         ),
     ] = None
     folder: Annotated[
         str | None,
-        typer.Option(
-            "--shared",
-            metavar="DIR",
-            help="A folder that driver and workers share, for compiled interests; needed on a cluster.",
-            rich_help_panel=SPARK,
+        option(
+            "--shared DIR",
+            "A folder that driver and workers share, for compiled interests; needed on a cluster.",
+            SPARK,
         ),
     ] = None
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show all of a failure in Spark.", rich_help_panel=SPARK)
-    ] = False
+    traceback: Annotated[bool, option("--traceback", "Show all of a failure in Spark.", SPARK)] = False
 
     @property
     def streaming(self) -> bool:
         return self.follow or self.once
 
 
-def check_cluster(cluster: Cluster, output: Output, others: Sequence[str] = ()) -> bool:
+def check_cluster(cluster: SparkOptions, output: OutputOptions, others: Sequence[str] = ()) -> bool:
     """Whether to run on Spark; raises where options of Spark come without it."""
     if output.engine == "spark":
         return True

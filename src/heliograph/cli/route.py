@@ -5,65 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-import typer
-
-from heliograph.cli.options import SPARK, Cluster, Output, check_cluster, takes
+from heliograph.cli.options import SPARK, OutputOptions, SparkOptions, check_cluster, option, takes
 from heliograph.errors import UsageError
 
 if TYPE_CHECKING:
-    from heliograph.cli.run import Run
-    from heliograph.io.reads import Read
+    from heliograph.cli.run import CommandRun
+    from heliograph.io.tables import TableRows
     from heliograph.route import Route
 
 
 RESULTS = "Results"
 AlgorithmOption = Annotated[
     str,
-    typer.Option(
-        "--algorithm",
-        metavar="A",
-        help="How to route, with the same answer: auto, lanes, walk, or one of the paper's dag, dag-skip, general, "
+    option(
+        "--algorithm A",
+        "How to route, with the same answer: auto, lanes, walk, or one of the paper's dag, dag-skip, general, "
         "scc-skip, index-bfs, bfs.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeOptions:
     """The graph of publishers, intermediaries and subscribers."""
 
     nodes: Annotated[
         str,
-        typer.Option(
-            "--nodes", "-n", metavar="N", help="Table (node_id; optional targeting, cost, labels); - reads NDJSON."
-        ),
+        option("--nodes -n N", "Table (node_id; optional targeting, cost, labels); - reads NDJSON."),
     ]
     edges: Annotated[
         str,
-        typer.Option(
-            "--edges",
-            "-e",
-            metavar="E",
-            help="Table (source, target; optional edge_id, targeting, cost); - reads NDJSON.",
-        ),
+        option("--edges -e E", "Table (source, target; optional edge_id, targeting, cost); - reads NDJSON."),
     ]
     match: Annotated[
         Literal["superset", "subset", "intersects"] | None,
-        typer.Option(
-            "--match",
-            metavar="superset|subset|intersects",
-            help="Compare the nodes' labels with the event's attribute `labels`, in place of targeting.",
+        option(
+            "--match superset|subset|intersects",
+            "Compare the nodes' labels with the event's attribute `labels`, in place of targeting.",
         ),
     ] = None
 
 
 EventsOption = Annotated[
     str,
-    typer.Option(
-        "--events",
-        "-v",
-        metavar="V",
-        help="Table (event_id, publisher, attributes): a file, a folder, a quoted glob; - reads NDJSON.",
+    option(
+        "--events -v V", "Table (event_id, publisher, attributes): a file, a folder, a quoted glob; - reads NDJSON."
     ),
 ]
 
@@ -74,65 +60,55 @@ class Results:
 
     subscribers_only: Annotated[
         bool,
-        typer.Option("--subscribers-only", help="Only nodes without outgoing edges.", rich_help_panel=RESULTS),
+        option("--subscribers-only", "Only nodes without outgoing edges.", RESULTS),
     ] = False
     rank: Annotated[
         Literal["cost"] | None,
-        typer.Option("--rank", metavar="cost", help="Cheapest path first; implies --paths.", rich_help_panel=RESULTS),
+        option("--rank cost", "Cheapest path first; implies --paths.", RESULTS),
     ] = None
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="K", min=0, help="At most K results per event.", rich_help_panel=RESULTS),
+        option("--limit K", "At most K results per event.", RESULTS, min=0),
     ] = None
-    paths: Annotated[bool, typer.Option("--paths", help="Show a valid path as evidence.", rich_help_panel=RESULTS)] = (
-        False
-    )
+    paths: Annotated[bool, option("--paths", "Show a valid path as evidence.", RESULTS)] = False
     hops: Annotated[
         int | None,
-        typer.Option("--hops", metavar="H", min=0, help="Paths of at most H edges.", rich_help_panel=RESULTS),
+        option("--hops H", "Paths of at most H edges.", RESULTS, min=0),
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
-class RouteOptions:
-    exchange: Exchange
+class RouteCommand:
+    exchange: ExchangeOptions
     events: EventsOption
     results: Results
-    output: Output
-    cluster: Cluster
+    output: OutputOptions
+    cluster: SparkOptions
     what_if: Annotated[
         str | None,
-        typer.Option(
-            "--what-if",
-            metavar="CHANGES",
-            help="Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost; optional edge_id, "
+        option(
+            "--what-if CHANGES",
+            "Table (kind node|edge, op +|-|=, node_id | source, target, targeting, cost; optional edge_id, "
             "labels): write the deliveries that these changes would add or take away (event_id, node_id, before, "
             "after).",
-            rich_help_panel=RESULTS,
+            RESULTS,
         ),
     ] = None
     algorithm: AlgorithmOption = "auto"
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards",
-            metavar="N",
-            min=1,
-            max=1024,
-            help="Divide the nodes without outgoing edges among N.",
-            rich_help_panel=SPARK,
-        ),
+        option("--shards N", "Divide the nodes without outgoing edges among N.", SPARK, min=1, max=1024),
     ] = None
 
 
-@takes(RouteOptions)
-def route_command(options: RouteOptions) -> int:
+@takes(RouteCommand)
+def route_command(options: RouteCommand) -> int:
     """Which subscribers can each event reach along a valid path?
 
     One notification for each node reached through nodes and edges that all accept the event.
     """
     from heliograph.cli.inputs import once, read_events
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     once(options.exchange.nodes, options.exchange.edges, options.events, options.what_if)
     if check_cluster(options.cluster, options.output, ["--shards"] if options.shards else []):
@@ -142,7 +118,7 @@ def route_command(options: RouteOptions) -> int:
     if options.what_if is not None:
         return _what_if(options, options.what_if)
     chosen = options.results
-    with Run(options.output) as run:
+    with CommandRun(options.output) as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         batches = read_events(options.events, run)
         run.publish_all(
@@ -160,24 +136,24 @@ def route_command(options: RouteOptions) -> int:
     return run.exit_code
 
 
-class Tables(NamedTuple):
+class ExchangeTables(NamedTuple):
     """The exchange as it was read."""
 
-    nodes: Read
-    edges: Read
+    nodes: TableRows
+    edges: TableRows
 
     def names(self) -> list[str | None]:
         columns = (self.nodes.table["node_id"], self.edges.table["source"], self.edges.table["target"])
         return list(dict.fromkeys(name for column in columns for name in column.to_pylist()))
 
 
-def read_exchange(exchange: Exchange, run: Run) -> Tables:
+def read_exchange(exchange: ExchangeOptions, run: CommandRun) -> ExchangeTables:
     with run.loading():
         nodes = run.whole("--nodes", "nodes", exchange.nodes)
-        return Tables(nodes, run.whole("--edges", "edges", exchange.edges))
+        return ExchangeTables(nodes, run.whole("--edges", "edges", exchange.edges))
 
 
-def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "auto") -> Route:
+def load_route(exchange: ExchangeOptions, tables: ExchangeTables, run: CommandRun, algorithm: str = "auto") -> Route:
     """An engine over the exchange."""
     from heliograph.route import Route
 
@@ -189,11 +165,11 @@ def load_route(exchange: Exchange, tables: Tables, run: Run, algorithm: str = "a
     return engine
 
 
-def _what_if(options: RouteOptions, changes: str) -> int:
-    from heliograph.cli.run import Run
+def _what_if(options: RouteCommand, changes: str) -> int:
+    from heliograph.cli.run import CommandRun
 
     _check_comparable(options.results)
-    with Run(options.output, "what_if") as run:
+    with CommandRun(options.output, "what_if") as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         proposed = run.whole("--what-if", "changes", changes)
         events = run.whole("--events", "events", options.events)

@@ -1,4 +1,11 @@
-"""One run of a verb: batches in; notifications, rejected items and measurements out; Ctrl-C between batches."""
+"""One run of a verb: batches in; notifications, rejected items and measurements out; Ctrl-C between batches.
+
+The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe sees
+its answers at once; every rejected item is reported once. A batch that was begun is finished and its notifications are
+written before an interrupt is raised; everywhere else the interrupt is raised at once, and a second Ctrl-C does not
+wait. How publications are cut into batches changes no notification; it only says how soon they appear and how long
+Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +22,21 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
 import pyarrow as pa
 
 from heliograph.cli.main import Exit
-from heliograph.cli.options import Output
+from heliograph.cli.options import OutputOptions
 from heliograph.errors import TableError, UsageError
-from heliograph.io.read import read_all
-from heliograph.io.reads import Read, find_sources
+from heliograph.io.sources import find_sources
+from heliograph.io.tables import TableRows, read_all
 from heliograph.io.write import StreamWriter, Writer, open_writer
-from heliograph.model import Notifications, Rejected, Rejections, Slow, Stats, slowest, told
+from heliograph.model import Notifications, Rejected, Rejections, Stats, SubscriptionCost, rejection_report, slowest
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A progress bar on stderr: only on a terminal, and only for work that takes a while.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a progress bar on stderr: only on a terminal, and only for work that takes a while ---
 
 PATIENCE = 0.5  # seconds before a bar appears: less work than that needs none
 
@@ -73,12 +77,7 @@ class Bar:
             self._progress.stop()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ctrl-C between batches, never inside one.
-#
-# The law: a batch that was begun is finished and its notifications are written before an interrupt is raised;
-# everywhere else the interrupt is raised at once. A second Ctrl-C does not wait.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- Ctrl-C between batches ---
 
 
 class Interrupts:
@@ -118,19 +117,14 @@ class Interrupts:
         raise KeyboardInterrupt
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What is published in one call, and how much of it.
-#
-# The law: how publications are cut into batches changes no notification; it only says how soon they appear and how
-# long Ctrl-C waits. So a batch is made as large as a fraction of a second allows.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- batches ---
 
 FIRST, MOST = 16, 1024  # publications or events in a batch
 MOST_UPDATES = 1 << 17  # a batch has costs of its own, as high as those of a thousand updates
 _SHORT, _LONG = 0.2, 0.8  # seconds: a batch that takes less is followed by a larger one, more by a smaller one
 
 
-class Batch(NamedTuple):
+class InputBatch(NamedTuple):
     """The items, how many publications or rows that is, and what was rejected on the way."""
 
     items: Any
@@ -153,7 +147,7 @@ class Pace:
             self.size = max(1, self.size // 2)
 
 
-def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
+def cut(read: TableRows, starts: Sequence[int], pace: Pace) -> Iterator[InputBatch]:
     """The rows of a read, so many of its parts at a time; `starts` are the rows where the parts begin.
 
     What was refused of the read comes with the first rows.
@@ -163,27 +157,18 @@ def cut(read: Read, starts: Sequence[int], pace: Pace) -> Iterator[Batch]:
     while number < end:
         following = min(number + pace.size, end)
         first, last = starts[number], starts[following] if following < end else read.table.num_rows
-        yield Batch(_rows(read, first, last), last - first)
+        rejected = read.rejected if first == 0 else Rejections()
+        rows = TableRows(read.source, read.table.slice(first, last - first), rejected, read.rows[first:last])
+        yield InputBatch(rows, last - first)
         number = following
 
 
-def _rows(read: Read, first: int, last: int) -> Read:
-    rejected = read.rejected if first == 0 else Rejections()
-    return read._replace(table=read.table.slice(first, last - first), rows=read.rows[first:last], rejected=rejected)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# One run of a verb: batches in; notifications, what was rejected and the measurements out.
-#
-# The laws: what a batch gave is written before the next one is read, so memory is bounded by the batch and a pipe
-# sees its answers at once; every rejected item is reported once; Ctrl-C ends the run between two batches, all of it
-# written.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the run ---
 
 _REMEMBERED = 10_000  # refused items that are kept in mind
 
 
-class Intake:
+class InputCheck:
     """Whether anything came of an input. A file that cannot be read at all is refused without naming an item of it."""
 
     def __init__(self, option: str) -> None:
@@ -195,6 +180,12 @@ class Intake:
             self._unread = self._unread or entry.item is None
         self._items += items
 
+    def noted(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
+        """The same batches, noted."""
+        for batch in batches:
+            self.note(batch.size, batch.rejected)
+            yield batch
+
     def check(self) -> None:
         """Fails the run if files could not be read and nothing else came."""
         if self._unread and not self._items:
@@ -202,10 +193,10 @@ class Intake:
             raise TableError("HG-210", f"nothing could be read from {self._option}", fix=fix)
 
 
-class Run:
+class CommandRun:
     """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
 
-    def __init__(self, output: Output, table: str = "notifications") -> None:
+    def __init__(self, output: OutputOptions, table: str = "notifications") -> None:
         _check_stats(output.stats)
         _check_apart(output)
         self._stats_path = output.stats
@@ -219,7 +210,7 @@ class Run:
         self._interrupted = False
         self._load_ns = 0
         self.stats = Stats()
-        self._slow: tuple[Slow, ...] = ()
+        self._slow: tuple[SubscriptionCost, ...] = ()
         self.details: dict[str, Any] = {}
         """What else belongs to the statistics, by key."""
         self.pace = Pace()
@@ -233,18 +224,14 @@ class Run:
         """A failed run leaves no output behind, but what was rejected stays: it says why."""
         self._refusals.__exit__(None, None, None)
         self._out.__exit__(kind, error, trace)
-        if kind is None and not self.stats.complete:
-            self._tell_cut()
+        among_refusals = not sys.stderr.isatty() and isinstance(self._refusals, StreamWriter)
+        if kind is None and not self.stats.complete and not among_refusals:
+            print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
         if kind is None and self._stats_path is not None:
             stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
             _write_stats(self._stats_path, stats, self._slow, self.details)
 
-    def _tell_cut(self) -> None:
-        """Says that a limit or a guard cut something, unless that would stand among refused items on a pipe."""
-        if sys.stderr.isatty() or not isinstance(self._refusals, StreamWriter):
-            print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
-
-    # --- going in -----------------------------------------------------------------------------------------------
+    # --- going in ---
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -257,27 +244,29 @@ class Run:
         """How many subscriptions the engine has, should nothing be published at all."""
         self.stats += Stats(subscriptions=count)
 
-    def checked(self, option: str, reads: Iterable[Read]) -> Iterator[Read]:
+    def checked(self, option: str, reads: Iterable[TableRows]) -> Iterator[TableRows]:
         """The same reads; if all there was could not be read, the run fails."""
-        intake = Intake(option)
+        intake = InputCheck(option)
         for read in reads:
             intake.note(read.table.num_rows, read.rejected)
             yield read
         intake.check()
 
-    def whole(self, option: str, name: str, spec: str) -> Read:
+    def whole(self, option: str, name: str, spec: str) -> TableRows:
         """A whole table at once, with what was refused of it: the engine that takes it reports that too."""
         sources = find_sources(spec)
         found = read_all(name, sources)
+        intake = InputCheck(option)
+        intake.note(found.table.num_rows, found.rejected)
         try:
-            rows = [part.rows for part in self.checked(option, found.parts)]
+            intake.check()
         except TableError:
             self.reject(found.rejected, spec)  # no engine will come to report it
             raise
-        numbers = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        return Read(sources[0].name if len(sources) == 1 else spec, found.table, 1, found.rejected, numbers)
+        source = sources[0].name if len(sources) == 1 else spec
+        return found._replace(source=source, parts=(), ends=())
 
-    def publish_all(self, what: str, batches: Iterable[Batch], publish: Callable[[Any], Notifications]) -> None:
+    def publish_all(self, what: str, batches: Iterable[InputBatch], publish: Callable[[Any], Notifications]) -> None:
         """Publishes batch by batch until there are no more, nobody reads any more, or Ctrl-C is pressed."""
         with Bar(what) as bar, Interrupts() as interrupts:
             try:
@@ -293,7 +282,7 @@ class Run:
             except KeyboardInterrupt:
                 self._interrupted = True
 
-    def _timed(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def _timed(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
         """The batches; getting them counts as parsing, waiting for them (on a pipe) does not."""
         coming = iter(batches)
         while True:
@@ -305,7 +294,7 @@ class Run:
                 return
             yield batch
 
-    # --- coming out ---------------------------------------------------------------------------------------------
+    # --- coming out ---
 
     def report(self, notifications: Notifications) -> bool:
         """Writes what a call gave; False once nobody reads any more."""
@@ -320,7 +309,9 @@ class Run:
 
     def reject(self, rejected: Iterable[Rejected], source: str | None = None) -> None:
         """Writes what was refused; `source` stands in where an item does not know its own."""
-        items = told(entry if entry.source or not source else replace(entry, source=source) for entry in rejected)
+        items = rejection_report(
+            entry if entry.source or not source else replace(entry, source=source) for entry in rejected
+        )
         if items:
             self._rejected += items.total
             if len(self.refused) < _REMEMBERED:
@@ -348,7 +339,7 @@ def _check_stats(path: str | None) -> None:
         raise UsageError("HG-025", f"no folder {folder} for {path}", fix=f"make it: mkdir -p {folder}")
 
 
-def _check_apart(output: Output) -> None:
+def _check_apart(output: OutputOptions) -> None:
     """Refuses to write two things to one file, where the last would take the place of the others."""
     given = (output.out, output.rejected, output.stats)
     paths = [os.path.realpath(path) for path in given if path is not None and Path(path).suffix]
@@ -356,7 +347,7 @@ def _check_apart(output: Output) -> None:
         raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
 
 
-def _write_stats(path: str, stats: Stats, slow: Iterable[Slow], details: Mapping[str, Any]) -> None:
+def _write_stats(path: str, stats: Stats, slow: Iterable[SubscriptionCost], details: Mapping[str, Any]) -> None:
     text = json.dumps({**stats, **details, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a named pipe

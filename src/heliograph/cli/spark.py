@@ -1,4 +1,12 @@
-"""The three verbs with `--engine spark`: the session, inputs read by the workers, outputs, and how a run ends."""
+"""The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders.
+
+A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch. Where
+driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
+
+The laws of Ctrl-C and SIGTERM: nothing is raised inside a call to the JVM, which would leave the connection in pieces.
+A stream that is asked to stop ends the micro-batch under way first, so that all of it is delivered; a second signal
+does not wait, and neither does a batch: then the jobs are cancelled, and whatever fails by that is the interrupt.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +26,10 @@ from pyarrow import parquet
 
 from heliograph import errors
 from heliograph.cli.main import DEBUG, hushed, show_pandas
-from heliograph.cli.options import Cluster, Output
-from heliograph.cli.run import Bar, Run
+from heliograph.cli.options import OutputOptions, SparkOptions
+from heliograph.cli.run import Bar, CommandRun
 from heliograph.errors import HeliographError, UsageError
-from heliograph.io.reads import PIPE
+from heliograph.io.sources import PIPE
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
 from heliograph.spark.frames import batch_counts, progress_table
 from heliograph.spark.output import REFUSED, write
@@ -29,19 +37,12 @@ from heliograph.spark.output import REFUSED, write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from heliograph.cli.filter import FilterOptions
-    from heliograph.cli.route import RouteOptions
-    from heliograph.cli.watch import WatchOptions
+    from heliograph.cli.filter import FilterCommand
+    from heliograph.cli.route import RouteCommand
+    from heliograph.cli.watch import WatchCommand
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Ctrl-C and SIGTERM while Spark works for a command.
-#
-# The laws: nothing is raised inside a call to the JVM, which would leave the connection in pieces. A stream that is
-# asked to stop ends the micro-batch under way first, so that all of it is delivered; a second signal does not wait,
-# and neither does a batch: then the jobs are cancelled, and whatever fails by that is the interrupt. There is one of
-# this, since signals are the process's.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- Ctrl-C and SIGTERM; there is one `Stopping`, since signals are the process's ---
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -88,16 +89,14 @@ class Stopping:
 STOPPING = Stopping()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Spark for the command line: which session, how inputs are read and followed, and how failures are told.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the session, its inputs and its failures ---
 
 _CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
 
 
 @contextmanager
-def connected(cluster: Cluster) -> Iterator[SparkSession]:
-    """A session for one command. Whatever fails in it is told in the words of the user's input."""
+def connected(cluster: SparkOptions) -> Iterator[SparkSession]:
+    """A session for one command. Whatever fails in it is reported in the words of the user's input."""
     show_pandas()
     if cluster.traceback:
         os.environ[DEBUG] = "1"
@@ -126,9 +125,9 @@ def settings(given: list[str] | None) -> dict[str, str]:
     return {"spark.driver.maxResultSize": "0", **{name: value for name, _, value in pairs}}
 
 
-def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
+def check_input(option: str, name: str, spec: str, cluster: SparkOptions) -> None:
     """Refuses what cannot be read, before anything is started."""
-    from heliograph.io.reads import find_sources
+    from heliograph.io.sources import find_sources
     from heliograph.spark.inputs import suffixes_of
 
     if cluster.streaming and not os.path.isdir(spec):
@@ -137,7 +136,7 @@ def check_input(option: str, name: str, spec: str, cluster: Cluster) -> None:
         raise UsageError("HG-037", f"{option} {spec}: Spark reads no pipe", fix="give files, or --engine embedded")
 
 
-def read_input(spark: SparkSession, name: str, spec: str, cluster: Cluster) -> DataFrame:
+def read_input(spark: SparkSession, name: str, spec: str, cluster: SparkOptions) -> DataFrame:
     """The rows of an input: of files as they are now, or of a folder as it goes on."""
     from heliograph.spark.inputs import read
 
@@ -149,8 +148,9 @@ def translated(error: Exception) -> HeliographError:
     text = str(error)
     known = _CODE.search(text)
     if known is not None:
-        kind = _family(known[1])
-        return kind(known[1], known[2].strip())
+        kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
+        own = (kind for kind in kinds if known[1].startswith(kind.family) and kind.family != "HG-0")
+        return next(own, HeliographError)(known[1], known[2].strip())
     from heliograph.spark.environment import is_loss, reason_of
 
     if is_loss(text):
@@ -160,28 +160,17 @@ def translated(error: Exception) -> HeliographError:
     return errors.SetupError("HG-908", f"Spark gave up: {reason}", fix="--traceback shows all")
 
 
-def _family(code: str) -> type[HeliographError]:
-    """The kind of error that a code belongs to."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
-    return next((kind for kind in kinds if code.startswith(kind.family) and kind.family != "HG-0"), HeliographError)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What Spark found on its way to the outputs of a command: a file or a pipe that the driver writes, or a folder.
-#
-# A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch.
-# Where driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- outputs: a file or a pipe that the driver writes, or a folder ---
 
 _PATIENCE = 0.5  # seconds between two looks at a stream
 
 
-def is_folder(output: Output) -> bool:
+def is_folder(output: OutputOptions) -> bool:
     """Whether the workers write the notifications themselves."""
     return output.out != PIPE and not Path(output.out).suffix
 
 
-def check_going_on(output: Output, cluster: Cluster) -> None:
+def check_going_on(output: OutputOptions, cluster: SparkOptions) -> None:
     """A file is written anew by each start, so a stream that goes on from a checkpoint would lose what it had."""
     begun = cluster.checkpoint is not None and Path(cluster.checkpoint, "offsets").exists()
     if begun and output.out != PIPE and not is_folder(output):
@@ -189,7 +178,7 @@ def check_going_on(output: Output, cluster: Cluster) -> None:
         raise UsageError("HG-037", f"--out {output.out} is a file, and the stream goes on from a checkpoint", fix=fix)
 
 
-def without_files(output: Output) -> Output:
+def without_files(output: OutputOptions) -> OutputOptions:
     """The output of a command whose notifications go to a folder: what is left for the driver to write there is which
     interests were refused, as the batch before the first."""
     if output.rejected is not None and Path(output.rejected).suffix:
@@ -202,7 +191,7 @@ def without_files(output: Output) -> Output:
     return replace(output, out=PIPE, rejected=str(refused / "interests.parquet"))
 
 
-def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
+def deliver(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
     """Writes what a verb gave; of a stream, until it ends or is interrupted."""
     if found.isStreaming:
         _follow(found, run, output, cluster)
@@ -218,13 +207,13 @@ def deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
     _add(counts, run)
 
 
-def _folders(output: Output) -> dict[str, Any]:
-    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless told otherwise."""
+def _folders(output: OutputOptions) -> dict[str, Any]:
+    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless given."""
     refused = output.rejected or os.path.join(output.out, REFUSED)
     return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
 
 
-def _take_files(found: DataFrame, run: Run) -> None:
+def _take_files(found: DataFrame, run: CommandRun) -> None:
     """A batch to the outputs of the driver, through files of this machine."""
     with tempfile.TemporaryDirectory() as scratch:
         notified, refused = Path(scratch, "notified"), Path(scratch, "refused")
@@ -236,7 +225,7 @@ def _take_files(found: DataFrame, run: Run) -> None:
             run.write(parquet.read_table(path, schema=NOTIFICATIONS_SCHEMA, partitioning=None))
 
 
-def take(frame: DataFrame, run: Run) -> None:
+def take(frame: DataFrame, run: CommandRun) -> None:
     """One batch to the outputs of the driver."""
     table = frame.toArrow()
     refused: list[Any] = table["rejected"].drop_null().to_pylist()
@@ -245,7 +234,7 @@ def take(frame: DataFrame, run: Run) -> None:
     run.write(notified.cast(NOTIFICATIONS_SCHEMA))
 
 
-def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
+def _follow(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
     trigger: dict[str, Any] = {"availableNow": True} if cluster.once else {}
     with tempfile.TemporaryDirectory() as scratch:
         place = (cluster.checkpoint and os.path.abspath(cluster.checkpoint)) or (None if is_folder(output) else scratch)
@@ -259,43 +248,38 @@ def _follow(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> Non
     run.refused_elsewhere(sum(row["rejected"] for row in run.details["batches"]) if is_folder(output) else 0)
 
 
-def _wait(query: Any, run: Run) -> None:
+def _wait(query: Any, run: CommandRun) -> None:
     """Until the stream ends or is interrupted; its measurements are the command's."""
-    told, begun = -1, None
+    done, begun = -1, None
     try:
         with STOPPING.gently(), Bar("micro-batches") as bar:
             while not query.awaitTermination(_PATIENCE):
                 last = query.lastProgress
-                if last is not None and last.batchId > told:
-                    bar.advance(last.batchId - told)
-                    told = last.batchId
+                if last is not None and last.batchId > done:
+                    bar.advance(last.batchId - done)
+                    done = last.batchId
                 if STOPPING.asked:
-                    begun = told if begun is None else begun
-                    if told > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
+                    begun = done if begun is None else begun
+                    if done > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
                         run.interrupted()
                         break
     finally:
         query.stop()
-    _count(progress_table(query), run)
-
-
-def _count(table: pa.Table, run: Run) -> None:
+    table = progress_table(query)
     rows: list[dict[str, Any]] = table.drop_columns(["batch"]).to_pylist()
     for row in rows:
         _add(row, run)
     run.details["batches"] = table.to_pylist()
 
 
-def _add(counts: Mapping[str, Any], run: Run) -> None:
+def _add(counts: Mapping[str, Any], run: CommandRun) -> None:
     run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the verbs ---
 
 
-def filter_on_spark(options: FilterOptions) -> int:
+def filter_on_spark(options: FilterCommand) -> int:
     check_input("--publications", "publications", options.publications, options.cluster)
     if options.algorithm != "auto":
         raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
@@ -304,11 +288,11 @@ def filter_on_spark(options: FilterOptions) -> int:
 
         plans = _plans(options, run)
         rows = read_input(spark, "publications", options.publications, options.cluster)
-        _deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
+        deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
     return run.exit_code
 
 
-def _plans(options: FilterOptions, run: Run) -> Any:
+def _plans(options: FilterCommand, run: CommandRun) -> Any:
     from heliograph.cli.inputs import read_context, subscribe
     from heliograph.model import Rejections
     from heliograph.spark import Plans
@@ -324,22 +308,22 @@ def _plans(options: FilterOptions, run: Run) -> Any:
         outline = plans.outline()
         if outline is not None:
             run.details["plan"] = asdict(outline)
-        plans.rejected = Rejections()  # told with the names of their files already
+        plans.rejected = Rejections()  # reported with the names of their files already
     return plans
 
 
-def watch_on_spark(options: WatchOptions) -> int:
+def watch_on_spark(options: WatchCommand) -> int:
     check_input("--updates", "updates", options.evolution.updates, options.cluster)
     with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
         from heliograph.spark import watch
 
         watchers = _watchers(options, run)
         rows = read_input(spark, "updates", options.evolution.updates, options.cluster)
-        _deliver(watch(rows, watchers), run, options.output, options.cluster)
+        deliver(watch(rows, watchers), run, options.output, options.cluster)
     return run.exit_code
 
 
-def _watchers(options: WatchOptions, run: Run) -> Any:
+def _watchers(options: WatchCommand, run: CommandRun) -> Any:
     from heliograph.cli.inputs import subscribe
     from heliograph.model import Rejections
     from heliograph.spark import Watchers
@@ -351,14 +335,14 @@ def _watchers(options: WatchOptions, run: Run) -> Any:
         watchers = Watchers(folder, fixed=True, shards=options.shards, **setting)
         with watchers.together():
             subscribe(watchers, options.interests, run)
-            told = len(watchers.rejected)
-        run.reject(watchers.rejected[told:], options.evolution.graph)  # of which only writing a version tells
+            reported = len(watchers.rejected)
+        run.reject(watchers.rejected[reported:], options.evolution.graph)  # which only writing a version finds
         run.subscribed(watchers.size)
-        watchers.rejected = Rejections()  # told already
+        watchers.rejected = Rejections()  # reported already
     return watchers
 
 
-def _setting(options: WatchOptions, run: Run) -> dict[str, Any]:
+def _setting(options: WatchCommand, run: CommandRun) -> dict[str, Any]:
     from heliograph.cli.inputs import read_context
 
     evolution = options.evolution
@@ -375,7 +359,7 @@ def _setting(options: WatchOptions, run: Run) -> dict[str, Any]:
     }
 
 
-def _graph(spec: str, run: Run) -> pa.Table:
+def _graph(spec: str, run: CommandRun) -> pa.Table:
     """What a graph holds at the start, as one table."""
     import pyarrow as pa
 
@@ -397,7 +381,7 @@ def _graph(spec: str, run: Run) -> pa.Table:
     return pa.concat_tables(tables, promote_options="default")
 
 
-def route_on_spark(options: RouteOptions) -> int:
+def route_on_spark(options: RouteCommand) -> int:
     check_input("--events", "events", options.events, options.cluster)
     if options.what_if is not None or options.algorithm != "auto":
         given = "--algorithm" if options.what_if is None else "--what-if"
@@ -408,11 +392,11 @@ def route_on_spark(options: RouteOptions) -> int:
 
         exchanges = _exchanges(options, run, Exchanges, own_folder(options.cluster.folder, "route"))
         rows = read_input(spark, "events", options.events, options.cluster)
-        _deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
+        deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
     return run.exit_code
 
 
-def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
+def _exchanges(options: RouteCommand, run: CommandRun, make: Any, folder: str) -> Any:
     from heliograph.cli.route import read_exchange
     from heliograph.model import Rejections
 
@@ -421,17 +405,12 @@ def _exchanges(options: RouteOptions, run: Run, make: Any, folder: str) -> Any:
         exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match, shards=options.shards)
         run.reject(exchanges.rejected)
         run.subscribed(exchanges.size)
-        exchanges.rejected = Rejections()  # told already
+        exchanges.rejected = Rejections()  # reported already
     return exchanges
 
 
-def _run(output: Output, cluster: Cluster) -> Run:
-    from heliograph.cli.run import Run
+def _run(output: OutputOptions, cluster: SparkOptions) -> CommandRun:
+    from heliograph.cli.run import CommandRun
 
     check_going_on(output, cluster)
-    return Run(without_files(output) if is_folder(output) else output)
-
-
-def _deliver(found: DataFrame, run: Run, output: Output, cluster: Cluster) -> None:
-
-    deliver(found, run, output, cluster)
+    return CommandRun(without_files(output) if is_folder(output) else output)

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from heliograph.cli.options import SPARK, Cluster, Interests, Output, check_cluster, takes
+from heliograph.cli.options import SPARK, InterestOptions, OutputOptions, SparkOptions, check_cluster, option, takes
 
 if TYPE_CHECKING:
     from heliograph.cli.inputs import Subscriber
-    from heliograph.cli.run import Batch, Run
+    from heliograph.cli.run import CommandRun, InputBatch
     from heliograph.watch import Watch
 
 
@@ -25,67 +23,55 @@ class Evolution:
 
     updates: Annotated[
         str,
-        typer.Option(
-            "--updates",
-            "-u",
-            metavar="U",
-            help="Table (op, subject, property, object; optional seq, weight, at): file, folder, glob; - reads NDJSON.",
+        option(
+            "--updates -u U",
+            "Table (op, subject, property, object; optional seq, weight, at): file, folder, glob; - reads NDJSON.",
         ),
     ]
     graph: Annotated[
         str | None,
-        typer.Option(
-            "--graph",
-            "-g",
-            metavar="G",
-            help="What is there at the start, not reported: tables with subject, property, object, or RDF documents.",
-            rich_help_panel=GRAPH,
+        option(
+            "--graph -g G",
+            "What is there at the start, not reported: tables with subject, property, object, or RDF documents.",
+            GRAPH,
         ),
     ] = None
     window: Annotated[
         str | None,
-        typer.Option(
-            "--window", metavar="7d", help="Forget edges older than this: 45s 30m 12h 7d 2w.", rich_help_panel=GRAPH
-        ),
+        option("--window 7d", "Forget edges older than this: 45s 30m 12h 7d 2w.", GRAPH),
     ] = None
     window_updates: Annotated[
         int | None,
-        typer.Option(
-            "--window-updates", metavar="N", min=1, help="Forget edges older than N updates.", rich_help_panel=GRAPH
-        ),
+        option("--window-updates N", "Forget edges older than N updates.", GRAPH, min=1),
     ] = None
     mode: Annotated[
         Literal["each", "change"],
-        typer.Option(
-            "--mode", metavar="each|change", help="Report each match, or only when a query becomes true or false."
-        ),
+        option("--mode each|change", "Report each match, or only when a query becomes true or false."),
     ] = "each"
-    initial: Annotated[bool, typer.Option("--initial", help="Report first what holds already.")] = False
+    initial: Annotated[bool, option("--initial", "Report first what holds already.")] = False
 
 
 @dataclass(frozen=True, slots=True)
-class WatchOptions:
+class WatchCommand:
     evolution: Evolution
-    interests: Interests
-    output: Output
-    cluster: Cluster
-    witness: Annotated[bool, typer.Option("--witness", help="Show the edges of each match as evidence.")] = False
+    interests: InterestOptions
+    output: OutputOptions
+    cluster: SparkOptions
+    witness: Annotated[bool, option("--witness", "Show the edges of each match as evidence.")] = False
     shards: Annotated[
         int | None,
-        typer.Option(
-            "--shards", metavar="N", min=1, max=1024, help="Divide the queries among N.", rich_help_panel=SPARK
-        ),
+        option("--shards N", "Divide the queries among N.", SPARK, min=1, max=1024),
     ] = None
 
 
-@takes(WatchOptions)
-def watch_command(options: WatchOptions) -> int:
+@takes(WatchCommand)
+def watch_command(options: WatchCommand) -> int:
     """Which queries over an evolving graph does each update make true or false?
 
     One notification for each match gained (+) or lost (-), with the number of the update that caused it.
     """
     from heliograph.cli.inputs import once
-    from heliograph.cli.run import Run
+    from heliograph.cli.run import CommandRun
 
     interests, evolution = options.interests, options.evolution
     once(interests, evolution.graph, evolution.updates)
@@ -93,7 +79,7 @@ def watch_command(options: WatchOptions) -> int:
         from heliograph.cli.spark import watch_on_spark
 
         return watch_on_spark(options)
-    with Run(options.output) as run:
+    with CommandRun(options.output) as run:
         engine = load_watch(interests, evolution, run)
         run.publish_all(
             "updates", read_updates(evolution, run), lambda items: engine.publish(items, witness=options.witness)
@@ -102,7 +88,10 @@ def watch_command(options: WatchOptions) -> int:
 
 
 def load_watch(
-    interests: Interests, evolution: Evolution, run: Run, before: Callable[[Subscriber], Subscriber] | None = None
+    interests: InterestOptions,
+    evolution: Evolution,
+    run: CommandRun,
+    before: Callable[[Subscriber], Subscriber] | None = None,
 ) -> Watch:
     """An engine over the graph at the start, with all subscriptions that the options name.
 
@@ -128,7 +117,7 @@ def load_watch(
     return engine
 
 
-def load_graph(engine: Watch, spec: str, run: Run) -> None:
+def load_graph(engine: Watch, spec: str, run: CommandRun) -> None:
     """Loads what the graph holds at the start."""
     from heliograph.cli.inputs import read_graph
 
@@ -137,11 +126,11 @@ def load_graph(engine: Watch, spec: str, run: Run) -> None:
         run.reject(engine.load_graph(items).rejected, spec)
 
 
-def read_updates(evolution: Evolution, run: Run) -> Iterator[Batch]:
+def read_updates(evolution: Evolution, run: CommandRun) -> Iterator[InputBatch]:
     """The updates in batches; an empty one comes first, for what holds at the start."""
     from heliograph.cli.inputs import read_rows
-    from heliograph.cli.run import MOST_UPDATES, Batch
+    from heliograph.cli.run import MOST_UPDATES, InputBatch
 
     run.pace.most = MOST_UPDATES
-    yield Batch([], 0)
+    yield InputBatch([], 0)
     yield from read_rows("--updates", "updates", evolution.updates, run)

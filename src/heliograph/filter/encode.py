@@ -21,11 +21,10 @@ from heliograph.compiled.growing import ragged
 from heliograph.errors import HeliographError, PublicationError, SubscriptionError, UsageError, own_failure
 from heliograph.filter import layout as filter_layout
 from heliograph.filter.segment import Segment
-from heliograph.io.items import as_table
-from heliograph.io.publications import Publications, Triples, rebase
-from heliograph.io.read import Groups, Whole, group_rows
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Read, find_sources, numbered
-from heliograph.model import Brief, Explanation, Rejected, Rejections, Slow
+from heliograph.io.publications import Publications, RowGroups, Triples, group_rows, rebase
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
+from heliograph.io.tables import TableRows, as_table, numbered
+from heliograph.model import Explanation, MessageLimit, Rejected, Rejections, SubscriptionCost
 from heliograph.partition.plan import Plan
 from heliograph.sparql.solve import Graph, World, world
 from heliograph.subscriptions import Subscription
@@ -190,7 +189,7 @@ class Matches:
     candidates: int = 0
     lookup_ns: int = 0
     verify_ns: int = 0
-    slow: Callable[[], Iterable[Slow]] = field(default=tuple)
+    slow: Callable[[], Iterable[SubscriptionCost]] = field(default=tuple)
 
 
 class Version(Protocol):
@@ -347,7 +346,7 @@ def _encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> 
         return Batch(rebase(items, vocabulary))
     if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
         return _encode_documents(str(items), vocabulary)
-    if isinstance(items, (Read, Whole)):
+    if isinstance(items, TableRows):
         return _encode_rows(items, vocabulary, prefixes)
     return _encode_rows(_texts(items) or as_table("publications", items), vocabulary, prefixes)
 
@@ -378,7 +377,7 @@ def _too_large(id: str, size: int) -> Rejected:
     return Rejected.of(PublicationError("HG-645", f"a publication of {size} triples", fix=fix), "publications", id)
 
 
-def _texts(items: Any) -> Read | None:
+def _texts(items: Any) -> TableRows | None:
     """An Arrow table whose columns are texts, plain or encoded: only their distinct cells need a look."""
     table = pa.Table.from_batches([items]) if isinstance(items, pa.RecordBatch) else items
     if not isinstance(table, pa.Table) or any(table.column_names.count(name) != 1 for name in _NAMES):
@@ -392,7 +391,7 @@ def _texts(items: Any) -> Read | None:
             column.validate(full=True)
     except pa.ArrowInvalid:  # which rows to reject for that is `as_table`'s to say
         return None
-    return Read(None, pa.table(columns, names=_NAMES), 1, Rejections(), numbered(1, table.num_rows))
+    return TableRows(None, pa.table(columns, names=_NAMES), Rejections(), numbered(1, table.num_rows))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -400,13 +399,13 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _encode_rows(read: Read | Whole, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
+def _encode_rows(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Batch:
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     groups = group_rows(read.table, "publication_id")
     problems = _problems(groups, cells)
-    briefs: dict[str | None, Brief] = defaultdict(Brief)
-    rejected = (_reject(read, index, *problems[index], briefs) for index in sorted(problems))
+    limits: dict[str | None, MessageLimit] = defaultdict(MessageLimit)
+    rejected = (_reject(read, index, *problems[index], limits) for index in sorted(problems))
     columns = Triples(*(cells[name].ids for name in _COLUMNS))
     return Batch(_publications(groups, columns, overlay, list(problems)), (*read.rejected, *rejected))
 
@@ -432,7 +431,7 @@ def decode(publications: Publications, taxonomy: Taxonomy) -> Iterator[Publicati
         yield Publication(publication_id, world(graph, taxonomy))
 
 
-def _problems(groups: Groups, cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
+def _problems(groups: RowGroups, cells: Mapping[str, CellIds]) -> dict[int, tuple[str, HeliographError]]:
     """The first thing wrong with each bad row: the column, and the error."""
     unnamed = PublicationError("HG-601", "no publication_id", fix="name the publication that the triple is of")
     problems: dict[int, tuple[str, HeliographError]] = {}
@@ -446,16 +445,16 @@ def _problems(groups: Groups, cells: Mapping[str, CellIds]) -> dict[int, tuple[s
 
 
 def _reject(
-    read: Read | Whole, index: int, column: str, error: HeliographError, briefs: Mapping[str | None, Brief]
+    read: TableRows, index: int, column: str, error: HeliographError, limits: Mapping[str | None, MessageLimit]
 ) -> Rejected:
     place, id = read.place(index), read.table["publication_id"][index].as_py()
-    if not briefs[place.source].wants(error.code):
+    if not limits[place.source].allows(error.code):
         return Rejected(place.source or "publications", id or place.item, error.code, "")
     placed = type(error)(error.code, f"{error.message} in row {place.item}, column {column}", fix=error.fix)
     return Rejected.of(placed, place.source or "publications", id or place.item)
 
 
-def _publications(groups: Groups, columns: Triples, vocabulary: Vocabulary, bad: list[int]) -> Publications:
+def _publications(groups: RowGroups, columns: Triples, vocabulary: Vocabulary, bad: list[int]) -> Publications:
     """The rows by publication without the bad ones; a publication of which nothing is left is none."""
     good = np.ones(len(groups.permutation), np.bool_)
     good[bad] = False

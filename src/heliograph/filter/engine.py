@@ -25,9 +25,9 @@ from heliograph.filter.encode import Aside, Failures, check_options, encode, exp
 from heliograph.filter.explain import explain, only_publication, trace
 from heliograph.filter.report import Times, check_limit, report
 from heliograph.filter.strategy import ALGORITHMS, DEFAULT, matcher_of, renewed
-from heliograph.io.items import is_single
 from heliograph.io.publications import rebase
-from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, told
+from heliograph.io.tables import is_single
+from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, rejection_report
 from heliograph.partition.plan import Context, Scheme
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -83,7 +83,7 @@ class Filter:
     @property
     def rejected(self) -> Rejections:
         """What was wrong with the taxonomy: rows that spell no terms, and cycles by name."""
-        return told(self._taxonomy.rejected)
+        return rejection_report(self._taxonomy.rejected)
 
     # --- interests ----------------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ from heliograph.sparql.regions import (
     text_keys,
 )
 from heliograph.sparql.tables import OPERATORS, Constraint, PatternSet, Rows, bare_integers
-from heliograph.subscriptions import Batch, Subscription
+from heliograph.subscriptions import PatternBatch, Subscription
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, parse_cell, value_of
 from heliograph.vocabulary import Vocabulary
@@ -860,7 +860,7 @@ def interests_of(
     return _in_order(parts)._replace(numbers=np.asarray(numbers, np.int64))
 
 
-def interests_of_batch(batch: Batch, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
+def interests_of_batch(batch: PatternBatch, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Interests:
     """The interests of subscriptions from one pattern set; if one of them fails, each by itself."""
     numbers = np.fromiter((each.number for each in batch.subscriptions), np.int64, len(batch.subscriptions))
     try:

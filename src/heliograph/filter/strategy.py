@@ -36,7 +36,7 @@ from heliograph.filter.search import Batch, Hits, search
 from heliograph.filter.segment import Segment
 from heliograph.filter.tiers import Tiers, Version
 from heliograph.io.publications import Publications, rebase
-from heliograph.model import Slow
+from heliograph.model import SubscriptionCost
 from heliograph.partition.plan import MERGERS, Scheme
 from heliograph.partition.plan import Context as PlanContext
 from heliograph.partition.plan import Plan as Plan_
@@ -253,9 +253,9 @@ class Judge:
         self._times[id] += 1
         self._costs[id] += int(self.publications.offsets[row + 1] - self.publications.offsets[row])
 
-    def slow(self) -> Iterator[Slow]:
+    def slow(self) -> Iterator[SubscriptionCost]:
         """The subscriptions that were decided whole; each is taken to have looked at every edge."""
-        return (Slow(id, times, self._costs[id]) for id, times in self._times.items())
+        return (SubscriptionCost(id, times, self._costs[id]) for id, times in self._times.items())
 
     def _world(self, row: int) -> World:
         if row not in self._worlds:
@@ -413,7 +413,7 @@ def _ordered(segments: Sequence[Segment], rows: Sequence[Rows]) -> tuple[npt.NDA
     return key[order] >> NUMBER_BITS, place[order]
 
 
-def slow_structures(hits: Iterable[Hits]) -> Iterator[Slow]:
+def slow_structures(hits: Iterable[Hits]) -> Iterator[SubscriptionCost]:
     """The structures on which most edges were looked at, by the first of their members; nobody's ones are left out."""
     for each in hits:
         structures, steps = each.searched
@@ -422,7 +422,7 @@ def slow_structures(hits: Iterable[Hits]) -> Iterator[Slow]:
         for structure in np.argsort(-sums, kind="stable")[:_SHOWN].tolist():
             owner = _first_owner(each.segment, structure, each.stamp) if times[structure] else None
             if owner is not None and owner.number < MERGERS:
-                yield Slow(owner.id, int(times[structure]), int(sums[structure]))
+                yield SubscriptionCost(owner.id, int(times[structure]), int(sums[structure]))
 
 
 def _first_owner(segment: Segment, structure: int, stamp: int) -> Subscription:

@@ -1,4 +1,12 @@
-"""Values to the types of a table's columns: whole columns at a time, single cells where that is not enough."""
+"""Values to the types of a table's columns: one cell at a time, or whole columns in Arrow.
+
+The laws of a cell: text stays as it is; a number or a truth value in an id or term column becomes its text; JSON
+numbers keep their spelling as terms, a Python float is an xsd:double; an id that is a whole float (pandas makes those
+of integers beside nulls) is the integer; a time without a zone is UTC.
+
+The law of a column: `coerce_array` and `coerce_values` give what `CELLS` gives value by value. Arrow's casts are used
+only where a gate (a type, or a pattern that every cell matches) makes sure that they agree with it.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +25,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph import values
-from heliograph.io.schemas import ARROW_TYPES, Kind
+from heliograph.io.schemas import ARROW_TYPES, CellKind
 from heliograph.terms import Position, Term, Variable, literal, spell
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One Python value to one cell of a table: the slow, obvious twin of `columns`, and its fallback for odd types.
-#
-# The laws: text stays as it is; a number or a truth value in an id or term column becomes its text; JSON numbers keep
-# their spelling as terms, a Python float is an xsd:double; an id that is a whole float (pandas makes those of
-# integers beside nulls) is the integer; a time without a zone is UTC.
-# ----------------------------------------------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    Array = pa.Array[Any]
+else:
+    Array = pa.Array
 
 
 class BadCell(ValueError):
@@ -57,6 +62,13 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+def _in_order(value: Iterable[Any]) -> list[Any]:
+    return sorted(value, key=str) if isinstance(value, (set, frozenset)) else list(value)
+
+
+# --- texts and terms ---
+
+
 def text_cell(value: Any) -> str | None:
     """An id, a query, an operator: any scalar becomes its text."""
     if value is None or isinstance(value, str):
@@ -64,9 +76,12 @@ def text_cell(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return _integer_text(value)
+        return values.canonical(values.Value(values.Kind.INTEGER, int(value)))
     if isinstance(value, float):
-        return _float_text(value)
+        if math.isnan(value):  # how pandas spells a missing value
+            return None
+        whole = math.isfinite(value) and value == int(value) and abs(value) < 2**63
+        return str(int(value)) if whole else float.__repr__(value)
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, (Term, Variable, UUID)):
@@ -74,27 +89,11 @@ def text_cell(value: Any) -> str | None:
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, bytes):
-        return _decoded(value)
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadCell("write text in UTF-8") from error
     raise BadCell("write text")
-
-
-def _integer_text(value: int) -> str:
-    return values.canonical(values.Value(values.Kind.INTEGER, int(value)))
-
-
-def _float_text(value: float) -> str | None:
-    """A whole float is an integer that lost its type; NaN is how pandas spells a missing value."""
-    if math.isnan(value):
-        return None
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 2**63
-    return str(int(value)) if whole else float.__repr__(value)
-
-
-def _decoded(value: bytes) -> str:
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadCell("write text in UTF-8") from error
 
 
 def term_cell(value: Any, position: Position = Position.OBJECT) -> str | None:
@@ -110,7 +109,8 @@ def term_cell(value: Any, position: Position = Position.OBJECT) -> str | None:
     if isinstance(value, Decimal) and value.is_finite():
         return spell(literal(format(value, "f"), values.XSD_DECIMAL))
     if isinstance(value, datetime):
-        return spell(literal(_iso(value), values.XSD_DATETIME))
+        text = value.isoformat()
+        return spell(literal(text[:-6] + "Z" if text.endswith("+00:00") else text, values.XSD_DATETIME))
     if isinstance(value, date):
         return spell(literal(value.isoformat(), values.XSD_DATE))
     if isinstance(value, (bool, int, Variable, bytes)):
@@ -120,11 +120,9 @@ def term_cell(value: Any, position: Position = Position.OBJECT) -> str | None:
 
 def float_term_cell(value: Any) -> str | None:
     """A single-precision number as the xsd:float it is."""
-    return (
-        None
-        if value is None
-        else spell(literal(values.canonical(values.Value(values.Kind.FLOAT, value)), values.XSD_FLOAT))
-    )
+    if value is None:
+        return None
+    return spell(literal(values.canonical(values.Value(values.Kind.FLOAT, value)), values.XSD_FLOAT))
 
 
 def property_cell(value: Any) -> str | None:
@@ -138,9 +136,7 @@ def value_cell(value: Any) -> str | None:
     return term_cell(value)
 
 
-def _in_order(value: Iterable[Any]) -> list[Any]:
-    return sorted(value, key=str) if isinstance(value, (set, frozenset)) else list(value)
-
+# --- numbers and times ---
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}\Z")
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|nan|inf|infinity)\Z", re.IGNORECASE)
@@ -185,50 +181,38 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def time_cell(value: Any) -> datetime | None:
     """A point in time in UTC; digits beyond the microsecond are cut off."""
-    if isinstance(value, str):
-        return _read_time(value.strip()) if value.strip() else None
-    if isinstance(value, datetime):
-        return _in_utc(value)
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    raise BadCell(_TIME_FIX)
-
-
-def _in_utc(value: datetime) -> datetime:
     try:
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        if isinstance(value, str):
+            value = _read_time(value.strip())
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise BadCell(_TIME_FIX) from error
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    raise BadCell(_TIME_FIX)
 
 
 def _read_time(text: str) -> datetime:
     match = _TIME.match(text)
     if match is None or (match["fraction"] and len(match["clock"]) < 8):
-        raise BadCell(_TIME_FIX)
+        raise ValueError(text)
     clock = [int(part) for part in (match["clock"] or "0").split(":")] + [0, 0]
     micro = int((match["fraction"] or ".0")[1:7].ljust(6, "0"))
-    try:
-        day = datetime.fromisoformat(match["day"]).replace(tzinfo=_zone(match["zone"]))
-        return _in_utc(day.replace(hour=clock[0], minute=clock[1], second=clock[2], microsecond=micro))
-    except ValueError as error:
-        raise BadCell(_TIME_FIX) from error
+    zone = UTC
+    if match["zone"] and match["zone"] not in "Zz":
+        digits = match["zone"][1:].replace(":", "").ljust(4, "0")
+        if int(digits[:2]) > 23 or int(digits[2:]) > 59:
+            raise ValueError(text)
+        offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        zone = timezone(offset if match["zone"][0] == "+" else -offset)
+    day = datetime.fromisoformat(match["day"])
+    return day.replace(hour=clock[0], minute=clock[1], second=clock[2], microsecond=micro, tzinfo=zone)
 
 
-def _zone(text: str | None) -> timezone:
-    if text is None or text in "Zz":
-        return UTC
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    if int(digits[:2]) > 23 or int(digits[2:]) > 59:
-        raise ValueError(text)
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(offset if text[0] == "+" else -offset)
-
-
-def _iso(value: datetime) -> str:
-    text = value.isoformat()
-    return text[:-6] + "Z" if text.endswith("+00:00") else text
+# --- JSON, labels, truth ---
 
 
 def json_cell(value: Any) -> str | None:
@@ -236,7 +220,7 @@ def json_cell(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes):
-        return _decoded(value)
+        return text_cell(value)
     try:
         return json_text(value)
     except (ValueError, TypeError, RecursionError) as error:
@@ -246,7 +230,12 @@ def json_cell(value: Any) -> str | None:
 def json_text(value: Any) -> str:
     """Compact JSON; lone surrogates, which UTF-8 cannot hold, keep the text in ASCII."""
     text = _ENCODER.encode(value)
-    return text if text.isascii() or _encodes(text) else json.dumps(json.loads(text), separators=(",", ":"))
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return json.dumps(json.loads(text), separators=(",", ":"))
+    return text
 
 
 def _jsonable(value: Any) -> Any:
@@ -263,44 +252,25 @@ def _jsonable(value: Any) -> Any:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_jsonable)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 _LABELS_FIX = 'write a list of labels, such as ["Sports","Finance"]'
 
 
 def labels_cell(value: Any) -> list[str] | None:
     """A list of strings; as text, a JSON array or nothing."""
-    if isinstance(value, str):
-        if not value.strip():
-            return None
-        value = _read_array(value)
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if not isinstance(value, (list, tuple, set, frozenset)):
-        raise BadCell(_LABELS_FIX)
-    return [_label(element) for element in _in_order(value)]
-
-
-def _read_array(text: str) -> Any:
     try:
-        return DECODER.decode(text)
+        found = DECODER.decode(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
         raise BadCell(_LABELS_FIX) from error
-
-
-def _label(element: Any) -> str:
-    text = None if isinstance(element, (list, tuple)) else text_cell(plain(element))
-    if text is None:
+    if found is None:
+        return None
+    if not isinstance(found, (list, tuple, set, frozenset)):
         raise BadCell(_LABELS_FIX)
-    return text
+    labels = [None if isinstance(each, (list, tuple)) else text_cell(plain(each)) for each in _in_order(found)]
+    if None in labels:
+        raise BadCell(_LABELS_FIX)
+    return labels  # type: ignore[return-value]
 
 
 def truth_cell(value: Any) -> bool | None:
@@ -311,34 +281,33 @@ def truth_cell(value: Any) -> bool | None:
     raise BadCell("write true or false")
 
 
-CELLS: Mapping[Kind, Callable[[Any], Any]] = {
-    Kind.TEXT: text_cell,
-    Kind.TERM: term_cell,
-    Kind.PROPERTY: property_cell,
-    Kind.VALUE: value_cell,
-    Kind.INTEGER: integer_cell,
-    Kind.NUMBER: number_cell,
-    Kind.TIME: time_cell,
-    Kind.JSON: json_cell,
-    Kind.LABELS: labels_cell,
-    Kind.TRUTH: truth_cell,
+CELLS: Mapping[CellKind, Callable[[Any], Any]] = {
+    CellKind.TEXT: text_cell,
+    CellKind.TERM: term_cell,
+    CellKind.PROPERTY: property_cell,
+    CellKind.VALUE: value_cell,
+    CellKind.INTEGER: integer_cell,
+    CellKind.NUMBER: number_cell,
+    CellKind.TIME: time_cell,
+    CellKind.JSON: json_cell,
+    CellKind.LABELS: labels_cell,
+    CellKind.TRUTH: truth_cell,
 }
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whole columns to the types of a schema, with the cells that could not be coerced.
-#
-# The law: `coerce_array` and `coerce_values` give what `cells` gives value by value; Arrow's casts are used only
-# where a gate (a type, or a pattern that every cell matches) makes sure that they agree with it.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- columns of Python values ---
 
-if TYPE_CHECKING:
-    Array = pa.Array[Any]
-else:
-    Array = pa.Array
-
-TEXTUAL = frozenset(kind for kind in Kind if kind not in ARROW_TYPES)
-TERMS = frozenset({Kind.TERM, Kind.PROPERTY, Kind.VALUE})
+TEXTUAL = frozenset(kind for kind in CellKind if kind not in ARROW_TYPES)
+TERMS = frozenset({CellKind.TERM, CellKind.PROPERTY, CellKind.VALUE})
+AS_THEY_ARE: Mapping[CellKind, frozenset[type]] = {
+    **{kind: frozenset({str, type(None)}) for kind in TEXTUAL},
+    CellKind.INTEGER: frozenset({int, type(None)}),
+    CellKind.NUMBER: frozenset({float, int, type(None)}),
+    CellKind.TRUTH: frozenset({bool, type(None)}),
+    CellKind.TIME: frozenset({type(None)}),
+    CellKind.LABELS: frozenset({type(None)}),
+}
+"""The types whose values Arrow takes for a kind of cell without conversion; it may still find one too large."""
 
 
 class Bad(NamedTuple):
@@ -368,16 +337,11 @@ class _Unreadable:
 
 
 _UNREADABLE = _Unreadable()
-_QUICK_TYPES: dict[Kind, set[type]] = {
-    **{kind: {str} for kind in TEXTUAL},
-    Kind.INTEGER: {int},
-    Kind.NUMBER: {float, int},
-    Kind.TRUTH: {bool},
-}
-_FAILED = (pa.ArrowException, UnicodeError, OverflowError, ValueError, TypeError, _Mismatch)
+FAILED = (pa.ArrowException, UnicodeError, OverflowError, ValueError, TypeError, _Mismatch)
+"""How Arrow refuses values that it cannot hold in a type."""
 
 
-def target_type(kind: Kind) -> pa.DataType:
+def target_type(kind: CellKind) -> pa.DataType:
     return ARROW_TYPES.get(kind, pa.string())
 
 
@@ -386,24 +350,22 @@ def nulls(count: int, type: Any) -> Array:
     return array
 
 
-def coerce_values(kind: Kind, values: Sequence[Any]) -> Coerced:
+def coerce_values(kind: CellKind, values: Sequence[Any]) -> Coerced:
     """A column of Python values."""
-    types = set(map(type, values)) - {type(None)}
-    try:
-        if types <= _QUICK_TYPES.get(kind, set()):
+    types = set(map(type, values))
+    with suppress(*FAILED):
+        if types <= AS_THEY_ARE[kind]:
             return Coerced(pa.array(values, target_type(kind)))
-        if types == {str}:
+        if types <= {str, type(None)}:
             return coerce_array(kind, pa.array(values, pa.string()))
-        if types == {int}:
+        if types <= {int, type(None)}:
             return coerce_array(kind, pa.array(values, pa.int64()))
-    except _FAILED:
-        pass
     if any(issubclass(found, (np.generic, np.ndarray)) for found in types):
         values = [plain(value) for value in values]
     return _one_by_one(kind, values, CELLS[kind])
 
 
-def _one_by_one(kind: Kind, values: Sequence[Any], convert: Callable[[Any], Any]) -> Coerced:
+def _one_by_one(kind: CellKind, values: Sequence[Any], convert: Callable[[Any], Any]) -> Coerced:
     cells, bad = _converted(values, convert, str if kind in TEXTUAL else None)
     try:
         return Coerced(pa.array(cells, target_type(kind)), bad)
@@ -438,12 +400,15 @@ def _encodable(cell: Any) -> Any:
     return cell
 
 
-def coerce_array(kind: Kind, array: Array) -> Coerced:
+# --- columns that Arrow holds ---
+
+
+def coerce_array(kind: CellKind, array: Array) -> Coerced:
     """A column that Arrow holds, of whatever type."""
     try:
         array = _simple(array)
         return Coerced(_FAST[kind](array))
-    except _FAILED:
+    except FAILED:
         return _fallback(kind, array)
 
 
@@ -463,21 +428,9 @@ def _simple(array: Array) -> Array:
     return array
 
 
-def _text(array: Array) -> Array:
-    if pa.types.is_string(array.type):
-        array.validate(full=True)  # Parquet promises UTF-8 and does not check it
-        return array
-    return _cast_if(_is_wordlike, array, pa.string())
-
-
-def _is_wordlike(kind: pa.DataType) -> bool:
-    """Types whose Arrow text is the text of `cells`: whole numbers, truth values, nothing, and bytes that are UTF-8."""
-    known = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_null, pa.types.is_binary)
-    return any(check(kind) for check in known)
-
-
-def _cast_if(check: Callable[[pa.DataType], bool], array: Array, target: pa.DataType, *, safe: bool = True) -> Array:
-    if not check(array.type):
+def _cast(array: Array, target: pa.DataType, *checks: Callable[[pa.DataType], bool], safe: bool = True) -> Array:
+    """The array in another type, if it is of one of the types that `checks` accept; nothing is also accepted."""
+    if not any(check(array.type) for check in (pa.types.is_null, *checks)):
         raise _Mismatch
     return array.cast(target, safe=safe)
 
@@ -487,17 +440,24 @@ def _gate(array: Array, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(array, f"^(?:{pattern})$")).as_py() is not False
 
 
+def _text(array: Array) -> Array:
+    """Texts, and types whose text in Arrow is that of `text_cell`."""
+    if pa.types.is_string(array.type):
+        array.validate(full=True)  # Parquet promises UTF-8 and does not check it
+        return array
+    return _cast(array, pa.string(), pa.types.is_integer, pa.types.is_boolean, pa.types.is_binary)
+
+
 def _integers(array: Array) -> Array:
     if pa.types.is_string(array.type) and _gate(array, "-?[0-9]{1,18}"):
         return array.cast(pa.int64())
-    return _cast_if(lambda kind: pa.types.is_integer(kind) or pa.types.is_null(kind), array, pa.int64())
+    return _cast(array, pa.int64(), pa.types.is_integer)
 
 
 def _numbers(array: Array) -> Array:
     if pa.types.is_string(array.type) and _gate(array, r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE]-?[0-9]{1,2})?"):
         return array.cast(pa.float64())
-    checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
-    return _cast_if(lambda kind: any(check(kind) for check in checks), array, pa.float64(), safe=False)
+    return _cast(array, pa.float64(), pa.types.is_integer, pa.types.is_floating, safe=False)
 
 
 _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -507,99 +467,73 @@ _RANGE = tuple((bound - EPOCH).days * 86_400_000_000 + (bound - EPOCH).seconds *
 
 
 def _times(array: Array) -> Array:
-    times = _text_times(array) if pa.types.is_string(array.type) else _typed_times(array)
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        finer = kind.unit == "ns"  # digits beyond the microsecond are cut off; coarser units must not overflow
+        times = array.cast(pa.timestamp("us", tz=kind.tz and "UTC"), safe=not finer).cast(_UTC)
+    elif not pa.types.is_string(kind):
+        times = _cast(array, pa.timestamp("us"), pa.types.is_date).cast(_UTC)
+    elif _gate(array, _CLOCK + r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"):
+        times = array.cast(_UTC)
+    elif _gate(array, "[0-9]{4}-[0-9]{2}-[0-9]{2}") or _gate(array, _CLOCK):
+        times = array.cast(pa.timestamp("us")).cast(_UTC)
+    else:
+        raise _Mismatch
     low, high = (pc.min_max(times.cast(pa.int64()))[side].as_py() for side in ("min", "max"))
     if low is not None and not (_RANGE[0] <= low and high <= _RANGE[1] + 999_999):
         raise _Mismatch  # years that Python's datetime does not have
     return times
 
 
-def _text_times(array: Array) -> Array:
-    if _gate(array, _CLOCK + r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"):
-        return array.cast(_UTC)
-    if _gate(array, "[0-9]{4}-[0-9]{2}-[0-9]{2}") or _gate(array, _CLOCK):
-        return array.cast(pa.timestamp("us")).cast(_UTC)
-    raise _Mismatch
-
-
-def _typed_times(array: Array) -> Array:
-    kind = array.type
-    if pa.types.is_timestamp(kind):
-        finer = kind.unit == "ns"  # digits beyond the microsecond are cut off; coarser units must not overflow
-        zone = None if kind.tz is None else "UTC"
-        return array.cast(pa.timestamp("us", tz=zone), safe=not finer).cast(_UTC)
-    return _cast_if(lambda kind: pa.types.is_date(kind) or pa.types.is_null(kind), array, pa.timestamp("us")).cast(_UTC)
-
-
 def _labels(array: Array) -> Array:
     kind = array.type
     if pa.types.is_null(kind):
-        return array.cast(target_type(Kind.LABELS))
+        return array.cast(target_type(CellKind.LABELS))
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         raise _Mismatch
     if not (pa.types.is_string(kind.value_type) or pa.types.is_integer(kind.value_type)):
         raise _Mismatch
-    lists = array.cast(target_type(Kind.LABELS))
+    lists = array.cast(target_type(CellKind.LABELS))
     lists.validate(full=True)
     if pc.call_function("list_flatten", [lists]).null_count:
         raise _Mismatch
     return lists
 
 
-def _truths(array: Array) -> Array:
-    return _cast_if(lambda kind: pa.types.is_boolean(kind) or pa.types.is_null(kind), array, pa.bool_())
-
-
-_FAST: dict[Kind, Callable[[Array], Array]] = {
+_FAST: dict[CellKind, Callable[[Array], Array]] = {
     **dict.fromkeys(TEXTUAL, _text),
-    Kind.INTEGER: _integers,
-    Kind.NUMBER: _numbers,
-    Kind.TIME: _times,
-    Kind.LABELS: _labels,
-    Kind.TRUTH: _truths,
+    CellKind.INTEGER: _integers,
+    CellKind.NUMBER: _numbers,
+    CellKind.TIME: _times,
+    CellKind.LABELS: _labels,
+    CellKind.TRUTH: lambda array: _cast(array, pa.bool_(), pa.types.is_boolean),
 }
 
 
-def _fallback(kind: Kind, array: Array) -> Coerced:
+def _fallback(kind: CellKind, array: Array) -> Coerced:
     """Each distinct value once, in Python."""
     if pa.types.is_string(array.type):
-        array = array.view(pa.binary()) if not _is_valid(array) else array
-    convert = _converter(kind, array.type)
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid:
+            array = array.view(pa.binary())
+    single = pa.types.is_float32(array.type) or pa.types.is_float16(array.type)
+    to_cell = float_term_cell if single and kind in TERMS else CELLS[kind]
+
+    def convert(value: Any) -> Any:
+        if value is _UNREADABLE:
+            raise BadCell("write a value within the range of Python's own types")
+        return to_cell(value)
+
     try:
         encoded = array.dictionary_encode()
         distinct = _one_by_one(kind, _python_values(encoded.dictionary), convert)
-        return _spread(distinct, encoded.indices)
-    except _FAILED:
+        refused = {entry.row: entry for entry in distinct.bad}
+        numbered = enumerate(encoded.indices.to_pylist()) if refused else ()
+        bad = [refused[number]._replace(row=row) for row, number in numbered if number in refused]
+        return Coerced(distinct.array.take(encoded.indices), bad)
+    except FAILED:
         return _one_by_one(kind, _python_values(array), convert)
-
-
-def _is_valid(array: Array) -> bool:
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _converter(kind: Kind, source: pa.DataType) -> Callable[[Any], Any]:
-    single = pa.types.is_float32(source) or pa.types.is_float16(source)
-    convert = float_term_cell if single and kind in TERMS else CELLS[kind]
-    return lambda value: _refuse() if value is _UNREADABLE else convert(value)
-
-
-def _refuse() -> None:
-    raise BadCell("write a value within the range of Python's own types")
-
-
-def _spread(distinct: Coerced, indices: Array) -> Coerced:
-    """The column whose cells are `distinct` at `indices`."""
-    refused = {entry.row: entry for entry in distinct.bad}
-    bad = [
-        refused[number]._replace(row=row)
-        for row, number in (enumerate(indices.to_pylist()) if refused else ())
-        if number in refused
-    ]
-    return Coerced(distinct.array.take(indices), bad)
 
 
 def _python_values(array: Array) -> list[Any]:
@@ -607,13 +541,16 @@ def _python_values(array: Array) -> list[Any]:
         array = array.cast(pa.timestamp("us", tz=array.type.tz), safe=False)
     try:
         return array.to_pylist(maps_as_pydicts="lossy")
-    except (ValueError, OverflowError, pa.ArrowException, KeyError):
+    except _NOT_IN_PYTHON:
         return list(_readable(array))
+
+
+_NOT_IN_PYTHON = (ValueError, OverflowError, pa.ArrowException, KeyError)
 
 
 def _readable(array: Array) -> Iterator[Any]:
     for index in range(len(array)):
         try:
             yield array[index].as_py(maps_as_pydicts="lossy")
-        except (ValueError, OverflowError, pa.ArrowException, KeyError):
+        except _NOT_IN_PYTHON:
             yield _UNREADABLE

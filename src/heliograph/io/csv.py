@@ -1,4 +1,12 @@
-"""CSV to raw columns of text: nothing is guessed; a broken record is refused without losing the next."""
+"""CSV to raw columns of text: nothing is guessed, `007`, `true` and `1e5` stay what they are; an empty field is null.
+
+The grammar is RFC 4180 as Excel writes it: a field is quoted as a whole or not at all, a quote inside is doubled, a
+quoted field may hold line ends; a quote within an unquoted field stands for itself. A record that is never closed,
+or has text behind a closing quote, is refused by its first line, and reading goes on with the line after that.
+
+Arrow reads blocks of whole, regular records. `read_records` reads the others, and everything behind a quote that
+stands where none belongs. The law: both give the same rows.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,6 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO, NamedTuple, cast
 
@@ -14,17 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import Place, TableError
-from heliograph.io.reads import Raw, Refused, Source, numbered, read_blocks
 from heliograph.io.schemas import TableSchema
-from heliograph.model import Brief, Rejected
+from heliograph.io.sources import Source, read_blocks
+from heliograph.io.tables import RawColumns, RejectedRow, numbered
+from heliograph.model import MessageLimit, Rejected
 
-# ----------------------------------------------------------------------------------------------------------------------
-# CSV records: where they end, and how a broken one is left without losing the next.
-#
-# The grammar is RFC 4180 as Excel writes it: a field is quoted as a whole or not at all, a quote inside is doubled, a
-# quoted field may hold line ends; a quote within an unquoted field stands for itself. A record that is never closed,
-# or has text behind a closing quote, is refused by its first line, and reading goes on with the line after that.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- records ---
 
 _QUOTED = rb'"([^"]*+(?:""[^"]*+)*+)'
 _END = rb"(,|\r\n|\n|\r|\Z)"
@@ -33,7 +35,7 @@ _OPEN = re.compile(_QUOTED + rb"\Z")
 _LOOK_AHEAD = 1 << 26  # bytes that may be given back, beyond eight times what was read
 
 
-class Record(NamedTuple):
+class CsvRecord(NamedTuple):
     """The fields of one record, or None with what is wrong; `line` is the number of its first line."""
 
     line: int
@@ -75,7 +77,7 @@ class _Lines:
         return []
 
 
-def read_records(blocks: Iterable[bytes], line: int = 1) -> Iterator[Record]:
+def read_records(blocks: Iterable[bytes], line: int = 1) -> Iterator[CsvRecord]:
     """Every record of blocks of whole lines, the first of which has the number `line`. Blank lines are no records."""
     lines = _Lines(blocks, line)
     while (text := lines.take()) is not None:
@@ -83,19 +85,19 @@ def read_records(blocks: Iterable[bytes], line: int = 1) -> Iterator[Record]:
             yield _record(text, lines)
 
 
-def _record(text: bytes, lines: _Lines) -> Record:
+def _record(text: bytes, lines: _Lines) -> CsvRecord:
     first = lines.line
     if b'"' not in text:
-        return Record(first, text.rstrip(b"\r\n").split(b","))
+        return CsvRecord(first, text.rstrip(b"\r\n").split(b","))
     fields: list[bytes] = []
     more: list[bytes] = []
     while (opened := _split(text, fields)) > 0 and (rest := lines.up_to_closing()):
         more += rest
         text = b"".join((text[opened - 1 :], *rest))
     if not opened:
-        return Record(first, fields)
+        return CsvRecord(first, fields)
     lines.give_back(more)
-    return Record(first, None, "a quote that is not closed" if opened > 0 else "text behind a closing quote")
+    return CsvRecord(first, None, "a quote that is not closed" if opened > 0 else "text behind a closing quote")
 
 
 def _split(text: bytes, fields: list[bytes]) -> int:
@@ -111,7 +113,7 @@ def _split(text: bytes, fields: list[bytes]) -> int:
 
 
 _COMMA, _LF, _CR, _QUOTE = b',\n\r"'
-_EDGE = np.zeros(256, dtype=bool)
+_EDGE = np.zeros(256, dtype=bool)  # the bytes that a field ends at
 _EDGE[[_COMMA, _LF, _CR, _QUOTE]] = True
 
 
@@ -132,28 +134,12 @@ def whole_records(data: bytes) -> int | None:
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# CSV to raw columns of text: nothing is guessed, `007`, `true` and `1e5` stay what they are; an empty field is null.
-#
-# Arrow reads blocks of whole, regular records; `records` reads the others, and everything behind a quote that stands
-# where none belongs. The law: both give the same rows.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- blocks of records ---
 
 BATCH_ROWS = 1 << 16
 
 
-@dataclass(slots=True)
-class _Reading:
-    """Which fields are wanted, and how far the file has been read."""
-
-    source: str
-    width: int
-    wanted: dict[str, int]
-    row: int = 1
-    line: int = 1
-
-
-def read_csv(schema: TableSchema, source: Source) -> Iterator[Raw]:
+def read_csv(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
     """The rows of one file, block by block."""
     blocks = read_blocks(source)
     first = next(blocks, b"")
@@ -161,13 +147,14 @@ def read_csv(schema: TableSchema, source: Source) -> Iterator[Raw]:
     schema.check(header, Place(source.name))
     schema.hint(header, Place(source.name))
     wanted = {name: header.index(name) for name in schema.names if name in header}
-    reading = _Reading(source.name, len(header), wanted, line=1 + len(first[:length].splitlines()))
-    yield from _blocks(reading, chain([first[length:]], blocks))
+    file = _CsvFile(source.name, len(header), wanted, line=1 + len(first[:length].splitlines()))
+    yield from file.read(chain([first[length:]], blocks))
 
 
 def _header(block: bytes, source: str) -> tuple[list[str], int]:
     """The names of the columns, and the length of the text that holds them."""
-    record = next(read_records([block]), Record(1, []))
+    records = read_records([block])
+    record, following = next(records, CsvRecord(1, [])), next(records, None)
     if record.fields is None:
         raise _broken(record.problem, Place(source, None, record.line))
     try:
@@ -176,101 +163,96 @@ def _header(block: bytes, source: str) -> tuple[list[str], int]:
         place = Place(source, None, record.line)
         raise TableError("HG-207", "column names that are not UTF-8", place=place, fix="save it as UTF-8") from error
     lines = block.splitlines(keepends=True)
-    following = next(islice(read_records([block]), 1, None), None)
     return names, sum(map(len, lines[: following.line - 1] if following else lines))
 
 
-def _blocks(reading: _Reading, blocks: Iterator[bytes]) -> Iterator[Raw]:
-    rest = b""
-    for block in blocks:
-        data = rest + block
-        cut = whole_records(data)
-        if cut is None:
-            yield from _slow(reading, chain([data], blocks))
-            return
-        rest = data[cut:]
-        yield from _fast(reading, data[:cut])
-    yield from _slow(reading, [rest])
+class _CsvFile:
+    """Which fields are wanted of a file, and how far it has been read."""
 
+    def __init__(self, source: str, width: int, wanted: dict[str, int], line: int) -> None:
+        self._source, self._width, self._wanted = source, width, wanted
+        self._row, self._line = 1, line
 
-def _fast(reading: _Reading, block: bytes) -> Iterator[Raw]:
-    """A block of whole, regular records."""
-    table = _arrow_csv(reading, block) if block.strip(b"\r\n") else None
-    if table is None:
-        yield from _slow(reading, [block])
-    else:
-        columns = dict(zip(reading.wanted, (column.combine_chunks() for column in table.columns), strict=True))
-        yield Raw(reading.source, columns, numbered(reading.row, table.num_rows))
-        reading.row += table.num_rows
-    reading.line += block.count(b"\n")
+    def read(self, blocks: Iterator[bytes]) -> Iterator[RawColumns]:
+        rest = b""
+        for block in blocks:
+            data = rest + block
+            cut = whole_records(data)
+            if cut is None:
+                yield from self._one_by_one(chain([data], blocks))
+                return
+            rest, whole = data[cut:], data[:cut]
+            table = self._by_arrow(whole) if whole.strip(b"\r\n") else None
+            if table is None:
+                yield from self._one_by_one([whole])
+            else:
+                columns = dict(zip(self._wanted, (column.combine_chunks() for column in table.columns), strict=True))
+                yield RawColumns(self._source, columns, numbered(self._row, table.num_rows))
+                self._row += table.num_rows
+            self._line += whole.count(b"\n")
+        yield from self._one_by_one([rest])
 
+    def _by_arrow(self, block: bytes) -> pa.Table | None:
+        """A block of whole, regular records; None where Arrow refuses it."""
+        from pyarrow import csv
 
-def _arrow_csv(reading: _Reading, block: bytes) -> pa.Table | None:
-    from pyarrow import csv
+        names = [str(number) for number in range(self._width)]
+        wanted = [str(number) for number in self._wanted.values()]
+        try:
+            return csv.read_csv(
+                cast("IO[bytes]", pa.BufferReader(block)),
+                read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 1),
+                parse_options=csv.ParseOptions(newlines_in_values=True),
+                convert_options=csv.ConvertOptions(
+                    column_types=dict.fromkeys(wanted, pa.string()),
+                    include_columns=wanted,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+        except (pa.ArrowException, OverflowError):
+            return None
 
-    names = [str(number) for number in range(reading.width)]
-    wanted = [str(number) for number in reading.wanted.values()]
-    try:
-        return csv.read_csv(
-            cast("IO[bytes]", pa.BufferReader(block)),
-            read_options=csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 1),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()),
-                include_columns=wanted,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-    except (pa.ArrowException, OverflowError):
+    def _one_by_one(self, blocks: Iterable[bytes]) -> Iterator[RawColumns]:
+        """Any records, in batches."""
+        records = read_records(blocks, self._line)
+        for first in records:
+            columns: dict[str, list[str | None]] = {name: [] for name in self._wanted}
+            rows: list[int] = []
+            refused: list[RejectedRow] = []
+            limit = MessageLimit()
+            for record in chain([first], islice(records, BATCH_ROWS - 1)):
+                fields = self._fields(record)
+                if fields is None:
+                    refused.append(RejectedRow(self._row, self._refused(record, limit)))
+                else:
+                    rows.append(self._row)
+                    for column, field in zip(columns.values(), fields, strict=True):
+                        column.append(field)
+                self._row += 1
+            yield RawColumns(self._source, columns, np.array(rows, dtype=np.int64), refused)
+
+    def _fields(self, record: CsvRecord) -> list[str | None] | None:
+        """The wanted fields of a record as text; None where it must be refused."""
+        fields = record.fields
+        if fields is not None and len(fields) == self._width:
+            with suppress(UnicodeDecodeError):
+                return [fields[index].decode("utf-8") or None for index in self._wanted.values()]
         return None
 
-
-def _slow(reading: _Reading, blocks: Iterable[bytes]) -> Iterator[Raw]:
-    """Any records, one by one."""
-    records = read_records(blocks, reading.line)
-    for first in records:
-        yield _batch(reading, chain([first], islice(records, BATCH_ROWS - 1)))
-
-
-def _batch(reading: _Reading, records: Iterable[Record]) -> Raw:
-    columns: dict[str, list[str | None]] = {name: [] for name in reading.wanted}
-    rows: list[int] = []
-    refused: list[Refused] = []
-    brief = Brief()
-    for row, record in enumerate(records, reading.row):
-        reading.row = row + 1
-        fields = _fields(reading, record)
-        if fields is None:
-            refused.append(Refused(row, _refused(reading, record, row, brief)))
-            continue
-        rows.append(row)
-        for column, field in zip(columns.values(), fields, strict=True):
-            column.append(field)
-    return Raw(reading.source, columns, np.array(rows, dtype=np.int64), refused)
-
-
-def _fields(reading: _Reading, record: Record) -> list[str | None] | None:
-    """The wanted fields of a record as text; None where it must be refused."""
-    fields = record.fields
-    if fields is not None and len(fields) == reading.width:
-        with suppress(UnicodeDecodeError):
-            return [fields[index].decode("utf-8") or None for index in reading.wanted.values()]
-    return None
-
-
-def _refused(reading: _Reading, record: Record, row: int, brief: Brief) -> Rejected:
-    """Why a record was refused."""
-    fields = record.fields
-    is_broken = fields is None or len(fields) != reading.width
-    code = "HG-206" if is_broken else "HG-207"
-    if not brief.wants(code):
-        return Rejected(reading.source, str(row), code, "")
-    place = Place(reading.source, str(row), record.line)
-    if is_broken:
-        problem = f"{len(fields)} fields where the header has {reading.width}" if fields is not None else record.problem
+    def _refused(self, record: CsvRecord, limit: MessageLimit) -> Rejected:
+        fields, item = record.fields, str(self._row)
+        is_broken = fields is None or len(fields) != self._width
+        code = "HG-206" if is_broken else "HG-207"
+        if not limit.allows(code):
+            return Rejected(self._source, item, code, "")
+        place = Place(self._source, item, record.line)
+        if not is_broken:
+            return Rejected.of(TableError(code, "text that is not UTF-8", place=place, fix="save it as UTF-8"))
+        problem = record.problem
+        if fields is not None:
+            problem = f"{len(fields)} fields where the header has {self._width}"
         return Rejected.of(_broken(problem, place))
-    return Rejected.of(TableError(code, "text that is not UTF-8", place=place, fix="save it as UTF-8"))
 
 
 def _broken(problem: str, place: Place) -> TableError:

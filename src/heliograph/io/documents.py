@@ -1,70 +1,102 @@
-"""Documents and feeds as publications: a suffix, and for XML the root element, decide how a source is read."""
+"""RDF documents, RSS and Atom feeds as publications.
+
+A document becomes a publication for each named graph and one for the default graph; a feed becomes one for each item.
+A suffix, and for XML the root element, decide how a source is read. What cannot be read is rejected with its place,
+and takes nothing else with it. Nothing is ever fetched or expanded.
+
+The law: all triples with one publication id in one call are one publication, in whatever documents they lie, and
+publications come in the order in which they were first met. Documents share no blank nodes: where one publication has
+parts in several documents, the blank nodes of the later ones are named anew.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from heliograph.errors import DocumentError, HeliographError, Place
 from heliograph.io.feeds import dialect_of, is_rdf, read_feed
+from heliograph.io.publications import Publications, Triples
 from heliograph.io.rdf import (
     BLOCK,
     REFUSED,
     SYNTAXES,
     TOGETHER,
     TRIPLES,
-    Documents,
+    Codes,
+    DocumentTriples,
     Interner,
-    Lines,
-    Reading,
     as_lines,
     has_own_blanks,
-    nothing,
-    publish,
     read_lines,
     read_rdf,
     read_rdf_xml,
     split,
 )
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
-from heliograph.io.xml import Document, open_text, open_xml, read_prolog, shortened
-from heliograph.model import Rejected
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
+from heliograph.io.xml import OpenedDocument, open_text, open_xml, read_prolog, shortened
+from heliograph.model import Rejected, Rejections
+from heliograph.terms import TermKind
 
 if TYPE_CHECKING:
     from heliograph.vocabulary import Vocabulary
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# One source as a reading: its suffix, and for XML its root element, decide how it is read.
-# ----------------------------------------------------------------------------------------------------------------------
+class Documents(NamedTuple):
+    """A batch of publications, and what was rejected on the way to it."""
 
-EXHAUSTED = (MemoryError, RecursionError)
+    publications: Publications
+    rejected: Rejections
+
+
+def read_documents(sources: Sequence[Source], vocabulary: Vocabulary, *, batch: int = 1000) -> Iterator[Documents]:
+    """The publications of all sources, in batches; rejections come with the first batch.
+
+    All triples with one id are one publication, in whatever files they lie, so everything is read first.
+    """
+    interner = Interner(vocabulary)
+    with collector_paused():
+        contents = list(read_sources(sources, interner))
+    yield from join_documents(contents, interner, batch)
+
+
+def read_triples(source: Source, vocabulary: Vocabulary) -> Documents:
+    """All triples of one source, of whatever graphs, as one publication with the source's name."""
+    interner = Interner(vocabulary)
+    with collector_paused():
+        found = read_source(source, interner)
+    return next(join_documents([found._replace(ids=[source.name], numbers=found.numbers * 0)], interner, 1))
+
+
+# --- one source ---
+
+_EXHAUSTED = (MemoryError, RecursionError)
 _XML_SUFFIXES = (".rdf", *FEED_SUFFIXES)
 _XML = re.compile(rb"\s*(?:<\?xml\s|<!DOCTYPE|<!--|<(?:[\w.-]+:)?(?:RDF|rss|feed|html)[\s>])", re.IGNORECASE)
 _TURTLE = re.compile(rb"\s*(?:@prefix|@base|prefix\s+[\w.-]*:|base\s+<)", re.IGNORECASE)
 
 
-def read_source(source: Source, interner: Interner) -> Reading:
-    """The publications of a source, with what was refused in it; never raises for what it holds."""
+def read_source(source: Source, interner: Interner) -> DocumentTriples:
+    """What a source holds, with what was refused in it; never raises for what it holds."""
     try:
-        return read_document(open_document(source), interner)
-    except (HeliographError, *EXHAUSTED) as error:
-        return unread(error, source)
+        return _read_document(_open_document(source), interner)
+    except (HeliographError, *_EXHAUSTED) as error:
+        return _unread(error, source)
 
 
-def unread(error: Exception, source: Source) -> Reading:
+def _unread(error: Exception, source: Source) -> DocumentTriples:
     """A source that cannot be read at all; one that needs more than there is takes no other with it."""
     if not isinstance(error, HeliographError):
         fix = "cut it into smaller documents"
         reason = f"cannot be read: {type(error).__name__}: {shortened(str(error))}"
         error = DocumentError("HG-301", reason, place=Place(source.name), fix=fix)
-    return nothing([Rejected.of(error, source.name)])
+    return DocumentTriples.none([Rejected.of(error, source.name)])
 
 
-def open_document(source: Source) -> Document:
+def _open_document(source: Source) -> OpenedDocument:
     """A source as its suffix says; raises where it cannot be opened."""
     if source.suffix in _XML_SUFFIXES:
         return open_xml(source)
@@ -74,30 +106,22 @@ def open_document(source: Source) -> Document:
     raise DocumentError("HG-309", "neither a document nor a feed", place=Place(source.name), fix=fix)
 
 
-def read_document(document: Document, interner: Interner) -> Reading:
-    """The publications of a document; raises where it is none at all."""
+def _read_document(document: OpenedDocument, interner: Interner) -> DocumentTriples:
+    """What a document holds; raises where it is none at all, and at once for what would fail in every line."""
     suffix = document.source.suffix
     if suffix in _XML_SUFFIXES:
         return _read_xml(document, interner)
-    _check_start(document)
-    return read_rdf(document, suffix, interner)
-
-
-def _check_start(document: Document) -> None:
-    """Refuses at once what would fail in every line."""
-    suffix = document.source.suffix
     if _XML.match(document.data):
-        _wrong(document, "begins as XML does", ".rdf, .rss, .atom or .xml")
-    if suffix in (".nt", ".nq", ".jsonld") and _TURTLE.match(document.data):
-        _wrong(document, "begins as Turtle does", ".ttl or .trig")
-
-
-def _wrong(document: Document, what: str, right: str) -> None:
+        what, right = "begins as XML does", ".rdf, .rss, .atom or .xml"
+    elif suffix in (".nt", ".nq", ".jsonld") and _TURTLE.match(document.data):
+        what, right = "begins as Turtle does", ".ttl or .trig"
+    else:
+        return read_rdf(document, suffix, interner)
     fix = f"give the file a suffix that fits: {right}"
-    raise DocumentError("HG-309", f"a {document.source.suffix} file that {what}", place=Place(document.name), fix=fix)
+    raise DocumentError("HG-309", f"a {suffix} file that {what}", place=Place(document.name), fix=fix)
 
 
-def _read_xml(document: Document, interner: Interner) -> Reading:
+def _read_xml(document: OpenedDocument, interner: Interner) -> DocumentTriples:
     prolog = read_prolog(document.data)
     root = prolog.root
     if root is None:
@@ -113,43 +137,41 @@ def _read_xml(document: Document, interner: Interner) -> Reading:
     raise DocumentError("HG-309", f"XML whose root is {shown}", place=Place(document.name), fix=fix)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Many small documents, read together: what a document costs by itself is several times what its triples cost.
+# --- many small documents, read together ---
 #
-# The law: a bundle gives what its documents give one by one. So only N-Triples of which every line is good, and of
-# which no blank node is renamed, go into one (nor a second document of one name, whose blank nodes are); its
-# documents are told apart by their numbers of lines. Whatever does not fit ends the bundle before it, so that the
-# order stays.
-# ----------------------------------------------------------------------------------------------------------------------
+# What a document costs by itself is several times what its triples cost. The law: a bundle gives what its documents
+# give one by one. So only N-Triples of which every line is good, and of which no blank node is renamed, go into one
+# (nor a second document of one name, whose blank nodes are); its documents are told apart by their numbers of lines.
+# Whatever does not fit ends the bundle before it, so that the order stays.
 
 SMALL = BLOCK // 8  # bytes; a larger document gains next to nothing in company
 
 
-def read_sources(sources: Iterable[Source], interner: Interner) -> Iterator[Reading]:
-    """The publications of sources in order; never raises for what they hold. A reading may be of several sources."""
+def read_sources(sources: Iterable[Source], interner: Interner) -> Iterator[DocumentTriples]:
+    """What sources hold, in order; never raises for what they hold. An answer may be of several sources."""
     bundle: dict[str, bytes] = {}
     size, met = 0, set[str]()
     for source in sources:
         try:
-            document = open_document(source)
+            document = _open_document(source)
             lines = None if source.name in met else _good_lines(document)
             if lines is None or size > TOGETHER:
                 yield from _together(bundle, interner)
                 bundle, size = {}, 0
             if lines is None:
-                yield read_document(document, interner)
+                yield _read_document(document, interner)
             else:
                 bundle[source.name] = lines
                 size += len(lines)
-        except (HeliographError, *EXHAUSTED) as error:
+        except (HeliographError, *_EXHAUSTED) as error:
             yield from _together(bundle, interner)
             bundle, size = {}, 0
-            yield unread(error, source)
+            yield _unread(error, source)
         met.add(source.name)
     yield from _together(bundle, interner)
 
 
-def _good_lines(document: Document) -> bytes | None:
+def _good_lines(document: OpenedDocument) -> bytes | None:
     """The lines of a document that can join others; None for any other document."""
     syntax = SYNTAXES.get(document.source.suffix)
     if syntax is None or syntax.quads or not syntax.by_line or len(document.data) > SMALL:
@@ -159,18 +181,18 @@ def _good_lines(document: Document) -> bytes | None:
     return None if rejected or not lines or has_own_blanks(lines) else lines
 
 
-def _together(bundle: dict[str, bytes], interner: Interner) -> Iterator[Reading]:
-    """The documents of a bundle as one reading; one by one where a term must be refused, to say in which."""
+def _together(bundle: dict[str, bytes], interner: Interner) -> Iterator[DocumentTriples]:
+    """The documents of a bundle as one; one by one where a term must be refused, to say in which."""
     if not bundle:
         return
     interner.begin()
     codes = interner.columns([split(block, TRIPLES) for block in _blocks(bundle.values())], TRIPLES)
     if (codes == REFUSED).any():
         for name, lines in bundle.items():
-            yield read_lines(Lines(name, [lines], TRIPLES), interner, [])
+            yield read_lines(name, [lines], TRIPLES, interner, [])
         return
     counts = [lines.count(b"\n") for lines in bundle.values()]
-    yield Reading(list(bundle), np.repeat(np.arange(len(counts)), counts), codes[:, :3], [])
+    yield DocumentTriples(list(bundle), np.repeat(np.arange(len(counts)), counts), codes[:, :3], [])
 
 
 def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -187,32 +209,44 @@ def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(block)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# RDF documents, RSS and Atom feeds as publications.
-#
-# A document becomes a publication for each named graph and one for the default graph; a feed becomes one for each
-# item. What cannot be read is rejected with its place, and takes nothing else with it. Nothing is ever fetched or
-# expanded.
-# ----------------------------------------------------------------------------------------------------------------------
-
-__all__ = ["Documents", "read_documents", "read_triples"]
+# --- what documents hold, joined to publications ---
 
 
-def read_documents(sources: Sequence[Source], vocabulary: Vocabulary, *, batch: int = 1000) -> Iterator[Documents]:
-    """The publications of all sources, in batches; rejections come with the first batch.
+def join_documents(contents: Sequence[DocumentTriples], interner: Interner, batch: int) -> Iterator[Documents]:
+    """The publications of a call in batches; all rejections come with the first."""
+    known: dict[str, int] = {}
+    parts = [np.empty((0, 3), np.int32)]
+    owners = [np.empty(0, np.int64)]
+    for found in contents:
+        again = [number for number, id in enumerate(found.ids) if id in known]
+        table = np.array([known.setdefault(id, len(known)) for id in found.ids], np.int64)
+        parts.append(_apart(found, again, interner) if again else found.rows)
+        owners.append(table[found.numbers] if len(table) else found.numbers)
+    ids, numbers, rows = list(known), np.concatenate(owners), np.concatenate(parts)
+    if not np.all(numbers[1:] >= numbers[:-1]):  # rows of one publication stay in their order
+        order = np.argsort(numbers, kind="stable")
+        numbers, rows = numbers[order], rows[order]
+    rejected = Rejections(refused for found in contents for refused in found.rejected)
+    starts = np.searchsorted(numbers, np.arange(len(ids) + 1))
+    for first in range(0, len(ids), batch):
+        some = tuple(ids[first : first + batch])
+        bounds = starts[first : first + len(some) + 1]
+        triples = Triples(*(np.ascontiguousarray(column) for column in rows[bounds[0] : bounds[-1]].T))
+        yield Documents(Publications(interner.vocabulary, some, bounds - bounds[0], triples), rejected)
+        rejected = Rejections()
+    if rejected:
+        yield Documents(Publications.none(interner.vocabulary), rejected)
 
-    All triples with one id are one publication, in whatever files they lie, so everything is read first.
-    """
-    interner = Interner(vocabulary)
-    with collector_paused():
-        readings = list(read_sources(sources, interner))
-    yield from publish(readings, interner, batch)
 
-
-def read_triples(source: Source, vocabulary: Vocabulary) -> Documents:
-    """All triples of one source, of whatever graphs, as one publication with the source's name."""
-    interner = Interner(vocabulary)
-    with collector_paused():
-        reading = read_source(source, interner)
-    numbers = reading.numbers * 0
-    return next(publish([reading._replace(ids=[source.name], numbers=numbers)], interner, 1))
+def _apart(found: DocumentTriples, again: list[int], interner: Interner) -> Codes:
+    """The rows with new blank nodes in the publications that an earlier document has begun."""
+    rows = found.rows.copy()
+    renamed: dict[int, int] = {}
+    for row in np.flatnonzero(np.isin(found.numbers, again)).tolist():
+        for column in (0, 2):
+            id = int(rows[row, column])
+            if interner.vocabulary.term(id).kind is TermKind.BLANK:
+                if id not in renamed:
+                    renamed[id] = interner.fresh_blank()
+                rows[row, column] = renamed[id]
+    return rows

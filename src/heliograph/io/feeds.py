@@ -1,4 +1,12 @@
-"""RSS 0.9x, 1.0, 2.0 and Atom: the items of a feed, each on its own, as triples in the vocabulary of RSS 1.0."""
+"""RSS 0.9x, 1.0, 2.0 and Atom: the items of a feed, each on its own, as triples in the vocabulary of RSS 1.0.
+
+A feed is cut into runs of items, and each run is parsed. Where the parser refuses a run, or finds another number of
+items in it, its items are cut out carefully and parsed one by one: what is broken in one is refused with its place,
+and all others come through. What stands around the items is left for the channel. RSS 2.0 and Atom are mapped to RSS
+1.0; RSS 1.0 is read as the RDF it is.
+
+Everything takes time linear in the size of the file, and nothing recurses, however deep the elements nest.
+"""
 
 from __future__ import annotations
 
@@ -25,28 +33,25 @@ from heliograph.errors import DocumentError
 from heliograph.io import xml as guards
 from heliograph.io.rdf import (
     TRIPLES,
-    AssemblyRows,
+    Codes,
+    DocumentTriples,
     Interner,
     Numbers,
-    Reading,
     base_of,
     complaint,
     interned,
     split,
     written,
 )
-from heliograph.io.xml import SEPARATOR, Bytes, Document, Places, Root, shortened
-from heliograph.model import Brief, Rejected
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, XmlRoot, shortened
+from heliograph.model import MessageLimit, Rejected
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri, is_container_member, plain_name
 from heliograph.values import XSD_DATETIME, XSD_STRING
 
 if TYPE_CHECKING:
     from heliograph.vocabulary import Vocabulary
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Links and ids of feeds as IRIs, which they often nearly are.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- links and ids as IRIs, which they often nearly are ---
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -82,17 +87,12 @@ def subject_of(id: str, link: str) -> Term:
     return plain_name(id) if address is None else iri(address)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The dates that feeds write, as the lexical form of an `xsd:dateTime` with a zone.
+# --- dates as the lexical form of an `xsd:dateTime` with a zone ---
 #
 # Read: RFC 822 and its successors (`Sun, 15 Nov 2026 10:00:00 +0100`, two-digit years, no seconds, zone names, any
 # weekday) and ISO 8601 as in W3CDTF (`2026-11-15T10:00+01:00`, `2026-11-15`, `2026-11`, `2026`). What a date leaves
 # out counts as the earliest it may mean, in UTC where it names no zone. Anything else is no date: the caller keeps
-# the text.
-#
-# The law: the form that is returned is canonical, `literal(as_datetime(text), XSD_DATETIME).value ==
-# as_datetime(text)`.
-# ----------------------------------------------------------------------------------------------------------------------
+# the text. The law: `literal(as_datetime(text), XSD_DATETIME).value == as_datetime(text)`.
 
 _MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 
@@ -141,8 +141,10 @@ def _any_datetime(text: str) -> str | None:
     if match := _RFC.fullmatch(text):
         day, month, year, hour, minute, second, zone = match.groups()
         number = _MONTHS.get(month.lower())
-        clock = (hour, minute, second)
-        return None if number is None else _written((_full_year(year), number, int(day)), clock, "", zone)
+        full = int(year)
+        if len(year) == 2:  # RFC 2822: below 50 they are in this century
+            full += 2000 if full < 50 else 1900
+        return None if number is None else _written((full, number, int(day)), (hour, minute, second), "", zone)
     if match := _ISO.fullmatch(text):
         year, month, day, hour, minute, second, fraction, zone = match.groups()
         return _written((int(year), int(month or 1), int(day or 1)), (hour, minute, second), fraction or "", zone)
@@ -159,12 +161,6 @@ def _usual_day(text: str) -> str | None:
 def _usual_zone(text: str) -> str | None:
     offset = _minutes(text) if re.fullmatch(r"[A-Za-z]+|[+-][0-9]{4}", text, re.ASCII) else None
     return None if offset is None else _zone(offset)
-
-
-def _full_year(year: str) -> int:
-    """RFC 2822: two digits below 50 are in this century."""
-    number = int(year)
-    return number if len(year) == 4 else number + (2000 if number < 50 else 1900)
 
 
 Clock = tuple[str | None, str | None, str | None]
@@ -185,7 +181,7 @@ def _written(day: tuple[int, int, int], clock: Clock, fraction: str, zone: str |
 
 
 def _minutes(zone: str | None) -> int | None:
-    """Minutes east of UTC; None for a zone that nobody can tell."""
+    """Minutes east of UTC; None for a zone that is not known."""
     if zone is None:
         return 0
     if zone[-1].isdigit():
@@ -204,9 +200,7 @@ def _zone(offset: int) -> str:
     return f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The kinds of feeds, told by the root element: what their items are called and what namespace they live in.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the kinds of feeds, known by the root element ---
 
 RSS = PREFIXES["rss"]
 ATOM = "http://www.w3.org/2005/Atom"
@@ -216,7 +210,7 @@ RSS_AS_RDF = (RSS, "http://my.netscape.com/rdf/simple/0.9/", "http://channel.net
 _ATOMS = (ATOM, "http://purl.org/atom/ns#", "")
 
 
-class Kind(Enum):
+class FeedKind(Enum):
     """How a feed's items are read."""
 
     RSS1 = "RSS 1.0"
@@ -227,66 +221,57 @@ class Kind(Enum):
 class Dialect(NamedTuple):
     """A feed's kind, the namespace of its elements, and the names of its items as they are written."""
 
-    kind: Kind
+    kind: FeedKind
     namespace: str
     names: tuple[bytes, ...]
     parents: tuple[bytes, ...]
 
     @property
     def item(self) -> str:
-        return "entry" if self.kind is Kind.ATOM else "item"
+        return "entry" if self.kind is FeedKind.ATOM else "item"
 
     def tag(self, local: str) -> str:
         """An element's name as the tree builder writes it."""
         return f"{{{self.namespace}}}{local}" if self.namespace else local
 
 
-def is_rdf(root: Root) -> bool:
+def is_rdf(root: XmlRoot) -> bool:
     return (root.namespace, root.local) == (RDF, "RDF") or RDF in root.prefixes.values()
 
 
-def dialect_of(root: Root, data: Bytes) -> Dialect | None:
+def dialect_of(root: XmlRoot, data: Bytes) -> Dialect | None:
     """The dialect of a feed; None if the root is not a feed's, or RDF without items."""
     if root.local == "rss":
-        parents = (_beside(root, b"channel"), root.qname)
-        return Dialect(Kind.RSS2, root.namespace, _names(root, root.namespace, b"item", data), parents)
+        prefix, colon, _ = root.qname.rpartition(b":")
+        parents = (prefix + colon + b"channel", root.qname)
+        return Dialect(FeedKind.RSS2, root.namespace, _names(root, root.namespace, b"item", data), parents)
     if root.local == "feed" and root.namespace in _ATOMS:
-        return Dialect(Kind.ATOM, root.namespace, _names(root, root.namespace, b"entry", data), (root.qname,))
+        return Dialect(FeedKind.ATOM, root.namespace, _names(root, root.namespace, b"entry", data), (root.qname,))
     if (root.namespace, root.local) == (RDF, "RDF"):
         for namespace in RSS_AS_RDF:
             names = _names(root, namespace, b"item", data)
             if names and _occurs(names[0], data):
-                return Dialect(Kind.RSS1, namespace, names, (root.qname,))
+                return Dialect(FeedKind.RSS1, namespace, names, (root.qname,))
     return None
 
 
-def _names(root: Root, namespace: str, local: bytes, data: Bytes) -> tuple[bytes, ...]:
+def _names(root: XmlRoot, namespace: str, local: bytes, data: Bytes) -> tuple[bytes, ...]:
     """How elements of a namespace may be written: those names first that do occur."""
     prefixes = [prefix.encode() for prefix, uri in root.prefixes.items() if uri == namespace]
     if namespace == root.namespace:
         prefixes = [root.qname.rpartition(b":")[0], *prefixes]
-    names = [prefix + b":" + local if prefix else local for prefix in prefixes or _declared(namespace, data)]
+    if not prefixes:  # declared further in
+        declaration = rb"""xmlns(?::([A-Za-z_][\w.\-]*))?\s*=\s*["']%b["']""" % re.escape(namespace.encode())
+        prefixes = list({match[1] or b"": None for match in re.finditer(declaration, data)})
+    names = [prefix + b":" + local if prefix else local for prefix in prefixes]
     return tuple(dict.fromkeys([name for name in names if _occurs(name, data)] or names[:1]))
-
-
-def _beside(root: Root, local: bytes) -> bytes:
-    prefix, colon, _ = root.qname.rpartition(b":")
-    return prefix + colon + local
 
 
 def _occurs(name: bytes, data: Bytes) -> bool:
     return re.search(rb"<%b[\s/>]" % re.escape(name), data) is not None
 
 
-def _declared(namespace: str, data: Bytes) -> list[bytes]:
-    """The prefixes that a namespace is bound to further in."""
-    declaration = rb"""xmlns(?::([A-Za-z_][\w.\-]*))?\s*=\s*["']%b["']""" % re.escape(namespace.encode())
-    return list({match[1] or b"": None for match in re.finditer(declaration, data)})
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What the elements of a feed say, as text. None of this recurses, however deep the elements nest.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what the elements of a feed say, as text ---
 
 
 def content(element: Element) -> str:
@@ -295,10 +280,6 @@ def content(element: Element) -> str:
         return "".join(element.itertext()).strip()
     value = element.text
     return value.strip() if value else ""
-
-
-def nothing(element: Element) -> str:
-    return ""
 
 
 def url(element: Element) -> str:
@@ -341,12 +322,10 @@ def local_name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Small mends that make a feed's text well-formed without changing what it says.
+# --- small mends that make a feed's text well-formed without changing what it says ---
 #
 # HTML's named characters (`&nbsp;`) and bare ampersands (`Tom & Jerry`) are what feeds most often get wrong. Both
 # become what their author meant; sections and comments are left alone. Nothing else is guessed.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _AMPERSAND = re.compile(  # what is never closed goes on to the end: looking for its end again and again takes long
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&(?:(#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});)?",
@@ -403,11 +382,9 @@ def _replacement(match: re.Match[bytes]) -> bytes:
     return match[0] if characters is None else b"".join(b"&#%d;" % ord(character) for character in characters)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Pieces of a feed parsed on their own, inside an element that declares the namespaces of the feed's head.
+# --- pieces of a feed, parsed inside an element that declares the namespaces of the feed's head ---
 #
 # Nothing but the piece and that element is given to the parser, so no entity can be declared, expanded or fetched.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_ITEM = 16 << 20  # bytes of an item
 MAX_ELEMENTS = 50_000  # elements in an item
@@ -430,13 +407,6 @@ class Fault(NamedTuple):
 
     error: DocumentError
     offset: int
-
-
-class Good(NamedTuple):
-    """An item's element, and its text where that had to be mended."""
-
-    element: Element
-    mended: bytes | None = None
 
 
 def wrap(
@@ -463,21 +433,27 @@ def parse_run(text: bytes, count: int, wrapper: Wrapper) -> list[Element] | None
     return elements
 
 
-def parse_item(text: bytes, wrapper: Wrapper) -> Good | Fault:
-    """One item, mended if need be."""
+def parse_item(text: bytes, wrapper: Wrapper) -> tuple[Element, bytes | None] | Fault:
+    """One item, and its text where that had to be mended."""
     if text.count(b"<") > MAX_ELEMENTS and _count(text, wrapper) > MAX_ELEMENTS:
         return Fault(too_large(f"more than {MAX_ELEMENTS:,} elements"), 0)
+    mended: Mended | None = None
     try:
-        return _only(_elements(text, wrapper), wrapper)
-    except ParseError:
-        mended = mend(text)
-    try:
-        good = _only(_elements(mended.text, wrapper), wrapper)
-        return good._replace(mended=mended.text) if isinstance(good, Good) else good
+        try:
+            elements = _elements(text, wrapper)
+        except ParseError:
+            mended = mend(text)
+            elements = _elements(mended.text, wrapper)
     except ParseError as error:
+        assert mended is not None
         offset = broken_at(wrapper.opening + mended.text + wrapper.closing) - len(wrapper.opening)
         offset = min(max(0, offset), len(mended.text))
         return Fault(_complaint(error, mended.text[offset:]), mended.original(offset))
+    if len(elements) == 1 and elements[0].tag == wrapper.tag:
+        return elements[0], mended and mended.text
+    found = shortened(", ".join(element.tag for element in elements[:3]))
+    fix = "declare the feed's namespace in its root element only"
+    return Fault(DocumentError("HG-311", f"{found} where an item was expected", fix=fix), 0)
 
 
 def too_large(what: str) -> DocumentError:
@@ -489,14 +465,6 @@ def _elements(text: bytes, wrapper: Wrapper) -> list[Element]:
     for part in (wrapper.opening, text, wrapper.closing):
         parser.feed(part)
     return list(parser.close())
-
-
-def _only(elements: list[Element], wrapper: Wrapper) -> Good | Fault:
-    if len(elements) == 1 and elements[0].tag == wrapper.tag:
-        return Good(elements[0])
-    found = shortened(", ".join(element.tag for element in elements[:3]))
-    fix = "declare the feed's namespace in its root element only"
-    return Fault(DocumentError("HG-311", f"{found} where an item was expected", fix=fix), 0)
 
 
 def _count(text: bytes, wrapper: Wrapper) -> int:
@@ -536,17 +504,13 @@ def _complaint(error: ParseError, rest: bytes) -> DocumentError:
     return DocumentError("HG-311", f"broken XML: {reason}", fix=fix)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where the items of a feed lie in its bytes, however broken it is.
+# --- where the items of a feed lie in its bytes, however broken it is ---
 #
 # Items that follow each other with nothing but space between are a run. `run` finds one at the speed of a substring
 # search and may be fooled by sections and comments that hold tags; the parser then finds another number of items.
 # `careful_run` is not fooled, and it ends an item that was never closed where the next one begins: so one broken item
 # takes no other with it. A section, comment or instruction that holds an item's start tag and then opens once more
-# was never closed.
-#
-# Both take time linear in the size of the file: searches for what closes something are remembered.
-# ----------------------------------------------------------------------------------------------------------------------
+# was never closed. Searches for what closes something are remembered, so both take linear time.
 
 RUN_ITEMS = 32  # items that are parsed together; at this number their elements still lie in the processor's cache
 RUN_BYTES = 1 << 18
@@ -562,7 +526,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Items:
+class ItemFinder:
     """Finds the items of a feed by the names of their elements; `parents` are those that items stand in."""
 
     def __init__(self, data: Bytes, names: Sequence[bytes], parents: Sequence[bytes]) -> None:
@@ -577,8 +541,6 @@ class Items:
             % (item, item, parent)
         )
         self._found: dict[bytes, tuple[int, int]] = {}
-
-    # --- the usual case -----------------------------------------------------------------------------------------
 
     def next_start(self, position: int) -> int:
         """Where the next item begins at or after `position`, which is in no item; -1 if there is none."""
@@ -600,14 +562,11 @@ class Items:
                 break
             end += len(self._close)
             spans.append(Span(position, end))
-            position = self._skip_space(end)
+            space = _SPACE.match(self._data, end)
+            position = space.end() if space else end
             if self._start.match(self._data, position) is None:
                 break
         return spans
-
-    def _skip_space(self, position: int) -> int:
-        match = _SPACE.match(self._data, position)
-        return match.end() if match else position
 
     def _next(self, needle: bytes, position: int) -> int:
         """Where a text, or an item if it is empty, is found next; remembered, for it may be far and asked for often."""
@@ -620,8 +579,6 @@ class Items:
                 found = match.start() if match else -1
             self._found[needle] = position, found
         return found
-
-    # --- the careful case ---------------------------------------------------------------------------------------
 
     def careful_run(self, start: int, until: int) -> Iterator[Span]:
         """The items from the one at `start` on, as far as those that begin before `until`."""
@@ -659,13 +616,7 @@ class Items:
         return end + len(closing)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The items of a feed, each on its own: what is broken in one is refused with its place, and all others come through.
-#
-# The feed is cut into runs of items, and each run is parsed. Where the parser refuses a run, or finds another number
-# of items in it, its items are cut out carefully and parsed one by one. What stands around them is left for the
-# channel.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the items of a feed, each on its own ---
 
 MAX_CHANNEL = 16 << 20  # bytes around the items
 MAX_SCOPE, MAX_SCOPE_SIZE = 100, 8192  # namespaces of the head: each item that is parsed alone declares them anew
@@ -684,16 +635,16 @@ class Parsed(NamedTuple):
 class Feed:
     """A feed while it is read. `scope` and `head` are the namespaces and the tree before the first item."""
 
-    document: Document
-    root: Root
+    document: OpenedDocument
+    root: XmlRoot
     dialect: Dialect
-    items: Items
-    places: Places
+    items: ItemFinder
+    places: PlaceFinder
     scope: dict[str, str] = field(default_factory=dict)
     head: Element | None = None
     gaps: list[Span] = field(default_factory=list)  # what stands around the items, and is not space
     rejected: list[Rejected] = field(default_factory=list)
-    brief: Brief = field(default_factory=Brief)
+    limit: MessageLimit = field(default_factory=MessageLimit)
     count: int = 0
 
     def name_of(self, number: int) -> str:
@@ -701,17 +652,17 @@ class Feed:
         return f"{self.document.name}#{number}"
 
     def refuse(self, error: DocumentError, item: str | None, position: int) -> None:
-        if not self.brief.wants(error.code):
+        if not self.limit.allows(error.code):
             self.rejected.append(Rejected(self.document.name, item, error.code, ""))
             return
         error.place = self.places.at(position, item)
         self.rejected.append(Rejected.of(error, self.document.name, item))
 
 
-def open_feed(document: Document, root: Root, dialect: Dialect) -> Feed:
+def open_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect) -> Feed:
     """A feed of which the head has been read, as far as it can be."""
-    items = Items(document.data, dialect.names, dialect.parents)
-    feed = Feed(document, root, dialect, items, Places(document.name, document.data))
+    items = ItemFinder(document.data, dialect.names, dialect.parents)
+    feed = Feed(document, root, dialect, items, PlaceFinder(document.name, document.data))
     start = items.next_start(root.end)
     end = min(start if start >= 0 else len(document.data), root.start + MAX_CHANNEL)
     _read_head(feed, mend(document.data[root.start : end]).text)
@@ -780,18 +731,18 @@ def _one(feed: Feed, span: Span, wrapper: Wrapper) -> Parsed | None:
     """An item that is parsed alone; None if it was refused."""
     feed.count += 1
     if span.end - span.start > MAX_ITEM:
-        outcome: Good | Fault = Fault(too_large(f"{span.end - span.start:,} bytes; the limit is {MAX_ITEM:,}"), 0)
+        outcome: tuple[Element, bytes | None] | Fault = Fault(
+            too_large(f"{span.end - span.start:,} bytes; the limit is {MAX_ITEM:,}"), 0
+        )
     else:
         outcome = parse_item(feed.document.data[span.start : span.end], wrapper)
     if isinstance(outcome, Fault):
         feed.refuse(outcome.error, feed.name_of(feed.count), span.start + outcome.offset)
         return None
-    return Parsed(feed.count, span, outcome.element, outcome.mended)
+    return Parsed(feed.count, span, *outcome)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What stands around the items of a feed: the channel, with its title and link, as far as it can be read.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the channel, as far as it can be read ---
 
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 
@@ -852,18 +803,13 @@ def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
             root = element if root is None else root
         parser.close()
     except ParseError as error:
-        if around.is_whole:
-            _report(feed, around, text, error)
+        offset = broken_at(text)
+        is_reported = offset >= len(text) and feed.rejected  # the file ends inside an item that was refused
+        if around.is_whole and not is_reported:
+            fix = "mend it there; the items were read, the channel up to this place"
+            message = f"broken XML around the items: {expat.ErrorString(error.code) or 'not well-formed'}"
+            feed.refuse(DocumentError("HG-315", message, fix=fix), None, around.position(offset))
     return root
-
-
-def _report(feed: Feed, around: Surroundings, text: bytes, error: ParseError) -> None:
-    offset = broken_at(text)
-    if offset >= len(text) and feed.rejected:
-        return  # the file ends inside an item, which has been reported
-    fix = "mend it there; the items were read, the channel up to this place"
-    message = f"broken XML around the items: {expat.ErrorString(error.code) or 'not well-formed'}"
-    feed.refuse(DocumentError("HG-315", message, fix=fix), None, around.position(offset))
 
 
 def channel_of(feed: Feed, tree: Element | None) -> Channel:
@@ -871,9 +817,9 @@ def channel_of(feed: Feed, tree: Element | None) -> Channel:
     if tree is None:
         return Channel(blank("channel"), "", "")
     tag = feed.dialect.tag
-    found = tree.find(tag("channel")) if feed.dialect.kind is Kind.RSS2 else None
+    found = tree.find(tag("channel")) if feed.dialect.kind is FeedKind.RSS2 else None
     place = tree if found is None else found
-    id = _first(place, tag("id"), content) if feed.dialect.kind is Kind.ATOM else ""
+    id = _first(place, tag("id"), content) if feed.dialect.kind is FeedKind.ATOM else ""
     link = resolved(
         place.get(XML_BASE, ""), _first(place, tag("link"), content) or _first(place, tag("link"), alternate)
     )
@@ -886,39 +832,25 @@ def _first(place: Element, tag: str, read: Callable[[Element], str]) -> str:
     return next((value for child in place.findall(tag) if (value := read(child))), "")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Feed items as rows of ids.
+# --- items as rows of ids ---
 #
-# RSS 2.0 and Atom are mapped to the vocabulary of RSS 1.0. An item is
-#     <item> rdf:type rss:item ; rss:title … ; rss:link … ; rss:description … ; dc:date … ; dc:creator … ; dc:subject
-#   … ;
-#            dc:identifier … ; content:encoded … .
+# An item is
+#     <item> rdf:type rss:item ; rss:title … ; rss:link … ; rss:description … ; dc:date … ; dc:creator … ;
+#            dc:subject … ; dc:identifier … ; content:encoded … .
 # and its channel, as RSS 1.0 writes it,
 #     <channel> rdf:type rss:channel ; rss:title … ; rss:link … ; rss:items _:items .
 #     _:items   rdf:type rdf:Seq ; rdf:_1 <item> .
-# All values are plain strings, links too, as they are in RSS 1.0; dates are xsd:dateTime where they can be read as
-#   such.
-# ----------------------------------------------------------------------------------------------------------------------
+# All values are plain strings, links too, as they are in RSS 1.0; dates are xsd:dateTime where they can be read so.
 
-_RSS, _DC = PREFIXES["rss"], PREFIXES["dc"]
+_DC = PREFIXES["dc"]
 _LITERAL = TermKind.LITERAL
 _new = tuple.__new__
 
-ITEM = iri(_RSS + "item")
-TITLE = iri(_RSS + "title")
-LINK = iri(_RSS + "link")
-DESCRIPTION = iri(_RSS + "description")
-DATE = iri(_DC + "date")
-CREATOR = iri(_DC + "creator")
-CONTRIBUTOR = iri(_DC + "contributor")
-SUBJECT = iri(_DC + "subject")
-IDENTIFIER = iri(_DC + "identifier")
-RIGHTS = iri(_DC + "rights")
-SOURCE = iri(_DC + "source")
+_RSS_TERMS = [iri(RSS + name) for name in ("item", "title", "link", "description", "channel", "items")]
+ITEM, TITLE, LINK, DESCRIPTION, CHANNEL, ITEMS = _RSS_TERMS
+_DC_TERMS = [iri(_DC + name) for name in "date creator contributor subject identifier rights source".split()]
+DATE, CREATOR, CONTRIBUTOR, SUBJECT, IDENTIFIER, RIGHTS, SOURCE = _DC_TERMS
 ENCODED = iri(PREFIXES["content"] + "encoded")
-
-CHANNEL = iri(_RSS + "channel")
-ITEMS = iri(_RSS + "items")
 SEQ = iri(RDF + "Seq")
 _FIRST = iri(RDF + "_1")
 
@@ -934,8 +866,8 @@ def date(value: str) -> Term:
     return text(value) if written is None else _new(Term, (_LITERAL, written, XSD_DATETIME, ""))
 
 
-class Entry(NamedTuple):
-    """A mapped item: its id, its node, and what is said of it; predicates are codes that `Entries` gave."""
+class FeedEntry(NamedTuple):
+    """A mapped item: its id, its node, and what is said of it; predicates are codes that `FeedRows` gave."""
 
     id: str
     subject: Term
@@ -943,7 +875,7 @@ class Entry(NamedTuple):
     objects: list[Term]
 
 
-class Entries:
+class FeedRows:
     """Mapped items, collected for one reading. Terms are interned a few items at a time, while still in the cache."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -959,7 +891,7 @@ class Entries:
         """The code of a predicate."""
         return self._codes.setdefault(predicate, len(self._codes))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: FeedEntry) -> None:
         self._ids.append(entry.id)
         self._counts.append(len(entry.objects))
         self._predicates += entry.predicates
@@ -971,7 +903,7 @@ class Entries:
         self._interned += self._vocabulary.intern_many(self._terms)
         self._terms = []
 
-    def rows(self, channel: Channel) -> tuple[list[str], Numbers, AssemblyRows]:
+    def rows(self, channel: Channel) -> tuple[list[str], Numbers, Codes]:
         """All rows, each with the number of its item; the channel's come last."""
         self.flush()
         counts = np.array(self._counts, np.int64)
@@ -990,7 +922,7 @@ class Entries:
         numbers = np.concatenate((np.repeat(items, counts), np.repeat(items, width)))
         return self._ids, numbers, np.concatenate((own, shared))
 
-    def _channel(self, channel: Channel) -> AssemblyRows:
+    def _channel(self, channel: Channel) -> Codes:
         """What every item says of its channel; the last object stands for the item."""
         node, items = channel.node, blank("items")
         facts = [(node, RDF_TYPE, CHANNEL)]
@@ -1001,25 +933,21 @@ class Entries:
         return np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Items of RSS 2.0 (and 0.91 to 0.94) and entries of Atom, mapped to the vocabulary of RSS 1.0 (see `entries`).
+# --- RSS 2.0 (and 0.91 to 0.94) and Atom, mapped to RSS 1.0 ---
 #
 # RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category`
 #           dc:subject, `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source;
 #           other elements keep their names in the namespace of RSS 1.0.
 # Atom      `title` is rss:title, the alternate link rss:link, `summary` rss:description, `content` content:encoded,
 #           `published` and `updated` are both dc:date, an author's name is dc:creator (the feed's own where an entry
-#   has
-#           none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
+#           has none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
 # Elements of other namespaces that hold text keep their names. What holds no text says nothing.
-# ----------------------------------------------------------------------------------------------------------------------
 
 DCTERMS = "http://purl.org/dc/terms/"
 DATES = {DATE.value} | {DCTERMS + name for name in "date created issued modified available".split()}
 
-Read = Callable[[Element], str]
-Make = Callable[[str], Term]
-Meaning = tuple[Term, Read, Make]
+Meaning = tuple[Term, Callable[[Element], str], Callable[[str], Term]]
+"""What is made of an element: the predicate, how its value is read, and the term it becomes."""
 
 _RSS2: Mapping[str, Meaning] = {
     "title": (TITLE, content, text),
@@ -1062,30 +990,24 @@ def _inner(element: Element, tag: str) -> str:
     return "" if found is None else content(found)
 
 
-class Use(NamedTuple):
-    """What is made of an element: the code of the predicate, how its value is read, and the term it becomes."""
-
-    predicate: int
-    read: Read
-    make: Make
-
-
-class Mapper:
+class FeedMapper:
     """Maps the items of one feed; `base` is what its relative links are resolved against."""
 
-    def __init__(self, dialect: Dialect, base: str, collected: Entries) -> None:
-        meanings = _atom(dialect) if dialect.kind is Kind.ATOM else _RSS2
+    def __init__(self, dialect: Dialect, base: str, collected: FeedRows) -> None:
+        meanings = _atom(dialect) if dialect.kind is FeedKind.ATOM else _RSS2
         self._dialect = dialect
         self._base = base
         self._entries = collected
-        self._uses = {dialect.tag(local): self._use(*meaning) for local, meaning in meanings.items()}
+        self._uses = {dialect.tag(local): self._coded(meaning) for local, meaning in meanings.items()}
         self._type, self._link = collected.code(RDF_TYPE), collected.code(LINK)
         self._identifier, self._creator = collected.code(IDENTIFIER), collected.code(CREATOR)
 
-    def _use(self, predicate: Term, read: Read, make: Make) -> Use:
-        return Use(self._entries.code(predicate), read, make)
+    def _coded(self, meaning: Meaning) -> tuple[int, Callable[[Element], str], Callable[[str], Term]]:
+        """The same, with the code of the predicate."""
+        predicate, read, make = meaning
+        return self._entries.code(predicate), read, make
 
-    def entry(self, element: Element, name: str, authors: Sequence[str] = ()) -> Entry:
+    def entry(self, element: Element, name: str, authors: Sequence[str] = ()) -> FeedEntry:
         """An item; `name` is its id if it has none of its own, `authors` its creators."""
         predicates, objects = [self._type], [ITEM]
         id = link = ""
@@ -1109,16 +1031,16 @@ class Mapper:
             predicates += [self._creator] * len(authors)
             objects += map(text, authors)
         id = id or link or name
-        return Entry(id, subject_of(id, link), predicates, objects)
+        return FeedEntry(id, subject_of(id, link), predicates, objects)
 
-    def _other(self, tag: str) -> Use:
+    def _other(self, tag: str) -> tuple[int, Callable[[Element], str], Callable[[str], Term]]:
         """An element that has no meaning of its own here."""
         namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
         predicate = as_iri((RSS if namespace == self._dialect.namespace else namespace) + local)
-        if predicate is None or (namespace == self._dialect.namespace and self._dialect.kind is Kind.ATOM):
-            use = self._use(RDF_TYPE, nothing, text)
+        if predicate is None or (namespace == self._dialect.namespace and self._dialect.kind is FeedKind.ATOM):
+            use = self._coded((RDF_TYPE, lambda element: "", text))
         else:
-            use = self._use(iri(predicate), content, date if predicate in DATES else text)
+            use = self._coded((iri(predicate), content, date if predicate in DATES else text))
         self._uses[tag] = use
         return use
 
@@ -1131,18 +1053,17 @@ class Mapper:
 
     def authors(self, feed: Element) -> list[str]:
         """The authors of an Atom feed."""
-        use = self._uses[self._dialect.tag("author")]
-        return [name for author in feed.findall(self._dialect.tag("author")) if (name := use.read(author))]
+        tag = self._dialect.tag("author")
+        read = self._uses[tag][1]
+        return [name for author in feed.findall(tag) if (name := read(author))]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# RSS 1.0 as the RDF it is: an item's publication holds the item's triples, what blank nodes reach from it, and its
-# channel with title and link (and, of the channel's list of items, the part that names this one).
+# --- RSS 1.0 as the RDF it is ---
 #
-# pyoxigraph reads runs of items inside the feed's root. It writes an item's triples one after the other, its type
-# first, so a run falls apart into its items; where it does not, or cannot be read, items are read one by one. Dates
-# become `xsd:dateTime`.
-# ----------------------------------------------------------------------------------------------------------------------
+# An item's publication holds the item's triples, what blank nodes reach from it, and its channel with title and link
+# (and, of the channel's list of items, the part that names this one). pyoxigraph reads runs of items inside the feed's
+# root. It writes an item's triples one after the other, its type first, so a run falls apart into its items; where it
+# does not, or cannot be read, items are read one by one. Dates become `xsd:dateTime`.
 
 SPARE = 200_000  # triples that items may share through blank nodes, besides eight times those of the feed
 _CHANNEL = 16  # triples of its channel that every item may hold; the others count as shared
@@ -1156,7 +1077,7 @@ Fact = tuple[int, int]
 Triple = tuple[int, int, int]
 
 
-class Item(NamedTuple):
+class RssItem(NamedTuple):
     """An item: its id, its node, what is said of it, and where it stands."""
 
     id: str
@@ -1165,7 +1086,7 @@ class Item(NamedTuple):
     position: int
 
 
-class Listing(NamedTuple):
+class ChannelListing(NamedTuple):
     """A channel, and by which member of its list it names an item."""
 
     channel: int
@@ -1173,7 +1094,7 @@ class Listing(NamedTuple):
     member: int = -1
 
 
-class Words(NamedTuple):
+class RssWords(NamedTuple):
     """The ids of the terms that mean something here."""
 
     type: int
@@ -1200,14 +1121,12 @@ class Rss1:
         attributes = {f"xml:{name}": value for name, value in kept.items() if value is not None}
         self._wrapper = wrap(scope | {"heliograph-rdf": RDF}, "", "heliograph-rdf:RDF", attributes)
         own = (ITEM, CHANNEL, ITEMS, SEQ, TITLE, LINK)
-        self._words = Words(*interner.vocabulary.intern_many((RDF_TYPE, *own)))
+        self._words = RssWords(*interner.vocabulary.intern_many((RDF_TYPE, *own)))
         self._waiting: list[Parsed] = []
-        self._items: list[Item] = []
+        self._items: list[RssItem] = []
         self._known: set[str] = set()
         self._facts: dict[int, list[Fact]] = defaultdict(list)  # of blank nodes, and of all nodes outside of items
         self._count = 0
-
-    # --- items --------------------------------------------------------------------------------------------------
 
     def take(self, run: Sequence[Parsed]) -> None:
         """Takes a run of items; those that are no RDF, or whose id is known, are refused."""
@@ -1272,7 +1191,7 @@ class Rss1:
         if not lines:
             return []
         feed = self._feed
-        codes = interned([split(lines, TRIPLES)], TRIPLES, self._interner, feed.document.name, feed.rejected).codes
+        codes = interned([split(lines, TRIPLES)], TRIPLES, self._interner, feed.document.name, feed.rejected)
         return list(map(tuple, codes[:, :3].tolist()))
 
     def _dated(self, match: re.Match[bytes]) -> bytes:
@@ -1292,7 +1211,7 @@ class Rss1:
             self._feed.refuse(duplicate(id), id, good.span.start)
             return
         self._known.add(id)
-        self._items.append(Item(id, node, facts, good.span.start))
+        self._items.append(RssItem(id, node, facts, good.span.start))
         self._count += len(triples)
         if len(facts) < len(triples):
             for subject, *fact in triples:
@@ -1309,8 +1228,6 @@ class Rss1:
         if node.kind is TermKind.IRI:
             return node.value
         return next((self._term(value).value for predicate, value in facts if predicate == self._words.link), "")
-
-    # --- publications -------------------------------------------------------------------------------------------
 
     def publications(self, around: Surroundings, is_whole: bool) -> Iterator[tuple[str, list[Triple]]]:
         """Each item's id and triples. `around` is the feed without its items; a break in it has been reported."""
@@ -1348,22 +1265,22 @@ class Rss1:
                 self._feed.refuse(DocumentError("HG-315", message, fix=fix), None, self._feed.root.start)
         return self._interned(quads)
 
-    def _channels(self, outside: list[Triple]) -> tuple[dict[int, Listing], Listing | None]:
+    def _channels(self, outside: list[Triple]) -> tuple[dict[int, ChannelListing], ChannelListing | None]:
         """Which channel lists which item, and the channel of those that none lists."""
         words = self._words
         for subject, predicate, value in outside:
             self._facts[subject].append((predicate, value))
         self._count += len(outside)
         channels = [subject for subject, *fact in outside if fact == [words.type, words.channel]]
-        listings: dict[int, Listing] = {}
+        listings: dict[int, ChannelListing] = {}
         for channel in channels:
             for list_ in (value for predicate, value in self._facts[channel] if predicate == words.items):
                 for predicate, value in self._facts.get(list_, ()):
                     if is_container_member(self._term(predicate)):
-                        listings.setdefault(value, Listing(channel, list_, predicate))
-        return listings, Listing(channels[0]) if channels else None
+                        listings.setdefault(value, ChannelListing(channel, list_, predicate))
+        return listings, ChannelListing(channels[0]) if channels else None
 
-    def _channel(self, listing: Listing, item: int) -> list[Triple]:
+    def _channel(self, listing: ChannelListing, item: int) -> list[Triple]:
         node, words = listing.channel, self._words
         said = [
             (node, predicate, value) for predicate, value in self._facts[node] if predicate in (words.title, words.link)
@@ -1398,26 +1315,24 @@ def _may_be_deep(text: bytes) -> bool:
     return text.count(b"<") > 2 * guards.MAX_DEPTH or len(text) > _SHORT
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A feed as a reading: one publication per item.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a feed as publications: one per item ---
 
 MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
 
-def read_feed(document: Document, root: Root, dialect: Dialect, interner: Interner) -> Reading:
+def read_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect, interner: Interner) -> DocumentTriples:
     """The items of a feed, with what was refused in it."""
     interner.begin()
     feed = open_feed(document, root, dialect)
-    return _as_rdf(feed, interner) if dialect.kind is Kind.RSS1 else _mapped(feed, interner)
+    return _as_rdf(feed, interner) if dialect.kind is FeedKind.RSS1 else _mapped(feed, interner)
 
 
-def _mapped(feed: Feed, interner: Interner) -> Reading:
-    collected = Entries(interner.vocabulary)
+def _mapped(feed: Feed, interner: Interner) -> DocumentTriples:
+    collected = FeedRows(interner.vocabulary)
     head = feed.head
     base = "" if head is None else head.get(XML_BASE) or channel_of(feed, head).link
-    mapper = Mapper(feed.dialect, base, collected)
-    authors = [] if head is None or feed.dialect.kind is not Kind.ATOM else mapper.authors(head)
+    mapper = FeedMapper(feed.dialect, base, collected)
+    authors = [] if head is None or feed.dialect.kind is not FeedKind.ATOM else mapper.authors(head)
     if len(authors) > MAX_AUTHORS:
         fix = f"the limit is {MAX_AUTHORS}; name them in the entries, which were read without"
         feed.refuse(DocumentError("HG-315", f"a feed of {len(authors):,} authors", fix=fix), None, feed.root.start)
@@ -1433,10 +1348,10 @@ def _mapped(feed: Feed, interner: Interner) -> Reading:
                 collected.add(entry)
         collected.flush()
     tree = read_surroundings(feed, surroundings(feed))
-    return Reading(*collected.rows(channel_of(feed, tree)), feed.rejected)
+    return DocumentTriples(*collected.rows(channel_of(feed, tree)), feed.rejected)
 
 
-def _as_rdf(feed: Feed, interner: Interner) -> Reading:
+def _as_rdf(feed: Feed, interner: Interner) -> DocumentTriples:
     rss1 = Rss1(feed, interner)
     for run in read_items(feed):
         rss1.take(run)
@@ -1444,16 +1359,12 @@ def _as_rdf(feed: Feed, interner: Interner) -> Reading:
     refused = len(feed.rejected)
     read_surroundings(feed, around)
     is_whole = around.is_whole and refused == len(feed.rejected)
-    return _reading(rss1.publications(around, is_whole), feed.rejected)
-
-
-def _reading(publications: Iterable[tuple[str, list[Triple]]], rejected: list[Rejected]) -> Reading:
     ids: list[str] = []
     counts: list[int] = []
     rows: list[Triple] = []
-    for id, triples in publications:
+    for id, triples in rss1.publications(around, is_whole):
         ids.append(id)
         counts.append(len(triples))
         rows += triples
     numbers = np.repeat(np.arange(len(ids)), counts)
-    return Reading(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), rejected)
+    return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), feed.rejected)

@@ -10,16 +10,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, TableError
 from heliograph.io.coerce import DECODER, BadCell, json_cell
-from heliograph.io.reads import Raw, Refused, Source, numbered, read_blocks
-from heliograph.io.schemas import ARROW_TYPES, Kind, TableSchema
-from heliograph.model import Brief, Rejected
+from heliograph.io.schemas import ARROW_TYPES, CellKind, TableSchema
+from heliograph.io.sources import Source, read_blocks
+from heliograph.io.tables import RawColumns, RejectedRow, numbered
+from heliograph.model import MessageLimit, Rejected
 
 # The scanner in C, which does not look at what follows the value.
 _SCAN: Callable[[str, int], tuple[Any, int]] = vars(DECODER)["scan_once"]
@@ -30,120 +31,100 @@ _SLICE = 2048
 _SMALL = 1 << 15
 
 
-class _Position(NamedTuple):
-    """Numbers of the next row and the next line."""
-
-    row: int = 1
-    line: int = 1
-
-
-def read_ndjson(schema: TableSchema, source: Source) -> Iterator[Raw]:
+def read_ndjson(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
     """The rows of a file or a pipe, block by block."""
-    at = _Position()
+    row = line = 1
     for block in read_blocks(source):
-        if at.row == 1:
-            _hint(schema, source.name, block)
-        raw, at = _read_block(schema, source.name, block, at)
+        if row == 1:
+            with suppress(TableError):  # warn of misspelt columns, judged by the first row
+                schema.hint(_row(schema, block.lstrip().split(b"\n", 1)[0]), Place(source.name))
+        columns = _by_arrow(schema, block) if len(block) >= _SMALL else None
+        if columns is None:
+            raw = _by_line(schema, source.name, block, row, line)
+        else:
+            raw = RawColumns(source.name, columns, numbered(row, len(next(iter(columns.values())))))
         yield raw
+        row += len(raw.rows) + len(raw.refused)
+        line += block.count(b"\n")
 
 
-def _hint(schema: TableSchema, source: str, block: bytes) -> None:
-    """Warn of misspelt columns, judged by the first row."""
-    with suppress(TableError):
-        schema.hint(_row(schema, block.lstrip().split(b"\n", 1)[0]), Place(source))
+# --- a block in Arrow ---
 
 
-def _read_block(schema: TableSchema, source: str, block: bytes, at: _Position) -> tuple[Raw, _Position]:
-    columns = _quick(schema, block) if len(block) >= _SMALL else None
-    if columns is None:
-        return _read_lines(schema, source, block, at)
-    count = len(next(iter(columns.values())))
-    return Raw(source, columns, numbered(at.row, count)), _Position(at.row + count, at.line + count)
-
-
-def _quick(schema: TableSchema, block: bytes) -> Mapping[str, Any] | None:
+def _by_arrow(schema: TableSchema, block: bytes) -> Mapping[str, Any] | None:
     """The columns as Arrow reads them, or None where it might not agree with Python."""
+    from pyarrow import json as arrow_json
+
     block = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     block = block if block.endswith(b"\n") else block + b"\n"
     lines = block.count(b"\n")
     # Every line begins with { and ends with }: then no object can go on over a line's end, since `}` newline `{` is
     # never JSON, and as many objects as lines means one on each.
     whole = block[:1] == b"{" and block.count(b"\n{") == lines - 1 and block.count(b"}\n") == lines
-    if not whole or b"NaN" in block or b"Inf" in block or not _is_utf8(block):
+    if not whole or b"NaN" in block or b"Inf" in block:
         return None
-    found = _arrow_json(schema, block)
-    if found is None or found.num_rows != lines or any(found[name].null_count for name in schema.row_required):
-        return None
-    return {name: found[name].combine_chunks() for name in found.column_names}
-
-
-def _is_utf8(block: bytes) -> bool:
-    if block.isascii():
-        return True
     try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _arrow_json(schema: TableSchema, block: bytes) -> pa.Table | None:
-    from pyarrow import json as arrow_json
-
-    try:
+        if not block.isascii():
+            block.decode("utf-8")
         first = _decode(block[: block.index(b"\n")].decode("utf-8"))
         types = pa.schema([(column.name, _type(column.kind, first.get(column.name))) for column in schema.columns])
-        return arrow_json.read_json(
+        found = arrow_json.read_json(
             cast("IO[bytes]", pa.BufferReader(block)),
             read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             parse_options=arrow_json.ParseOptions(explicit_schema=types, unexpected_field_behavior="ignore"),
         )
     except (HeliographError, pa.ArrowException, UnicodeError, OverflowError):
         return None
+    if found.num_rows != lines or any(found[name].null_count for name in schema.row_required):
+        return None
+    return {name: found[name].combine_chunks() for name in found.column_names}
 
 
-def _type(kind: Kind, sample: Any) -> pa.DataType:
+def _type(kind: CellKind, sample: Any) -> pa.DataType:
     """The type to ask Arrow for, judged by the first row. Only Python keeps the spelling of a fraction."""
     if isinstance(sample, bool):
         return pa.bool_()
     if isinstance(sample, int):
-        return pa.float64() if kind is Kind.NUMBER else pa.int64()
-    if isinstance(sample, str) or kind is Kind.TIME:
+        return pa.float64() if kind is CellKind.NUMBER else pa.int64()
+    if isinstance(sample, str) or kind is CellKind.TIME:
         return pa.string()
     return ARROW_TYPES.get(kind, pa.string())
 
 
-def _read_lines(schema: TableSchema, source: str, block: bytes, at: _Position) -> tuple[Raw, _Position]:
+# --- line by line ---
+
+
+def _by_line(schema: TableSchema, source: str, block: bytes, row: int, line: int) -> RawColumns:
+    """The rows of a block whose first row and line have these numbers."""
     rows: list[dict[str, Any]] = []
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     numbers: list[int] = []
-    refused: list[Refused] = []
-    brief = Brief()
-    row, line = at
-    for line, text in enumerate(_lines(block), at.line):
+    refused: list[RejectedRow] = []
+    limit = MessageLimit()
+    for number, text in enumerate(block.split(b"\n"), line):
         if not text or text.isspace():
             continue
         try:
-            rows.append(_row(schema, text, brief))
+            rows.append(_row(schema, text, limit))
             numbers.append(row)
         except TableError as error:
-            if brief.wants(error.code):
-                error.place = Place(source, str(row), line, error.column)
-                refused.append(Refused(row, Rejected.of(error)))
+            if limit.allows(error.code):
+                error.place = Place(source, str(row), number, error.column)
+                refused.append(RejectedRow(row, Rejected.of(error)))
             else:
-                refused.append(Refused(row, Rejected(source, str(row), error.code, "")))
+                refused.append(RejectedRow(row, Rejected(source, str(row), error.code, "")))
         row += 1
         if len(rows) == _SLICE:
             _unload(schema, rows, columns)
     _unload(schema, rows, columns)
-    return Raw(source, columns, np.array(numbers, dtype=np.int64), refused), _Position(row, line + 1)
+    return RawColumns(source, columns, np.array(numbers, dtype=np.int64), refused)
 
 
 def _unload(schema: TableSchema, rows: list[dict[str, Any]], columns: dict[str, list[Any]]) -> None:
     """Move the rows to the columns, nested objects as JSON text already."""
     for column in schema.columns:
         values = [row.get(column.name) for row in rows]
-        columns[column.name] += values if column.kind is not Kind.JSON else map(_flat, values)
+        columns[column.name] += values if column.kind is not CellKind.JSON else map(_flat, values)
     rows.clear()
 
 
@@ -154,33 +135,23 @@ def _flat(value: Any) -> Any:
         return value  # to be refused with its place, like any other cell
 
 
-def _lines(block: bytes) -> list[bytes]:
-    lines = block.split(b"\n")
-    return lines[:-1] if not lines[-1] else lines
-
-
-def _row(schema: TableSchema, line: bytes, brief: Brief | None = None) -> dict[str, Any]:
+def _row(schema: TableSchema, line: bytes, limit: MessageLimit | None = None) -> dict[str, Any]:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TableError("HG-207", f"bytes that are not UTF-8: {error.reason}", fix="save it as UTF-8") from error
     row = _decode(text)
-    if _may_repeat(text, row):
-        _check_keys(schema, text)
-    for name in schema.row_required:
-        if name not in row:
-            if brief is not None and brief.is_full("HG-202"):
-                raise TableError("HG-202", "")
-            raise schema.lacking(name, row, Place())
-    return row
-
-
-def _may_repeat(text: str, row: dict[str, Any]) -> bool:
-    """Whether a key may stand twice in an object: a look at the text that costs little, and nearly always tells."""
     more = text.count('":') - len(row)
     if more:
         more -= sum(len(value) for value in row.values() if type(value) is dict)
-    return more != 0 or " :" in text or "\t:" in text or "\r:" in text
+    if more or " :" in text or "\t:" in text or "\r:" in text:  # a look that costs little: a key may stand twice
+        _check_keys(schema, text)
+    for name in schema.row_required:
+        if name not in row:
+            if limit is not None and limit.is_reached("HG-202"):
+                raise TableError("HG-202", "")
+            raise schema.lacking([name], list(row), Place())
+    return row
 
 
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple, parse_int=str, parse_float=str)  # arrays are lists

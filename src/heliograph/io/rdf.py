@@ -1,4 +1,16 @@
-"""RDF documents as publications: six syntaxes through pyoxigraph, guarded, as columns of term ids."""
+"""RDF documents as columns of term ids: six syntaxes through pyoxigraph, guarded.
+
+Every syntax becomes N-Triples or N-Quads lines of one shape, whose texts are split in bulk and interned: each distinct
+text once. A document becomes a publication for each named graph, with the graph's IRI as id (`_:label` for a blank
+node), and one for the default graph, with the document's name; one without any triple is one publication without
+triples.
+
+What cannot be read: of N-Triples and N-Quads a broken line is refused and the other lines are read; a document of
+another syntax is refused as a whole, since a publication of which a part is missing would match something else than
+what was published. A triple that holds a term of RDF 1.2 (a triple term, a literal with a base direction) is refused,
+the others are read. Relative IRIs are resolved against `file:///` and the document's name, which is never opened.
+Nothing is ever fetched.
+"""
 
 from __future__ import annotations
 
@@ -20,218 +32,29 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from heliograph.errors import DocumentError, HeliographError, Place, TermError
 from heliograph.io import xml as guards
-from heliograph.io.publications import Publications, Triples
-from heliograph.io.xml import SEPARATOR, Bytes, Document, Entity, Places, Prolog, check_entities, shortened
-from heliograph.model import MOST_TOLD, Brief, Rejected, Rejections
+from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, Prolog, check_entities, shortened
+from heliograph.model import MOST_REPORTED, MessageLimit, Rejected
 from heliograph.terms import Term, TermKind, blank, literal, parse_cell
 from heliograph.values import XSD_STRING
 
 if TYPE_CHECKING:
     from heliograph.vocabulary import Vocabulary
 
+Numbers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]  # ids of terms
+Texts = pa.StringArray
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Contexts of JSON-LD within limits.
+# --- lines of one shape: `subject predicate object [graph] .` with one space between ---
 #
-# pyoxigraph defines the terms that a term is made of before the term itself, each call inside of the last until the
-# stack ends, and it copies all terms in scope for each context that it meets.
-#
-# So two things are measured first: how long the chains of definitions are, and how many terms all copies come to.
-# Contexts are found wherever they stand, in a document that is broken further on too: pyoxigraph reads as it goes.
-# ----------------------------------------------------------------------------------------------------------------------
-
-MAX_COPIES = 2_000_000  # terms that are copied for all contexts; takes some second
-_TERM = 8  # characters of a term at least: contexts side by side come to one copy of each, and are never too many
-
-_DEFINING = ("@id", "@type", "@reverse", "@index", "@nest")
-# The key, of which each character may be written as an escape.
-_KEY = re.compile("".join(('"', *(rf"(?:{c}|\\u00{ord(c):x})" for c in "@context"), r'"\s*:\s*')), re.IGNORECASE)
-
-Pairs = tuple[tuple[str, Any], ...]  # an object, with all values of a key that stands twice; arrays are lists
-
-
-def check_json_ld(data: Bytes) -> None:
-    """Refuses nesting, chains of definitions and copies of contexts beyond the limits."""
-    guards.check_json(data)
-    text = bytes(data).decode("utf-8", "replace")
-    found = list(_contexts(text))
-    if not found:
-        return
-    contexts = [context for context, _ in found]
-    for context in (context for context, length in found if length > guards.MAX_BASE):  # a short one holds no chain
-        if _depth(context) > guards.MAX_DEPTH:
-            raise guards.too_deep("terms of a context that are defined by others")
-        if _length(context) > guards.MAX_BASE:
-            raise guards.too_long("a base, vocabulary or prefix")
-    sizes = {name: size for context in contexts for name, size in _scoped(context)}
-    uses = len(contexts) + (text.count('"') if sizes else 0)
-    most = MAX_COPIES + len(text) // _TERM
-    if uses * sum(map(_size, contexts)) > most and _copies(text, sizes, most) > most:
-        raise DocumentError(
-            "HG-320",
-            f"contexts inside of contexts, whose terms come to more than {most:,} in all",
-            fix="state one context at the top of the document, without contexts inside",
-        )
-
-
-def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=tuple, parse_int=str, parse_float=str, strict=False)
-
-
-def _contexts(text: str) -> Iterator[tuple[Any, int]]:
-    """The outermost contexts and their lengths; none behind what is no JSON, which the parser does not reach either."""
-    decoder = _decoder()
-    end = 0
-    for key in _KEY.finditer(text):
-        if key.start() >= end:
-            try:
-                context, end = decoder.raw_decode(text, key.end())
-            except ValueError:
-                return
-            yield context, end - key.end()
-
-
-def _objects(context: Any) -> Iterator[Pairs]:
-    """The objects of a context, which is one or an array of them."""
-    for part in context if isinstance(context, list) else (context,):
-        if isinstance(part, tuple):
-            yield part
-
-
-def _size(context: Any) -> int:
-    """The terms of a context, with those of the contexts inside of it."""
-    size = 0
-    stack = [context]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, tuple):
-            size += len(value)
-            stack += [inner for _, inner in value]
-        elif isinstance(value, list):
-            stack += value
-    return size
-
-
-def _scoped(context: Any) -> Iterator[tuple[str, int]]:
-    """The terms that bring a context of their own, and its size."""
-    for part in _objects(context):
-        for term, value in part:
-            for key, inner in value if isinstance(value, tuple) else ():
-                if key == "@context":
-                    yield term, _size(inner)
-                    yield from _scoped(inner)
-
-
-def _depth(context: Any) -> int:
-    """The longest chain of terms that are defined by one another; what a term's own context needs comes on top."""
-    return max(map(_chain, _objects(context)), default=0)
-
-
-def _chain(context: Pairs) -> int:
-    own: dict[str, int] = dict.fromkeys((term for term, _ in context), 1)
-    for term, value in context:
-        for key, inner in value if isinstance(value, tuple) else ():
-            if key == "@context":
-                own[term] = max(own[term], 1 + _depth(inner))
-    return _longest(_needs(context), own)
-
-
-def _length(context: Any) -> int:
-    """The bytes of the longest IRI that others may be resolved against; texts are short of that if none is long."""
-    longest = bases = 0
-    for part in _objects(context):
-        sizes: dict[str, int] = dict.fromkeys((term for term, _ in part), 0)
-        for term, value in part:
-            sizes[term] = max((len(text) for text in _texts(value)), default=0)
-        bases += sum(sizes.get(key, 0) for key in ("@base", "@vocab"))
-        if sum(sizes.values()) > guards.MAX_BASE:
-            longest = max(longest, _longest(_needs(part), sizes))
-    return max(bases, longest)
-
-
-def _needs(context: Pairs) -> dict[str, set[str]]:
-    """For each term, the others that must be defined before it."""
-    needs: dict[str, set[str]] = {}
-    terms = {term for term, _ in context}
-    for term, value in context:
-        parts = {part for text in (term, *_texts(value)) for part in (text, text.partition(":")[0])}
-        needs.setdefault(term, set()).update((parts & terms) - {term})
-    return needs
-
-
-def _texts(value: Any) -> Iterable[str]:
-    """What a definition is made of."""
-    if isinstance(value, tuple):
-        return [text for key, text in value if key in _DEFINING and isinstance(text, str)]
-    return [value] if isinstance(value, str) else []
-
-
-def _longest(needs: dict[str, set[str]], own: dict[str, int]) -> int:
-    """The longest path, where `own` is what each term adds. Terms in or before a circle are taken as one path."""
-    needed_by: dict[str, list[str]] = defaultdict(list)
-    for term, parts in needs.items():
-        for part in parts:
-            needed_by[part].append(term)
-    missing = {term: len(parts) for term, parts in needs.items()}
-    depth = {term: own[term] for term, count in missing.items() if not count}
-    ready = list(depth)
-    for term in ready:
-        for other in needed_by[term]:
-            missing[other] -= 1
-            depth[other] = max(depth.get(other, 0), depth[term] + own[other])
-            if not missing[other]:
-                ready.append(other)
-    circular = [term for term, count in missing.items() if count]
-    known = max((depth[term] for term in ready), default=0)
-    return known + sum(own[term] for term in circular)
-
-
-def _copies(text: str, scoped: dict[str, int], most: int) -> int:
-    """How many terms are in scope at all contexts of a document, and at all uses of terms that bring one."""
-    try:
-        root: Any = _decoder().decode(text)
-    except ValueError:
-        return most + 1  # how they are nested cannot be told
-    copies = 0
-    stack = [(root, 0)]
-    while stack:
-        value, scope = stack.pop()
-        if isinstance(value, list):
-            stack += [(inner, scope) for inner in value]
-            continue
-        if not isinstance(value, tuple):
-            continue
-        contexts = [inner for key, inner in value if key == "@context"]
-        names = [name for _, inner in value for name in (inner if isinstance(inner, list) else (inner,))]
-        types = [scoped[name] for name in names if isinstance(name, str) and name in scoped] if scoped else []
-        for size in (*map(_size, contexts), *types):
-            scope += size
-            copies += scope
-        for key, inner in value:
-            size = scoped.get(key, 0)
-            copies += scope + size if size else 0
-            if key != "@context":
-                stack.append((inner, scope + size))
-    return copies
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# N-Triples and N-Quads lines as columns of term texts, split in bulk.
-#
-# Every RDF syntax passes through here: pyoxigraph reads it and writes it again as lines of one shape, `subject
-# predicate object [graph] .` with one space between. There subjects, predicates and graph names hold no space, and a
-# graph name no quote; so positions of spaces, quotes and line ends are enough to cut a whole block at once.
-#
-# A block that is of that shape already (`is_plain`) need not be read by pyoxigraph at all. The law on which this
-# rests: pyoxigraph accepts every plain block, and finds the same terms in it.
-# ----------------------------------------------------------------------------------------------------------------------
+# There subjects, predicates and graph names hold no space, and a graph name no quote; so positions of spaces, quotes
+# and line ends are enough to cut a whole block at once. A block that is of that shape already (`is_plain`) need not be
+# read by pyoxigraph at all. The law on which this rests: pyoxigraph accepts every plain block, and finds the same
+# terms in it.
 
 Width = Literal[4, 5]
 TRIPLES: Width = 4  # texts a line: subject, predicate, object, and the dot; a term keeps the space behind it
 QUADS: Width = 5  # with the graph before the dot, empty where there is none
-_NEWLINE, _SPACE, _QUOTE, _LESS, _UNDERSCORE = b'\n "<_'
-
-Texts = pa.StringArray
+_NEWLINE, _SPACE, _QUOTE, _LESS, _UNDERSCORE, _BACKSLASH = b'\n "<_\\'
 
 # What both sides surely accept, and nearly all data consists of: IRIs in ASCII, literals in UTF-8.
 _ESCAPED = r"%[0-9A-Fa-f]{2}"
@@ -285,10 +108,7 @@ def split(lines: bytes, width: Width) -> Texts:
     return pa.StringArray.from_buffers(offsets.size, pa.py_buffer(bounds), pa.py_buffer(lines))
 
 
-Positions = npt.NDArray[np.int64]
-
-
-def _graph_starts(data: npt.NDArray[np.uint8], spaces: Positions, first: Positions, ends: Positions) -> Positions:
+def _graph_starts(data: npt.NDArray[np.uint8], spaces: Numbers, first: Numbers, ends: Numbers) -> Numbers:
     """Where the graph name begins, or the dot where there is none.
 
     The last word before the dot names a graph if it comes fourth or later, begins as an IRI or a blank node, and holds
@@ -302,21 +122,16 @@ def _graph_starts(data: npt.NDArray[np.uint8], spaces: Positions, first: Positio
     return np.where((dot_space - first >= 3) & begins & unquoted, words, ends - 1)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Term texts to ids: each distinct text of a stretch of lines is read once.
+# --- term texts to ids ---
 #
 # The law: texts of one canonical term have one id. A blank node's label means a node of its own document only. Labels
 # that a document gives are kept; nodes without one are named `anon1`, `anon2`, … in the order of their appearance in
 # the call, so that a run can be repeated; a document's own `anon…` is renamed likewise.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ABSENT = -1  # the graph of a triple in the default graph
 REFUSED = -2  # a term of RDF 1.2 that no table, query or notification could spell
 
-Codes = npt.NDArray[np.int32]
-
-_INTERNING_LESS, _INTERNING_QUOTE, _BACKSLASH = b'<"\\'
-_INTERNING_IRI, _INTERNING_LITERAL = TermKind.IRI, TermKind.LITERAL  # members of an enumeration are slow to look up
+_IRI_KIND, _LITERAL_KIND = TermKind.IRI, TermKind.LITERAL  # members of an enumeration are slow to look up
 _UNLABELLED = re.compile(r"[a-f][0-9a-f]{19,31}|anon[0-9]+")  # pyoxigraph writes 128 random bits in hexadecimal
 _MAYBE_UNLABELLED = re.compile(rb"_:(?:[a-f][0-9a-f]{19}|anon[0-9])")
 _new = tuple.__new__  # `Term(…)` by its own constructor takes half as long again
@@ -358,10 +173,10 @@ class Interner:
 
         Sorted out by their first and last characters, nearly all texts become terms without a question asked of each.
         """
-        iris, plain, others = _sorts(texts)
+        iris, plain, others = _sorted_out(texts)
         cut = _Cut(texts)
-        terms = [_new(Term, (_INTERNING_IRI, value, "", "")) for value in cut(iris, 1, 2)]
-        terms += [_new(Term, (_INTERNING_LITERAL, value, XSD_STRING, "")) for value in cut(plain, 1, 2)]
+        terms = [_new(Term, (_IRI_KIND, value, "", "")) for value in cut(iris, 1, 2)]
+        terms += [_new(Term, (_LITERAL_KIND, value, XSD_STRING, "")) for value in cut(plain, 1, 2)]
         read = [*map(self._read, cut(others, 0, 0))]
         terms += [term for term in read if term is not None]
         ids = np.full(len(texts), ABSENT, np.int32)
@@ -395,40 +210,34 @@ class Interner:
         return blank(f"anon{self._named}")
 
 
-Rows = npt.NDArray[np.int64]
-
-
-class _Sorts(NamedTuple):
-    iris: Rows
-    plain: Rows  # strings without escapes
-    others: Rows
-
-
-def _sorts(texts: Texts) -> _Sorts:
-    """The rows of the texts by how they are to be read; the dot and the empty text are none."""
-    buffers: Any = texts.buffers()
-    data = np.frombuffer(buffers[2], np.uint8)
-    bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+def _sorted_out(texts: Texts) -> tuple[Numbers, Numbers, Numbers]:
+    """The rows of the texts that are IRIs, strings without escapes, and others; the dot and the empty text are none."""
+    data, bounds = _data(texts)
     rows = np.flatnonzero(np.diff(bounds) > len(".\n"))
     starts, ends = bounds[rows], bounds[rows + 1]
     escapes = np.flatnonzero(data == _BACKSLASH)
-    iris = (data[starts] == _INTERNING_LESS) & (data[starts + 1] != _INTERNING_LESS)
-    plain = (data[starts] == _INTERNING_QUOTE) & (data[ends - 2] == _INTERNING_QUOTE)
+    iris = (data[starts] == _LESS) & (data[starts + 1] != _LESS)
+    plain = (data[starts] == _QUOTE) & (data[ends - 2] == _QUOTE)
     plain &= np.searchsorted(escapes, starts) == np.searchsorted(escapes, ends)
-    return _Sorts(rows[iris], rows[plain], rows[~(iris | plain)])
+    return rows[iris], rows[plain], rows[~(iris | plain)]
+
+
+def _data(texts: Texts) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
+    """The bytes of texts, and where each begins and ends in them."""
+    buffers: Any = texts.buffers()
+    bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(buffers[2], np.uint8), bounds
 
 
 class _Cut:
     """Cuts texts out of an array. From ASCII they come as slices of one string, without strings in between."""
 
     def __init__(self, texts: Texts) -> None:
-        buffers: Any = texts.buffers()
+        data, self._bounds = _data(texts)
         self._texts = texts
-        self._bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        data = bytes(buffers[2])
-        self._all = data.decode("ascii") if data.isascii() else None
+        self._all = bytes(data).decode("ascii") if not (data > 0x7F).any() else None
 
-    def __call__(self, rows: Rows, left: int, right: int) -> list[str]:
+    def __call__(self, rows: Numbers, left: int, right: int) -> list[str]:
         """The texts of these rows without some characters on each side."""
         if self._all is None:
             return [(text or "")[left : len(text or "") - right] for text in self._texts.take(rows).to_pylist()]
@@ -446,106 +255,185 @@ def _literal(text: str) -> Term | None:
     return literal(text[1:close], text[close + 4 : -2])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Publications out of what the documents of one call hold.
+# --- contexts of JSON-LD within limits ---
 #
-# The law: all triples with one publication id in one call are one publication, in whatever documents they lie, and
-# publications come in the order in which they were first met. Documents share no blank nodes: where one publication
-# has parts in several documents, the blank nodes of the later ones are named anew.
-# ----------------------------------------------------------------------------------------------------------------------
+# pyoxigraph defines the terms that a term is made of before the term itself, each call inside of the last until the
+# stack ends, and it copies all terms in scope for each context that it meets. So two things are measured first: how
+# long the chains of definitions are, and how many terms all copies come to. Contexts are found wherever they stand, in
+# a document that is broken further on too: pyoxigraph reads as it goes.
 
-AssemblyRows = npt.NDArray[np.int32]  # subject, predicate, object
-Numbers = npt.NDArray[np.int64]
+MAX_COPIES = 2_000_000  # terms that are copied for all contexts; takes some second
+_TERM = 8  # characters of a term at least: contexts side by side come to one copy of each, and are never too many
 
+_DEFINING = ("@id", "@type", "@reverse", "@index", "@nest")
+# The key, of which each character may be written as an escape.
+_KEY = re.compile("".join(('"', *(rf"(?:{c}|\\u00{ord(c):x})" for c in "@context"), r'"\s*:\s*')), re.IGNORECASE)
 
-class Reading(NamedTuple):
-    """What one document holds: publication ids, triples with the number of their publication, and what was refused."""
-
-    ids: list[str]
-    numbers: Numbers
-    rows: AssemblyRows
-    rejected: list[Rejected]
+JsonPairs = tuple[tuple[str, Any], ...]  # an object, with all values of a key that stands twice; arrays are lists
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_int=str, parse_float=str, strict=False)
 
 
-def nothing(rejected: Sequence[Rejected]) -> Reading:
-    """A document of which nothing could be read."""
-    return Reading([], np.empty(0, np.int64), np.empty((0, 3), np.int32), list(rejected))
+def check_json_ld(data: Bytes) -> None:
+    """Refuses nesting, chains of definitions and copies of contexts beyond the limits."""
+    guards.check_json(data)
+    text = bytes(data).decode("utf-8", "replace")
+    found = list(_contexts(text))
+    if not found:
+        return
+    contexts = [context for context, _ in found]
+    for context in (context for context, length in found if length > guards.MAX_BASE):  # a short one holds no chain
+        if _depth(context) > guards.MAX_DEPTH:
+            raise guards.too_deep("terms of a context that are defined by others")
+        if _length(context) > guards.MAX_BASE:
+            raise guards.too_long("a base, vocabulary or prefix")
+    sizes = {name: size for context in contexts for name, size in _scoped(context)}
+    uses = len(contexts) + (text.count('"') if sizes else 0)
+    most = MAX_COPIES + len(text) // _TERM
+    if uses * sum(map(_size, contexts)) > most and _copies(text, sizes, most) > most:
+        raise DocumentError(
+            "HG-320",
+            f"contexts inside of contexts, whose terms come to more than {most:,} in all",
+            fix="state one context at the top of the document, without contexts inside",
+        )
 
 
-class Documents(NamedTuple):
-    """A batch of publications, and what was rejected on the way to it."""
-
-    publications: Publications
-    rejected: Rejections
-
-
-class _Merged(NamedTuple):
-    ids: list[str]
-    numbers: Numbers
-    rows: AssemblyRows
-
-
-def publish(readings: Sequence[Reading], interner: Interner, batch: int) -> Iterator[Documents]:
-    """The publications of a call in batches; all rejections come with the first."""
-    merged = _in_order(_merge(readings, interner))
-    rejected = Rejections(refused for reading in readings for refused in reading.rejected)
-    starts = np.searchsorted(merged.numbers, np.arange(len(merged.ids) + 1))
-    for first in range(0, len(merged.ids), batch):
-        ids = tuple(merged.ids[first : first + batch])
-        bounds = starts[first : first + len(ids) + 1]
-        columns = (np.ascontiguousarray(column) for column in merged.rows[bounds[0] : bounds[-1]].T)
-        publications = Publications(interner.vocabulary, ids, bounds - bounds[0], Triples(*columns))
-        yield Documents(publications, rejected)
-        rejected = Rejections()
-    if rejected:
-        yield Documents(Publications.none(interner.vocabulary), rejected)
+def _contexts(text: str) -> Iterator[tuple[Any, int]]:
+    """The outermost contexts and their lengths; none behind what is no JSON, which the parser does not reach either."""
+    end = 0
+    for key in _KEY.finditer(text):
+        if key.start() >= end:
+            try:
+                context, end = _DECODER.raw_decode(text, key.end())
+            except ValueError:
+                return
+            yield context, end - key.end()
 
 
-def _merge(readings: Sequence[Reading], interner: Interner) -> _Merged:
-    known: dict[str, int] = {}
-    numbers: list[Numbers] = [np.empty(0, np.int64)]
-    rows: list[AssemblyRows] = [np.empty((0, 3), np.int32)]
-    for reading in readings:
-        again = [number for number, id in enumerate(reading.ids) if id in known]
-        table = np.array([known.setdefault(id, len(known)) for id in reading.ids], np.int64)
-        rows.append(_apart(reading, again, interner) if again else reading.rows)
-        numbers.append(table[reading.numbers] if len(table) else reading.numbers)
-    return _Merged(list(known), np.concatenate(numbers), np.concatenate(rows))
+def _objects(context: Any) -> Iterator[JsonPairs]:
+    """The objects of a context, which is one or an array of them."""
+    for part in context if isinstance(context, list) else (context,):
+        if isinstance(part, tuple):
+            yield part
 
 
-def _apart(reading: Reading, again: list[int], interner: Interner) -> AssemblyRows:
-    """The rows with new blank nodes in the publications that an earlier document has begun."""
-    rows = reading.rows.copy()
-    renamed: dict[int, int] = {}
-    for row in np.flatnonzero(np.isin(reading.numbers, again)).tolist():
-        for column in (0, 2):
-            id = int(rows[row, column])
-            if interner.vocabulary.term(id).kind is TermKind.BLANK:
-                if id not in renamed:
-                    renamed[id] = interner.fresh_blank()
-                rows[row, column] = renamed[id]
-    return rows
+def _size(context: Any) -> int:
+    """The terms of a context, with those of the contexts inside of it."""
+    size = 0
+    stack = [context]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, tuple):
+            size += len(value)
+            stack += [inner for _, inner in value]
+        elif isinstance(value, list):
+            stack += value
+    return size
 
 
-def _in_order(merged: _Merged) -> _Merged:
-    """Rows sorted by publication; those of one stay in their order."""
-    if np.all(merged.numbers[1:] >= merged.numbers[:-1]):
-        return merged
-    order = np.argsort(merged.numbers, kind="stable")
-    return _Merged(merged.ids, merged.numbers[order], merged.rows[order])
+def _scoped(context: Any) -> Iterator[tuple[str, int]]:
+    """The terms that bring a context of their own, and its size."""
+    for part in _objects(context):
+        for term, value in part:
+            for key, inner in value if isinstance(value, tuple) else ():
+                if key == "@context":
+                    yield term, _size(inner)
+                    yield from _scoped(inner)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Every RDF syntax as N-Triples or N-Quads lines, through pyoxigraph.
-#
-# What cannot be read:
-#   N-Triples, N-Quads   a broken line is refused, the other lines are read;
-#   other syntaxes       the document is refused as a whole, since a publication of which a part is missing would
-#   match
-#                        something else than what was published.
-# Relative IRIs are resolved against `file:///` and the document's name, which is never opened. Nothing is ever
-#   fetched.
-# ----------------------------------------------------------------------------------------------------------------------
+def _depth(context: Any) -> int:
+    """The longest chain of terms that are defined by one another; what a term's own context needs comes on top."""
+    return max(map(_chain, _objects(context)), default=0)
+
+
+def _chain(context: JsonPairs) -> int:
+    own: dict[str, int] = dict.fromkeys((term for term, _ in context), 1)
+    for term, value in context:
+        for key, inner in value if isinstance(value, tuple) else ():
+            if key == "@context":
+                own[term] = max(own[term], 1 + _depth(inner))
+    return _longest(_needs(context), own)
+
+
+def _length(context: Any) -> int:
+    """The bytes of the longest IRI that others may be resolved against; texts are short of that if none is long."""
+    longest = bases = 0
+    for part in _objects(context):
+        sizes: dict[str, int] = dict.fromkeys((term for term, _ in part), 0)
+        for term, value in part:
+            sizes[term] = max((len(text) for text in _texts(value)), default=0)
+        bases += sum(sizes.get(key, 0) for key in ("@base", "@vocab"))
+        if sum(sizes.values()) > guards.MAX_BASE:
+            longest = max(longest, _longest(_needs(part), sizes))
+    return max(bases, longest)
+
+
+def _needs(context: JsonPairs) -> dict[str, set[str]]:
+    """For each term, the others that must be defined before it."""
+    needs: dict[str, set[str]] = {}
+    terms = {term for term, _ in context}
+    for term, value in context:
+        parts = {part for text in (term, *_texts(value)) for part in (text, text.partition(":")[0])}
+        needs.setdefault(term, set()).update((parts & terms) - {term})
+    return needs
+
+
+def _texts(value: Any) -> Iterable[str]:
+    """What a definition is made of."""
+    if isinstance(value, tuple):
+        return [text for key, text in value if key in _DEFINING and isinstance(text, str)]
+    return [value] if isinstance(value, str) else []
+
+
+def _longest(needs: dict[str, set[str]], own: dict[str, int]) -> int:
+    """The longest path, where `own` is what each term adds. Terms in or before a circle are taken as one path."""
+    needed_by: dict[str, list[str]] = defaultdict(list)
+    for term, parts in needs.items():
+        for part in parts:
+            needed_by[part].append(term)
+    missing = {term: len(parts) for term, parts in needs.items()}
+    depth = {term: own[term] for term, count in missing.items() if not count}
+    ready = list(depth)
+    for term in ready:
+        for other in needed_by[term]:
+            missing[other] -= 1
+            depth[other] = max(depth.get(other, 0), depth[term] + own[other])
+            if not missing[other]:
+                ready.append(other)
+    circular = [term for term, count in missing.items() if count]
+    known = max((depth[term] for term in ready), default=0)
+    return known + sum(own[term] for term in circular)
+
+
+def _copies(text: str, scoped: dict[str, int], most: int) -> int:
+    """How many terms are in scope at all contexts of a document, and at all uses of terms that bring one."""
+    try:
+        root: Any = _DECODER.decode(text)
+    except ValueError:
+        return most + 1  # how they are nested cannot be known
+    copies = 0
+    stack = [(root, 0)]
+    while stack:
+        value, scope = stack.pop()
+        if isinstance(value, list):
+            stack += [(inner, scope) for inner in value]
+            continue
+        if not isinstance(value, tuple):
+            continue
+        contexts = [inner for key, inner in value if key == "@context"]
+        names = [name for _, inner in value for name in (inner if isinstance(inner, list) else (inner,))]
+        types = [scoped[name] for name in names if isinstance(name, str) and name in scoped] if scoped else []
+        for size in (*map(_size, contexts), *types):
+            scope += size
+            copies += scope
+        for key, inner in value:
+            size = scoped.get(key, 0)
+            copies += scope + size if size else 0
+            if key != "@context":
+                stack.append((inner, scope + size))
+    return copies
+
+
+# --- every syntax as lines ---
 
 BLOCK = 1 << 19  # bytes of lines that are looked at together; like the next one, what a cache holds
 MAX_LINE = 64 << 20  # a longer line is refused
@@ -576,12 +464,13 @@ SYNTAXES = {
 }
 
 
-def as_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
+def as_lines(document: OpenedDocument, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     """The lines of a document in blocks. What is refused alone goes to `rejected`; else a `DocumentError` is raised."""
     if syntax.by_line:
         return _good_lines(document, syntax, rejected)
     base: str | None = base_of(document.name)
-    if syntax.check is guards.check_turtle and _is_straight(document.data):
+    is_turtle = syntax.check is guards.check_turtle and isinstance(document.data, bytes)
+    if is_turtle and _odd().search(document.data) is None:
         base = None  # resolving what needs no resolving takes a twentieth of the time
     else:
         syntax.check(document.data)
@@ -600,52 +489,35 @@ def written(quads: Iterable[Quad], with_graphs: bool = False) -> Iterator[bytes]
     try:
         while lines := serialize(islice(remaining, _QUADS), format=form):
             yield lines
-    except MemoryError as error:
-        raise _unbuffered(error) from error
-
-
-def _unbuffered(error: MemoryError) -> DocumentError:
-    """pyoxigraph reads a token, and of N-Triples a line, into a buffer of 16 MiB."""
-    fix = "shorten its literals"
-    return DocumentError("HG-307", f"a literal or line that is too long: {shortened(str(error))}", fix=fix)
+    except MemoryError as error:  # it reads a token, and of N-Triples a line, into a buffer of 16 MiB
+        message = f"a literal or line that is too long: {shortened(str(error))}"
+        raise DocumentError("HG-307", message, fix="shorten its literals") from error
 
 
 @cache
 def _odd() -> Any:
-    """A `<` that does not begin an absolute IRI, or begins a long one."""
+    """A `<` that does not begin an absolute IRI, or begins a long one; without, Turtle has no triple terms either."""
     import re2
 
     long = rb"[^<>]{%d}" % (guards.MAX_BASE // 2)
     return re2.compile(rb"<(?:[^A-Za-z]|[A-Za-z][A-Za-z0-9+.\-]*[^A-Za-z0-9+.\-:]|%b)" % long)
 
 
-def _is_straight(data: Bytes) -> bool:
-    """Whether a document of the Turtle family holds neither triple terms nor relative or long IRIs, as can be told."""
-    return isinstance(data, bytes) and _odd().search(data) is None
-
-
-def _all_lines(document: Document, syntax: Syntax, base: str | None) -> Iterator[bytes]:
+def _all_lines(document: OpenedDocument, syntax: Syntax, base: str | None) -> Iterator[bytes]:
+    """The lines of a document that is read as a whole; raises where its IRIs, written in full, pass the limit."""
     data = document.data if isinstance(document.data, bytes) else None
+    spare = most = MAX_LINES[0] + MAX_LINES[1] * len(document.data)
     try:
-        quads = parse(data, path=document.path, format=syntax.format, base_iri=base)
-        yield from _bounded(written(quads, syntax.quads), len(document.data))
+        for block in written(parse(data, path=document.path, format=syntax.format, base_iri=base), syntax.quads):
+            spare -= len(block)
+            if spare < 0:
+                fix = "shorten its base, its prefixes and its vocabulary"
+                raise DocumentError("HG-321", f"more than {most:,} bytes of IRIs, written in full", fix=fix)
+            yield block
     except SyntaxError as error:
         raise _whole_error(error, document.name) from error
     except OSError as error:
         raise DocumentError("HG-301", f"cannot be read: {error}", fix="check the file and its permissions") from error
-
-
-def _bounded(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The blocks of a document of `size` bytes; raises where its IRIs, written in full, pass the limit."""
-    spare = MAX_LINES[0] + MAX_LINES[1] * size
-    for block in blocks:
-        spare -= len(block)
-        if spare < 0:
-            fix = "shorten its base, its prefixes and its vocabulary"
-            raise DocumentError(
-                "HG-321", f"more than {MAX_LINES[0] + MAX_LINES[1] * size:,} bytes of IRIs, written in full", fix=fix
-            )
-        yield block
 
 
 def _whole_error(error: SyntaxError, name: str) -> DocumentError:
@@ -661,15 +533,14 @@ def complaint(error: SyntaxError | MemoryError) -> str:
     return shortened(_TRAILER.sub("", _POSITION.sub("", str(error))))
 
 
-# --- line by line -----------------------------------------------------------------------------------------------
-
-
-def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
+def _good_lines(document: OpenedDocument, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
     number = 1
-    brief = Brief()
+    limit = MessageLimit()
     for start, end in _cuts(document.data):
         if end - start > MAX_LINE:
-            rejected.append(_refused(_too_long(end - start), document.name, number))
+            fix = f"the limit is {MAX_LINE:,}; shorten its literal"
+            error = DocumentError("HG-307", f"a line of {end - start:,} bytes", fix=fix)
+            rejected.append(_refused(error, document.name, number))
             number += 1
             continue
         block = document.data[start:end]
@@ -678,7 +549,7 @@ def _good_lines(document: Document, syntax: Syntax, rejected: list[Rejected]) ->
             yield from _block(block, syntax)
         except (SyntaxError, DocumentError):
             lines = enumerate(block.splitlines(keepends=True), number)
-            yield b"".join(_one(line, syntax, document.name, row, rejected, brief) for row, line in lines)
+            yield b"".join(_one(line, syntax, document.name, row, rejected, limit) for row, line in lines)
         if end < len(document.data):
             number += block.count(b"\n")
 
@@ -701,11 +572,11 @@ def _block(block: bytes, syntax: Syntax) -> list[bytes]:
     return list(written(parse(block, format=syntax.format), syntax.quads))
 
 
-def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected], brief: Brief) -> bytes:
+def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rejected], limit: MessageLimit) -> bytes:
     try:
         return b"".join(_block(line, syntax))
     except SyntaxError as error:
-        if not brief.wants("HG-302"):
+        if not limit.allows("HG-302"):
             rejected.append(Rejected(name, str(number), "HG-302", ""))
             return b""
         place = Place(name, None, number, error.offset)
@@ -716,28 +587,34 @@ def _one(line: bytes, syntax: Syntax, name: str, number: int, rejected: list[Rej
     return b""
 
 
-def _too_long(size: int) -> DocumentError:
-    return DocumentError("HG-307", f"a line of {size:,} bytes", fix=f"the limit is {MAX_LINE:,}; shorten its literal")
-
-
 def _refused(error: DocumentError, name: str, number: int) -> Rejected:
     if error.place.line is None:
         error.place = Place(name, None, number)
     return Rejected.of(error, name, str(number))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# RDF documents as publications: one for each named graph, with the graph's IRI as id (`_:label` for a blank node),
-# and one for the default graph, with the document's name.
-#
-# A document without any triple is one publication without triples. A triple that holds a term of RDF 1.2 (a triple
-# term, a literal with a base direction) is refused, the others are read.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- documents as triples ---
 
 TOGETHER = 64 << 20  # bytes of lines whose distinct texts are read together
 
 
-def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None) -> Reading:
+class DocumentTriples(NamedTuple):
+    """What a document holds: publication ids, triples with the number of their publication, and what was refused."""
+
+    ids: list[str]
+    numbers: Numbers
+    rows: Codes  # subject, predicate, object
+    rejected: list[Rejected]
+
+    @classmethod
+    def none(cls, rejected: Sequence[Rejected]) -> DocumentTriples:
+        """A document of which nothing could be read."""
+        return cls([], np.empty(0, np.int64), np.empty((0, 3), np.int32), list(rejected))
+
+
+def read_rdf(
+    document: OpenedDocument, suffix: str, interner: Interner, locate: Callable[[], Place] | None = None
+) -> DocumentTriples:
     """The publications of an RDF document, with what was refused in it.
 
     `locate` finds the place of an error that comes without one.
@@ -745,119 +622,90 @@ def read_rdf(document: Document, suffix: str, interner: Interner, locate: Callab
     syntax = SYNTAXES[suffix]
     rejected: list[Rejected] = []
     try:
-        lines = as_lines(document, syntax, rejected)
-        return read_lines(Lines(document.name, lines, QUADS if syntax.quads else TRIPLES), interner, rejected)
+        blocks = as_lines(document, syntax, rejected)
+        return read_lines(document.name, blocks, QUADS if syntax.quads else TRIPLES, interner, rejected)
     except HeliographError as error:
         if error.place.line is None:
             is_parsed = error.code == "HG-302"  # else it was refused because parsing it would be dangerous
             error.place = locate() if locate and is_parsed else Place(document.name)
-        return nothing([*rejected, Rejected.of(error, document.name)])
+        return DocumentTriples.none([*rejected, Rejected.of(error, document.name)])
 
 
-class Lines(NamedTuple):
-    """A document as N-Triples or N-Quads of one shape, in blocks: see `lines`."""
+def read_lines(
+    name: str, blocks: Iterable[bytes], width: Width, interner: Interner, rejected: list[Rejected]
+) -> DocumentTriples:
+    """The publications of a document that has become lines; what is refused in them adds to `rejected`.
 
-    name: str
-    blocks: Iterable[bytes]
-    width: Width
-
-
-def read_lines(lines: Lines, interner: Interner, rejected: list[Rejected]) -> Reading:
-    """The publications of a document that has become lines; what is refused in them adds to `rejected`."""
-    name, blocks, width = lines
+    They are numbered by graph, graphs in the order of their first rows. Without graphs, the fourth text is the dot.
+    """
     interner.begin()
-    codes = [interned(group, width, interner, name, rejected).codes for group in _grouped(blocks, width)]
-    return _reading(name, np.concatenate([np.empty((0, width), np.int32), *codes]), interner, rejected)
-
-
-def _grouped(lines: Iterable[bytes], width: Width) -> Iterator[list[Texts]]:
-    group: list[Texts] = []
+    found = [np.empty((0, width), np.int32)]
+    waiting: list[Texts] = []
     size = 0
-    for block in lines:
-        if block:
-            group.append(split(block, width))
-            size += len(block)
+    for block in filter(None, blocks):
+        waiting.append(split(block, width))
+        size += len(block)
         if size > TOGETHER:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+            found.append(interned(waiting, width, interner, name, rejected))
+            waiting, size = [], 0
+    if waiting:
+        found.append(interned(waiting, width, interner, name, rejected))
+    codes = np.concatenate(found)
+    graphs, first, inverse = np.unique(codes[:, 3], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ids = [name if graph == ABSENT else _graph_id(interner.vocabulary.term(graph)) for graph in graphs[order].tolist()]
+    if not ids and not rejected:
+        ids = [name]
+    return DocumentTriples(ids, np.argsort(order)[inverse].astype(np.int64), codes[:, :3], rejected)
 
 
-class Interned(NamedTuple):
-    """The ids of the lines that hold no refused term, and which of all lines these are."""
-
-    codes: Codes
-    kept: npt.NDArray[np.bool_]
+def _graph_id(term: Term) -> str:
+    return f"_:{term.value}" if term.kind is TermKind.BLANK else term.value
 
 
-def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str, rejected: list[Rejected]) -> Interned:
-    """The ids of lines of `width` texts each; lines that hold a refused term are reported."""
+def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str, rejected: list[Rejected]) -> Codes:
+    """The ids of lines of `width` texts each, without those that hold a refused term, which are reported."""
     codes = interner.columns(blocks, width)
     kept = (codes != REFUSED).all(axis=1)
     if not kept.all():
         texts = [text or "" for block in blocks for text in block.to_pylist()]
         starts = (np.flatnonzero(~kept) * width).tolist()
-        rejected += [_rdf_refused("".join(texts[start : start + width]), name) for start in starts[:MOST_TOLD]]
-        rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_TOLD:])
+        rejected += [_refused_line("".join(texts[start : start + width]), name) for start in starts[:MOST_REPORTED]]
+        rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_REPORTED:])
         codes = codes[kept]
-    return Interned(codes, kept)
+    return codes
 
 
-def _rdf_refused(line: str, name: str) -> Rejected:
+def _refused_line(line: str, name: str) -> Rejected:
     shown = shortened(line.strip())
     fix = "state it without << >> and without a base direction; the other triples were read"
     return Rejected.of(DocumentError("HG-308", f"a term of RDF 1.2 in {shown}", place=Place(name), fix=fix), name)
 
 
-def _reading(name: str, codes: Codes, interner: Interner, rejected: list[Rejected]) -> Reading:
-    """Rows numbered by graph, graphs in the order of their first rows. Without graphs, the fourth text is the dot."""
-    graphs, first, inverse = np.unique(codes[:, 3], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    ids = [_publication_id(int(graph), name, interner) for graph in graphs[order]]
-    numbers = np.argsort(order)[inverse].astype(np.int64)
-    if not ids and not rejected:
-        ids = [name]
-    return Reading(ids, numbers, codes[:, :3], rejected)
+# --- RDF/XML: entities within limits, and the places of errors, which pyoxigraph does not report ---
 
 
-def _publication_id(graph: int, name: str, interner: Interner) -> str:
-    if graph == ABSENT:
-        return name
-    term = interner.vocabulary.term(graph)
-    return f"_:{term.value}" if term.kind is TermKind.BLANK else term.value
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# RDF/XML: entities within limits, and the places of errors, which pyoxigraph does not tell.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-def read_rdf_xml(document: Document, prolog: Prolog, interner: Interner) -> Reading:
+def read_rdf_xml(document: OpenedDocument, prolog: Prolog, interner: Interner) -> DocumentTriples:
     """The publication of a document in RDF/XML."""
     assert prolog.root is not None
     data = document.data
     if prolog.has_doctype:
         check_entities(data, prolog.entities)
-        data = _declared(prolog.entities) + data[prolog.root.start :]
+        declared = (
+            b'<!ENTITY %b "%b">' % (entity.name, (entity.value or b"").replace(b'"', b"&#34;"))
+            for entity in prolog.entities
+        )
+        data = b"<!DOCTYPE rdf [" + b"".join(declared) + b"]>" + data[prolog.root.start :]  # with nothing but these
     shift = prolog.root.start - (len(data) - (len(document.data) - prolog.root.start))
     plain = document._replace(data=data)
 
     def locate() -> Place:
-        return Places(document.name, document.data).at(max(0, _broken_at(plain) + shift))
+        return PlaceFinder(document.name, document.data).at(max(0, _broken_at(plain) + shift))
 
     return read_rdf(plain, ".rdf", interner, locate)
 
 
-def _declared(entities: tuple[Entity, ...]) -> bytes:
-    """A DTD with nothing but these entities."""
-    declared = b"".join(
-        b'<!ENTITY %b "%b">' % (entity.name, (entity.value or b"").replace(b'"', b"&#34;")) for entity in entities
-    )
-    return b"<!DOCTYPE rdf [" + declared + b"]>"
-
-
-def _broken_at(document: Document) -> int:
+def _broken_at(document: OpenedDocument) -> int:
     """The byte at which the XML breaks, or at which the first element begins that is no RDF; the root if neither."""
     data = bytes(document.data)
     children: list[int] = []

@@ -21,7 +21,7 @@ from heliograph.errors import Place, TableError, UsageError
 _LOG = logging.getLogger("heliograph")
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What the cells of a column hold."""
 
     TEXT = "text"  # ids, queries, operators: any scalar becomes its text
@@ -36,23 +36,23 @@ class Kind(Enum):
     TRUTH = "truth"
 
 
-ARROW_TYPES: Mapping[Kind, pa.DataType] = MappingProxyType(
+ARROW_TYPES: Mapping[CellKind, pa.DataType] = MappingProxyType(
     {
-        Kind.INTEGER: pa.int64(),
-        Kind.NUMBER: pa.float64(),
-        Kind.TIME: pa.timestamp("us", tz="UTC"),
-        Kind.LABELS: pa.list_(pa.string()),
-        Kind.TRUTH: pa.bool_(),
+        CellKind.INTEGER: pa.int64(),
+        CellKind.NUMBER: pa.float64(),
+        CellKind.TIME: pa.timestamp("us", tz="UTC"),
+        CellKind.LABELS: pa.list_(pa.string()),
+        CellKind.TRUTH: pa.bool_(),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column. A `sparse` one must be there, but single NDJSON rows and Python items may leave it out."""
 
     name: str
-    kind: Kind = Kind.TEXT
+    kind: CellKind = CellKind.TEXT
     required: bool = True
     sparse: bool = False
 
@@ -66,11 +66,16 @@ class TableSchema:
     """A table of the contract by name, with its columns in order."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @cached_property
     def arrow(self) -> pa.Schema:
         return pa.schema([pa.field(column.name, column.type) for column in self.columns])
+
+    @cached_property
+    def struct(self) -> pa.StructType:
+        """The type of a whole row."""
+        return pa.struct(list(self.arrow))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -103,7 +108,7 @@ class TableSchema:
             )
         missing = [column.name for column in self.columns if column.required and column.name not in names]
         if missing:
-            raise TableError("HG-202", self._lacks(missing, names), place=place, fix=self._fix(missing, names))
+            raise self.lacking(missing, names, place)
 
     def hint(self, present: Iterable[str], place: Place) -> None:
         """Warn of each unknown column that is most likely a misspelt optional one, which nobody would miss.
@@ -119,14 +124,11 @@ class TableSchema:
                     "%s: no column %r, but %s, which is ignored: is that a slip?", where, near, _quoted([name])
                 )
 
-    def lacking(self, name: str, present: Iterable[str], place: Place) -> TableError:
-        """The error for one row that does not name a required column."""
-        names = list(present)
-        return TableError("HG-202", self._lacks([name], names), place=place, fix=self._fix([name], names))
-
-    def _lacks(self, missing: list[str], present: list[str]) -> str:
+    def lacking(self, missing: list[str], present: list[str], place: Place) -> TableError:
+        """The error for a table, or one row, that does not name required columns."""
         shown = _quoted(present[:20]) + (" …" if len(present) > 20 else "") if present else "nothing"
-        return f"{self.name} without {_quoted(missing)}: there is {shown}"
+        message = f"{self.name} without {_quoted(missing)}: there is {shown}"
+        return TableError("HG-202", message, place=place, fix=self._fix(missing, present))
 
     def _fix(self, missing: list[str], present: list[str]) -> str:
         if len(present) == 1 and (sign := next((sign for sign in ";\t|" if sign in present[0]), None)):
@@ -143,18 +145,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 _OTHER_NAMES = dict.fromkeys(
-    (
-        "condition",
-        "conditions",
-        "constraint",
-        "constraints",
-        "expression",
-        "filter",
-        "predicate",
-        "predicates",
-        "where",
-    ),
-    "targeting",
+    "condition conditions constraint constraints expression filter predicate predicates where".split(), "targeting"
 )
 """What else users call a column."""
 
@@ -179,58 +170,72 @@ def table_schema(name: str) -> TableSchema:
     return TABLES[name]
 
 
-def _optional(name: str, kind: Kind = Kind.TEXT) -> Column:
-    return Column(name, kind, required=False)
+def _optional(name: str, kind: CellKind = CellKind.TEXT) -> TableColumn:
+    return TableColumn(name, kind, required=False)
 
 
-_SUBSCRIPTION, _SUBJECT, _OBJECT = Column("subscription_id"), Column("subject", Kind.TERM), Column("object", Kind.TERM)
-_PROPERTY = Column("property", Kind.PROPERTY)
-_AT = _optional("at", Kind.TIME)
-_TARGETING, _COST = _optional("targeting"), _optional("cost", Kind.NUMBER)
-_LABELS = _optional("labels", Kind.LABELS)
+_SUBSCRIPTION, _SUBJECT, _OBJECT = (
+    TableColumn("subscription_id"),
+    TableColumn("subject", CellKind.TERM),
+    TableColumn("object", CellKind.TERM),
+)
+_PROPERTY = TableColumn("property", CellKind.PROPERTY)
+_AT = _optional("at", CellKind.TIME)
+_TARGETING, _COST = _optional("targeting"), _optional("cost", CellKind.NUMBER)
+_LABELS = _optional("labels", CellKind.LABELS)
 
-_COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    "subscriptions": (_SUBSCRIPTION, _optional("subscriber"), Column("query"), _optional("options", Kind.JSON)),
+_COLUMNS: Mapping[str, tuple[TableColumn, ...]] = {
+    "subscriptions": (
+        _SUBSCRIPTION,
+        _optional("subscriber"),
+        TableColumn("query"),
+        _optional("options", CellKind.JSON),
+    ),
     "patterns": (_SUBSCRIPTION, _SUBJECT, _PROPERTY, _OBJECT),
-    "constraints": (_SUBSCRIPTION, Column("variable"), Column("operator"), Column("value", Kind.VALUE)),
-    "publications": (Column("publication_id"), _SUBJECT, _PROPERTY, _OBJECT),
+    "constraints": (
+        _SUBSCRIPTION,
+        TableColumn("variable"),
+        TableColumn("operator"),
+        TableColumn("value", CellKind.VALUE),
+    ),
+    "publications": (TableColumn("publication_id"), _SUBJECT, _PROPERTY, _OBJECT),
     "updates": (
-        _optional("seq", Kind.INTEGER),
-        Column("op"),
+        _optional("seq", CellKind.INTEGER),
+        TableColumn("op"),
         _SUBJECT,
-        Column("property", Kind.PROPERTY, sparse=True),  # null in both removes the vertex
-        Column("object", Kind.TERM, sparse=True),
-        _optional("weight", Kind.NUMBER),
+        TableColumn("property", CellKind.PROPERTY, sparse=True),  # null in both removes the vertex
+        TableColumn("object", CellKind.TERM, sparse=True),
+        _optional("weight", CellKind.NUMBER),
         _AT,
     ),
     "graph": (  # what a watch starts from: triples, publications or updates
         _optional("op"),
         _SUBJECT,
-        Column("property", Kind.PROPERTY, sparse=True),
-        Column("object", Kind.TERM, sparse=True),
-        _optional("weight", Kind.NUMBER),
+        TableColumn("property", CellKind.PROPERTY, sparse=True),
+        TableColumn("object", CellKind.TERM, sparse=True),
+        _optional("weight", CellKind.NUMBER),
         _AT,
     ),
-    "events": (Column("event_id"), Column("publisher"), Column("attributes", Kind.JSON)),
-    "nodes": (Column("node_id"), _TARGETING, _COST, _LABELS),
-    "edges": (Column("source"), Column("target"), _optional("edge_id"), _TARGETING, _COST),
+    "events": (TableColumn("event_id"), TableColumn("publisher"), TableColumn("attributes", CellKind.JSON)),
+    "nodes": (TableColumn("node_id"), _TARGETING, _COST, _LABELS),
+    "edges": (TableColumn("source"), TableColumn("target"), _optional("edge_id"), _TARGETING, _COST),
     "removals": (_optional("source"), _optional("target"), _optional("edge_id"), _TARGETING, _COST),  # of edges
-    "predicates": (Column("id"), Column("predicate")),  # of an index without a graph
-    "taxonomy": (Column("child", Kind.TERM), Column("parent", Kind.TERM)),
+    "predicates": (TableColumn("id"), TableColumn("predicate")),  # of an index without a graph
+    "taxonomy": (TableColumn("child", CellKind.TERM), TableColumn("parent", CellKind.TERM)),
     "notifications": (
         _SUBSCRIPTION,
         _optional("subscriber"),
         _optional("publication_id"),
-        Column("verb"),
-        Column("change"),
+        TableColumn("verb"),
+        TableColumn("change"),
         _AT,
-        _optional("evidence", Kind.JSON),
+        _optional("evidence", CellKind.JSON),
     ),
-    "rejected": (_optional("source"), _optional("item"), Column("code"), Column("message")),
-    "lint": (Column("subject_id"), Column("code"), Column("message"), _optional("related_id")),
+    "rejected": (_optional("source"), _optional("item"), TableColumn("code"), TableColumn("message")),
+    "lint": (TableColumn("subject_id"), TableColumn("code"), TableColumn("message"), _optional("related_id")),
     "changes": (  # what-if goes in …
-        Column("kind"),
-        Column("op"),
+        TableColumn("kind"),
+        TableColumn("op"),
         _optional("node_id"),
         _optional("source"),
         _optional("target"),
@@ -240,10 +245,10 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _LABELS,
     ),
     "what_if": (  # … and comes out
-        Column("event_id"),
-        Column("node_id"),
-        Column("before", Kind.TRUTH),
-        Column("after", Kind.TRUTH),
+        TableColumn("event_id"),
+        TableColumn("node_id"),
+        TableColumn("before", CellKind.TRUTH),
+        TableColumn("after", CellKind.TRUTH),
     ),
 }
 

@@ -1,4 +1,9 @@
-"""Tables to files and pipes: Parquet, CSV and NDJSON."""
+"""Tables to files and pipes: Parquet, CSV and NDJSON.
+
+The laws: a file appears whole or not at all (a temporary sibling is renamed when all is written), and appears even
+when empty; what the readers make of it is the table again (in CSV an empty text is null). JSON columns are nested
+values in NDJSON and text elsewhere. Text is built column by column in Arrow.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +11,21 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, NamedTuple, Protocol, Self
+from typing import IO, Any, Literal, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph import storage as locks
+from heliograph import storage
 from heliograph.errors import Place, TableError, UsageError
 from heliograph.io.coerce import json_text, nulls
-from heliograph.io.reads import PIPE, TABLE_SUFFIXES, is_special
-from heliograph.io.schemas import Column, Kind, TableSchema, table_schema
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Coerced tables as text: CSV fields and NDJSON lines, built column by column in Arrow.
-#
-# The law: what the readers make of the text is the table again (in CSV an empty text is null).
-# ----------------------------------------------------------------------------------------------------------------------
+from heliograph.io.schemas import CellKind, TableSchema, table_schema
+from heliograph.io.sources import PIPE, TABLE_SUFFIXES, is_special
 
 Cells = Any  # an Arrow array; the stubs know no function of arrays and scalars
 
@@ -35,17 +34,20 @@ _ESCAPED = np.zeros(256, np.bool_)  # bytes that JSON writes otherwise, or might
 _ESCAPED[[*range(0x20), *b'"\\\x7f']] = True
 
 
+# --- the text of tables ---
+
+
 def csv_table(schema: TableSchema, table: pa.Table) -> pa.Table:
     """The table with every column as the text of its fields."""
-    return pa.table({column.name: _field(column, table[column.name]) for column in schema.columns})
-
-
-def _field(column: Column, cells: Cells) -> Cells:
-    if column.kind is Kind.TIME:
-        return _iso(cells)
-    if column.kind is Kind.LABELS:
-        return pa.chunked_array([_labels(chunk) for chunk in cells.chunks], type=pa.string())
-    return cells.cast(pa.string())
+    fields: dict[str, Cells] = {}
+    for column in schema.columns:
+        cells: Cells = table[column.name]
+        if column.kind is CellKind.TIME:
+            cells = _iso(cells)
+        elif column.kind is CellKind.LABELS:
+            cells = pa.chunked_array([_labels(chunk) for chunk in cells.chunks], type=pa.string())
+        fields[column.name] = cells.cast(pa.string())
+    return pa.table(fields)
 
 
 def _iso(cells: Cells) -> Cells:
@@ -90,24 +92,26 @@ def _is_constant(cells: Cells) -> bool:
     return bool(pc.all(pc.equal(cells, cells[0])).as_py())
 
 
-class _Json(NamedTuple):
+def _json(kind: CellKind, cells: Cells) -> tuple[str, Cells, str]:
     """A column as JSON: the cells' texts, and what stands before and after each."""
-
-    before: str
-    texts: Cells
-    after: str
-
-
-def _json(kind: Kind, cells: Cells) -> _Json:
-    if kind in _BARE:
-        return _Json("", pc.fill_null(_BARE[kind](cells), "null"), "")
-    if kind is Kind.TIME:
-        cells = _iso(cells)
-    elif _ESCAPED[np.frombuffer(_data(cells), np.uint8)].any():
-        return _Json("", pc.fill_null(_mapped(cells, _string), "null"), "")
-    if not cells.null_count:
-        return _Json('"', cells, '"')
-    return _Json("", pc.fill_null(pc.binary_join_element_wise('"', cells, '"', ""), "null"), "")
+    if kind in (CellKind.INTEGER, CellKind.TRUTH):
+        texts = cells.cast(pa.string())
+    elif kind is CellKind.NUMBER:
+        texts = _numbers(cells)
+    elif kind is CellKind.LABELS:
+        texts = _labels(cells)
+    elif kind is CellKind.JSON:
+        texts = _objects(cells)
+    else:
+        if kind is CellKind.TIME:
+            cells = _iso(cells)
+        if kind is not CellKind.TIME and _ESCAPED[np.frombuffer(_data(cells), np.uint8)].any():
+            texts = _mapped(cells, _string)
+        elif not cells.null_count:
+            return '"', cells, '"'
+        else:
+            texts = pc.binary_join_element_wise('"', cells, '"', "")
+    return "", pc.fill_null(texts, "null"), ""
 
 
 def _data(cells: Cells) -> memoryview:
@@ -145,7 +149,9 @@ _STRICT: Any = json.JSONDecoder(parse_constant=_refuse_constant)
 
 def _objects(cells: Cells) -> Cells:
     """Cells of JSON text as the values that they are; those that can stay as they are need no copy."""
-    if _breaks(cells) or not all(map(_is_compact, cells.drop_null().to_pylist())):
+    data = np.frombuffer(_data(cells), np.uint8)
+    breaks = ((data == _NEWLINE) | (data == _RETURN)).any()
+    if breaks or not all(map(_is_compact, cells.drop_null().to_pylist())):
         return _mapped(cells, _nested)
     return cells
 
@@ -156,11 +162,6 @@ def _is_compact(text: str) -> bool:
         return text[:1] in ("{", "[") and _STRICT.scan_once(text, 0)[1] == len(text)
     except (ValueError, StopIteration, RecursionError):
         return False
-
-
-def _breaks(cells: Cells) -> bool:
-    data = np.frombuffer(_data(cells), np.uint8)
-    return bool(((data == _NEWLINE) | (data == _RETURN)).any())
 
 
 def _nested(text: str) -> str:
@@ -174,27 +175,7 @@ def _nested(text: str) -> str:
     return text if "\n" not in text and "\r" not in text else json_text(value)
 
 
-def _as_text(cells: Cells) -> Cells:
-    return cells.cast(pa.string())
-
-
-# Kinds whose texts stand without quotes.
-_BARE: Mapping[Kind, Callable[[Cells], Cells]] = {
-    Kind.INTEGER: _as_text,
-    Kind.TRUTH: _as_text,
-    Kind.NUMBER: _numbers,
-    Kind.LABELS: _labels,
-    Kind.JSON: _objects,
-}
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Tables to files and pipes.
-#
-# The laws: a file appears whole or not at all (a temporary sibling is renamed when all is written), and appears even
-# when empty; reading what was written gives the same table. JSON columns are nested values in NDJSON and text
-# elsewhere.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- writers ---
 
 
 class Writer(Protocol):
@@ -209,14 +190,14 @@ class Writer(Protocol):
 
 def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
     """A writer of the table `name`; the suffix of `path` decides the format, `-` is NDJSON on standard output."""
-    schema, text = table_schema(name), os.fspath(path)
+    table_schema(name)
+    text = os.fspath(path)
     if text == PIPE:
         return StreamWriter(name, sys.stdout.buffer)
     target = Path(text)
     if is_special(target):
         return StreamWriter(name, _opened(target, "wb"), close=True)
-    encoder = _ENCODERS.get(target.suffix.lower())
-    if encoder is None:
+    if target.suffix.lower() not in TABLE_SUFFIXES:
         raise UsageError(
             "HG-022", f"{text} ends in {target.suffix or 'no suffix'}", fix=f"end it in {' '.join(TABLE_SUFFIXES)}"
         )
@@ -224,7 +205,7 @@ def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
         raise UsageError("HG-025", f"{text} is a folder", fix=f"give a file in it, such as {target / name}.parquet")
     if not os.path.isdir(target.parent):
         raise UsageError("HG-025", f"no folder {target.parent} for {text}", fix=f"make it: mkdir -p {target.parent}")
-    return FileWriter(schema, target, encoder)
+    return FileWriter(table_schema(name), target)
 
 
 class StreamWriter:
@@ -268,33 +249,28 @@ def _forget(stream: IO[bytes]) -> None:
         os.close(nowhere)
 
 
-class Encoder(Protocol):
-    def write(self, table: pa.Table) -> None: ...
-    def close(self) -> None: ...
-
-
 class FileWriter:
     """A file that is written beside its place and moved there when the block ends without an error (or by Ctrl-C).
 
     What a killed writer of the same file left is removed first.
     """
 
-    def __init__(self, schema: TableSchema, path: Path, encoder: Callable[[TableSchema, IO[bytes]], Encoder]) -> None:
+    def __init__(self, schema: TableSchema, path: Path) -> None:
         self._schema = schema
         self._path = Path(os.path.realpath(path))
-        locks.sweep(self._path.parent, f".{self._path.name}.", ".part", ours=Path.is_file)
-        self._part, self._lock = locks.begin(self._new_part)
+        storage.sweep(self._path.parent, f".{self._path.name}.", ".part", ours=Path.is_file)
+        self._part, self._lock = storage.begin(self._new_part)
         self._file = _opened(self._part, "wb")
-        self._encoder = encoder(schema, self._file)
+        self._encode, self._end = _encoder(schema, self._file, path.suffix.lower())
 
     def _new_part(self) -> Path:
-        part = self._path.with_name(f".{self._path.name}.{locks.mark()}.part")
+        part = self._path.with_name(f".{self._path.name}.{storage.mark()}.part")
         _opened(part, "xb").close()
         return part
 
     def write(self, table: pa.Table | pa.RecordBatch) -> bool:
         try:
-            self._encoder.write(conform(self._schema, table))
+            self._encode(conform(self._schema, table))
         except OSError as error:
             raise _unwritable(str(self._path), error) from error
         return True
@@ -307,7 +283,7 @@ class FileWriter:
     ) -> None:
         wanted = kind is None or issubclass(kind, KeyboardInterrupt)
         try:
-            self._encoder.close()
+            self._end()
             self._file.close()
             if wanted:
                 os.replace(self._part, self._path)
@@ -346,48 +322,16 @@ def conform(schema: TableSchema, table: pa.Table | pa.RecordBatch) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema.arrow)
 
 
-class _Ndjson:
-    def __init__(self, schema: TableSchema, file: IO[bytes]) -> None:
-        self._schema, self._file = schema, file
-
-    def write(self, table: pa.Table) -> None:
-        self._file.write(ndjson_bytes(self._schema, table))
-
-    def close(self) -> None:
-        self._file.flush()
-
-
-class _Csv:
-    def __init__(self, schema: TableSchema, file: IO[bytes]) -> None:
-        from pyarrow import csv
-
-        self._schema = schema
-        self._writer = csv.CSVWriter(file, csv_table(schema, schema.empty()).schema)
-
-    def write(self, table: pa.Table) -> None:
-        self._writer.write_table(csv_table(self._schema, table))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _Parquet:
-    def __init__(self, schema: TableSchema, file: IO[bytes]) -> None:
+def _encoder(schema: TableSchema, file: IO[bytes], suffix: str) -> tuple[Callable[[pa.Table], Any], Callable[[], Any]]:
+    """What writes a table to the file in the format of a suffix, and what ends the file."""
+    if suffix == ".parquet":
         from pyarrow import parquet
 
-        self._writer = parquet.ParquetWriter(file, schema.arrow)
+        written: Any = parquet.ParquetWriter(file, schema.arrow)
+        return lambda table: table.num_rows and written.write_table(table), written.close
+    if suffix == ".csv":
+        from pyarrow import csv
 
-    def write(self, table: pa.Table) -> None:
-        if table.num_rows:
-            self._writer.write_table(table)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-_ENCODERS: dict[str, Callable[[TableSchema, IO[bytes]], Any]] = {
-    ".parquet": _Parquet,
-    ".csv": _Csv,
-    ".ndjson": _Ndjson,
-    ".jsonl": _Ndjson,
-}
+        lines = csv.CSVWriter(file, csv_table(schema, schema.empty()).schema)
+        return lambda table: lines.write_table(csv_table(schema, table)), lines.close
+    return lambda table: file.write(ndjson_bytes(schema, table)), file.flush

@@ -1,5 +1,10 @@
 """XML and other text from outside: encodings, places of errors, entities, and the limits that keep a hostile
 document from exhausting a parser.
+
+The laws: undecodable bytes are never guessed at. Those of a file in UTF-8 stay as they are, for the reader to refuse
+where they stand; those of another encoding become U+FFFF, a code point that no XML may hold, to the same effect. A
+DTD is never given to a parser, so nothing that it declares is ever expanded or fetched. For RDF/XML, which uses
+entities as abbreviations, the plain ones are declared anew once `check_entities` has shown that they stay small.
 """
 
 from __future__ import annotations
@@ -12,7 +17,6 @@ import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from io import FileIO
 from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
@@ -20,14 +24,9 @@ from xml.parsers import expat
 import numpy as np
 
 from heliograph.errors import DocumentError, Place
-from heliograph.io.reads import Source
+from heliograph.io.sources import Source
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A source's bytes as UTF-8 text, whatever encoding it came in.
-#
-# The law: undecodable bytes are never guessed at. Those of a file in UTF-8 stay as they are, for the reader to refuse
-# where they stand; those of another encoding become U+FFFF, a code point that no XML may hold, to the same effect.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a source's bytes as UTF-8, whatever encoding it came in ---
 
 Bytes = bytes | mmap.mmap
 
@@ -54,7 +53,7 @@ _KNOWN = re.compile(  # character sets, and none of Python's other codecs, such 
 )
 
 
-class Document(NamedTuple):
+class OpenedDocument(NamedTuple):
     """A source that was opened: its UTF-8 bytes without a byte order mark."""
 
     source: Source
@@ -71,35 +70,36 @@ class Document(NamedTuple):
         return None if isinstance(self.data, bytes) else self.source.path
 
 
-def open_text(source: Source) -> Document:
+def open_text(source: Source) -> OpenedDocument:
     """An RDF document that is not XML: UTF-8, or what its byte order mark says."""
     data = _read(source)
     mark, encoding = _mark(data)
     if not mark:
-        return Document(source, data)
+        return OpenedDocument(source, data)
     try:
-        return Document(source, _transcoded(source, data[len(mark) :], encoding, "strict"))
+        return OpenedDocument(source, _transcoded(source, data[len(mark) :], encoding, "strict"))
     except UnicodeDecodeError as error:
         raise DocumentError(
             "HG-303", f"not {encoding}, though its mark says so", place=Place(source.name), fix="save it as UTF-8"
         ) from error
 
 
-def open_xml(source: Source) -> Document:
-    """XML, in the encoding that its mark, its first bytes or its declaration tell, in this order."""
+def open_xml(source: Source) -> OpenedDocument:
+    """XML, in the encoding that its mark, its first bytes or its declaration name, in this order."""
     data = _read(source)
     mark, encoding = _mark(data)
     body = data[len(mark) :] if mark else data
     encoding = encoding or next((name for start, name in _XML_STARTS if data[: len(start)] == start), "")
     if encoding not in ("", "utf-8"):
-        return Document(source, _undeclared(_transcoded(source, body, encoding)))
-    declared = _declared(body)
+        return OpenedDocument(source, _undeclared(_transcoded(source, body, encoding)))
+    match = _DECLARATION.match(body)
+    declared = match[1].decode("latin-1") if match else ""
     if declared.lower() in ("", "utf-8"):
-        return Document(source, body)
+        return OpenedDocument(source, body)
     known = "utf-8" if mark else _codec(declared)
     if known is None:
-        return Document(source, _undeclared(body), declared)
-    return Document(source, _undeclared(_transcoded(source, body, known)))
+        return OpenedDocument(source, _undeclared(body), declared)
+    return OpenedDocument(source, _undeclared(_transcoded(source, body, known)))
 
 
 def _read(source: Source) -> Bytes:
@@ -111,7 +111,10 @@ def _read(source: Source) -> Bytes:
         )
     try:
         with open(source.path, "rb", buffering=0) as handle:  # of a small file, a buffer is a third of the time
-            return _map(handle)
+            status = os.fstat(handle.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size > IN_MEMORY:
+                return mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
+            return handle.readall()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise DocumentError(
@@ -119,20 +122,8 @@ def _read(source: Source) -> Bytes:
         ) from error
 
 
-def _map(handle: FileIO) -> Bytes:
-    status = os.fstat(handle.fileno())
-    if stat.S_ISREG(status.st_mode) and status.st_size > IN_MEMORY:
-        return mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-    return handle.readall()
-
-
 def _mark(data: Bytes) -> tuple[bytes, str]:
     return next(((mark, name) for mark, name in _BOMS if data[: len(mark)] == mark), (b"", ""))
-
-
-def _declared(data: Bytes) -> str:
-    match = _DECLARATION.match(data)
-    return match[1].decode("latin-1") if match else ""
 
 
 def _codec(declared: str) -> str | None:
@@ -147,7 +138,7 @@ def _codec(declared: str) -> str | None:
 
 
 def _undeclared(data: Bytes) -> Bytes:
-    """The declaration made blank: it no longer tells the truth. Lines stay where they were."""
+    """The declaration made blank: it is no longer true. Lines stay where they were."""
     match = _DECLARATION.match(data)
     if match is None:
         return data
@@ -175,9 +166,7 @@ def _transcoded(source: Source, data: Bytes, encoding: str, errors: str = "helio
     return bytes(data).decode(encoding, errors).encode()
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Positions in a file as line and column, both from 1; columns count characters.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- positions as line and column, both from 1; columns count characters ---
 
 _STEP = 1 << 20
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # in UTF-8 every other byte begins a character
@@ -188,7 +177,7 @@ def shortened(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-class Places:
+class PlaceFinder:
     """Finds the places of errors; when they come in order, all of them take one pass over the file."""
 
     def __init__(self, name: str, data: Bytes) -> None:
@@ -204,25 +193,17 @@ class Places:
         if position < self._position:
             self._position, self._line, self._column = 0, 1, 1
         for start in range(self._position, position, _STEP):
-            self._pass(self._data[start : min(start + _STEP, position)])
+            text = self._data[start : min(start + _STEP, position)]
+            lines = text.count(b"\n")
+            if lines:
+                self._line += lines
+                self._column = 1
+            self._column += len(text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATIONS))
         self._position = position
         return Place(self._name, item and shortened(item), self._line, self._column)
 
-    def _pass(self, text: bytes) -> None:
-        lines = text.count(b"\n")
-        if lines:
-            self._line += lines
-            self._column = 1
-        self._column += len(text[text.rfind(b"\n") + 1 :].translate(None, _CONTINUATIONS))
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What stands at the head of an XML file: its entities and its root element, read without running its DTD.
-#
-# A DTD is never given to a parser, so nothing that it declares is ever expanded or fetched. For RDF/XML, which uses
-# entities as abbreviations, the plain ones are declared anew once `guards.check_entities` has shown that they stay
-# small.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the head of an XML file: its entities and its root element, read without running its DTD ---
 
 MAX_ROOT = 1 << 20  # bytes of a root element's start tag; no honest one is near it
 MAX_SUBSET = 1 << 20  # bytes of declarations in a DTD
@@ -238,7 +219,7 @@ _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLOSERS = {b"<!--": b"-->", b"<?": b"?>", b'"': b'"', b"'": b"'"}
 
 
-class Root(NamedTuple):
+class XmlRoot(NamedTuple):
     """The root element: its expanded name, the namespaces it declares by prefix, and where its start tag stands."""
 
     namespace: str
@@ -260,7 +241,7 @@ class Entity(NamedTuple):
 class Prolog(NamedTuple):
     """The head of an XML file."""
 
-    root: Root | None
+    root: XmlRoot | None
     entities: tuple[Entity, ...]
     has_doctype: bool
 
@@ -271,10 +252,12 @@ def read_prolog(data: Bytes) -> Prolog:
     has_doctype = False
     position = 0
     while True:
-        position = _skip_space(data, position)
+        space = _SPACE.match(data, position)
+        position = space.end() if space else position
         if data[position : position + 9] == b"<!DOCTYPE":
             end, subset = _doctype(data, position)
-            entities += _entities(subset)
+            for percent, name, double, single, outside in _ENTITY.findall(_COMMENT.sub(b"", subset)):
+                entities.append(Entity(name, None if percent or outside else double or single))
             has_doctype = True
         elif data[position : position + 4] == b"<!--":
             end = _after(data, b"-->", position + 4)
@@ -286,12 +269,6 @@ def read_prolog(data: Bytes) -> Prolog:
             break
         position = end
     return Prolog(_root(data, position), tuple(entities), has_doctype)
-
-
-def _skip_space(data: Bytes, position: int) -> int:
-    match = _SPACE.match(data, position)
-    assert match is not None
-    return match.end()
 
 
 def _after(data: Bytes, closer: bytes, position: int) -> int:
@@ -323,24 +300,14 @@ def _subset_end(data: Bytes, position: int) -> int:
     return -1
 
 
-def _entities(subset: bytes) -> list[Entity]:
-    declared = _ENTITY.findall(_COMMENT.sub(b"", subset))
-    return [
-        Entity(name, None if percent or outside else double or single)
-        for percent, name, double, single, outside in declared
-    ]
-
-
-def _root(data: Bytes, position: int) -> Root | None:
+def _root(data: Bytes, position: int) -> XmlRoot | None:
+    """The root's start tag as the XML parser reads it; None where it cannot."""
     if not _NAME_START.match(data, position):  # text before the root, such as a program's warning
         known = _KNOWN_ROOT.search(data, position)
         position = known.start() if known else position
     match = _ROOT.match(data, position, position + MAX_ROOT)
-    return None if match is None else _parsed(match)
-
-
-def _parsed(match: re.Match[bytes]) -> Root | None:
-    """The start tag as the XML parser reads it; None where it cannot."""
+    if match is None:
+        return None
     prefixes: dict[str, str] = {}
     elements: list[tuple[str, dict[str, str]]] = []
     parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
@@ -354,18 +321,15 @@ def _parsed(match: re.Match[bytes]) -> Root | None:
         return None
     name, attributes = elements[0]
     namespace, _, local = name.rpartition(SEPARATOR)
-    return Root(namespace, local, match[1], prefixes, attributes, match.start(), match.end())
+    return XmlRoot(namespace, local, match[1], prefixes, attributes, match.start(), match.end())
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Limits that keep a hostile document from exhausting the parser: depth of nesting, and expansion of entities and
-# IRIs.
+# --- limits: depth of nesting, and expansion of entities and IRIs ---
 #
 # pyoxigraph recurses into JSON-LD and into triple terms until the stack ends, takes time quadratic in the depth of
 # RDF/XML, in the attributes of an element and in the namespaces in scope, writes out the base or the prefix of every
 # IRI, and expands every entity that a DTD declares. So these are measured first, and what is beyond the limits is
 # refused.
-# ----------------------------------------------------------------------------------------------------------------------
 
 MAX_DEPTH = 256
 MAX_EXPANSION = 16 << 20  # bytes that all uses of a document's entities may come to
@@ -450,10 +414,7 @@ def check_json(data: Bytes) -> None:
 
 def check_xml(data: Bytes) -> None:
     """Refuses what is dangerous in RDF/XML; what is not well-formed is left to the parser."""
-    depth = _counted_depth(data)
-    if depth is None:
-        depth = _Measured(data).deepest
-    if depth > MAX_DEPTH:
+    if xml_depth(data) > MAX_DEPTH:
         raise too_deep("elements")
 
 

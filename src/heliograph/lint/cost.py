@@ -15,7 +15,7 @@ from heliograph.filter.strategy import PAIRS
 from heliograph.io.publications import Publications
 from heliograph.lint.names import Sample
 from heliograph.lint.queries import conjuncts, names_in, shortened
-from heliograph.model import Slow, slowest
+from heliograph.model import SubscriptionCost, slowest
 from heliograph.sparql.query import (
     ClassPattern,
     Expression,
@@ -185,7 +185,7 @@ class Trial:
         announce("filter.kernels.verify")
         self._matcher: IndexedMatcher = IndexedMatcher(vocabulary, taxonomy)
         self._matcher.insert([Subscription(str(place), None, query, place) for place, query in queries])
-        self._slow: tuple[Slow, ...] = ()
+        self._slow: tuple[SubscriptionCost, ...] = ()
         self._matched: Counter[str] = Counter()
 
     def publish(self, publications: Publications) -> None:
@@ -201,7 +201,7 @@ class Trial:
             if entry.steps >= STEPS * published:
                 yield Cost(int(entry.subscription_id), self._said(entry, published))
 
-    def _said(self, entry: Slow, published: int) -> str:
+    def _said(self, entry: SubscriptionCost, published: int) -> str:
         tried = min(entry.publications, published)  # one that the whole query decided was searched for before
         matched, each = self._matched[entry.subscription_id], entry.steps // tried
         often = "it matches most of them, so ask for less" if 2 * matched >= tried else None

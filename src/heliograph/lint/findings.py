@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, SubscriptionError
-from heliograph.io.items import as_table
-from heliograph.io.reads import collector_paused
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import collector_paused
+from heliograph.io.tables import as_table
 from heliograph.model import Rejected
 from heliograph.sparql.query import Query
 from heliograph.sparql.tables import compile_patterns

@@ -11,7 +11,7 @@ import pyarrow as pa
 from heliograph.errors import HeliographError
 from heliograph.filter.encode import encode
 from heliograph.io.publications import Publications
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.lint import findings as codes
 from heliograph.lint.cost import SUSPECTS, Trial, expenses, is_small, many_ways
 from heliograph.lint.findings import COVERED, SAME, Finding, Sound, Subjects, table_of

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.partition.forms import Flat, Form, Head, form_of, is_ground, query_of, raised, substituted, variables_of
 from heliograph.partition.plan import Change
 from heliograph.partition.regions import EVERYTHING, Extent, Extents, Region, holds, just, meet, truth_of, within

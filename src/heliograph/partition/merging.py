@@ -14,7 +14,7 @@ from zlib import crc32
 
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.partition.forms import (
     Flat,
     Form,

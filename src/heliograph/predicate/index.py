@@ -32,9 +32,9 @@ from heliograph.errors import (
     own_failure,
 )
 from heliograph.io.coerce import coerce_array, coerce_values
-from heliograph.io.items import as_table, is_single
-from heliograph.io.schemas import Kind
-from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, told
+from heliograph.io.schemas import CellKind
+from heliograph.io.tables import as_table, is_single
+from heliograph.model import Explanation, Receipt, Rejected, Rejections, Stats, rejection_report
 from heliograph.predicate import layout as at
 from heliograph.predicate.attributes import Encoded, encode
 from heliograph.predicate.compile import NOTHING_SLOW, Targeting, TargetingFailed
@@ -545,12 +545,12 @@ def read_texts(events: Any) -> Texts:
     if isinstance(events, pa.ChunkedArray):
         events = events.combine_chunks()
     if isinstance(events, pa.Array):
-        return _coerced(coerce_array(Kind.JSON, events)) if not _is_text(events) else Texts(events, {})
+        return _coerced(coerce_array(CellKind.JSON, events)) if not _is_text(events) else Texts(events, {})
     if isinstance(events, Mapping | str):
         events = [events]
     if not isinstance(events, Iterable) or isinstance(events, bytes | os.PathLike):
         raise UsageError("HG-024", f"{type(events).__name__} given as events", fix=_FIX)
-    return _coerced(coerce_values(Kind.JSON, list(events)))
+    return _coerced(coerce_values(CellKind.JSON, list(events)))
 
 
 def _is_text(column: pa.Array[Any]) -> bool:
@@ -844,7 +844,7 @@ class PredicateIndex:
             parse_ns=parsed - started,
             match_ns=time.perf_counter_ns() - parsed,
         )
-        rejected = told([*(refused[row] for row in sorted(refused)), *failed])
+        rejected = rejection_report([*(refused[row] for row in sorted(refused)), *failed])
         return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
 
     def _put_aside(self, version: Version, failure: TargetingFailed) -> list[Rejected]:

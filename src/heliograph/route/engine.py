@@ -27,7 +27,7 @@ from heliograph.errors import (
     UsageError,
     own_failure,
 )
-from heliograph.io.items import as_table, is_single
+from heliograph.io.tables import as_table, is_single
 from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
 from heliograph.predicate.compile import TargetingFailed
 from heliograph.route.events import Events, read_events

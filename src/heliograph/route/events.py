@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
-from heliograph.model import Brief, Rejected
+from heliograph.io.tables import TableRows, as_table
+from heliograph.model import MessageLimit, Rejected
 from heliograph.predicate.attributes import (
     Encoded,
     NameTable,
@@ -123,7 +122,7 @@ class Settled(NamedTuple):
 class Events:
     """The good events of one call. Rows count the accepted events from 0."""
 
-    def __init__(self, read: Read, with_labels: bool) -> None:
+    def __init__(self, read: TableRows, with_labels: bool) -> None:
         self.source = read.source
         self._read = read
         self._with_labels = with_labels
@@ -215,7 +214,7 @@ def read_events(items: Any, with_labels: bool) -> Events:
     return Events(as_table("events", items), with_labels)
 
 
-def _settle(read: Read, encoded: Encoded) -> Settled:
+def _settle(read: TableRows, encoded: Encoded) -> Settled:
     ids, publishers = (read.table.column(name).combine_chunks() for name in ("event_id", "publisher"))
     errors: dict[int, PublicationError] = dict(encoded.errors)
     for row in np.flatnonzero(_blank(ids) | _blank(publishers)).tolist():
@@ -224,10 +223,10 @@ def _settle(read: Read, encoded: Encoded) -> Settled:
     for row in rows[_repeated(ids.take(rows) if errors else ids)].tolist():
         errors[row] = _twice(read, row, ids[row].as_py())
     in_order = sorted(errors.items())
-    brief = Brief()
+    limit = MessageLimit()
     rejected = [
         Rejected.of(error, read.source, ids[row].as_py())
-        if brief.wants(error.code)
+        if limit.allows(error.code)
         else Rejected(read.source or error.place.source, ids[row].as_py() or error.place.item, error.code, "")
         for row, error in in_order
     ]
@@ -258,11 +257,11 @@ def _repeated(ids: Column) -> Flags:
     return repeated
 
 
-def _lacking(read: Read, row: int, column: str) -> PublicationError:
+def _lacking(read: TableRows, row: int, column: str) -> PublicationError:
     fix = f"write one in {column}"
     return PublicationError("HG-640", f"an event without {column}", place=read.place(row), fix=fix)
 
 
-def _twice(read: Read, row: int, id: str) -> PublicationError:
+def _twice(read: TableRows, row: int, id: str) -> PublicationError:
     message = f"the event {id!r} comes twice in one call"
     return PublicationError("HG-641", message, place=read.place(row), fix="give each event its own event_id")

@@ -13,8 +13,7 @@ import pyarrow.compute
 
 from heliograph.errors import HeliographError, PredicateError, PublicationError
 from heliograph.io.coerce import Array
-from heliograph.io.items import as_table
-from heliograph.io.reads import Read
+from heliograph.io.tables import TableRows, as_table
 from heliograph.model import Rejected
 from heliograph.predicate.compile import Targeting
 from heliograph.predicate.evaluate import Attributes
@@ -315,7 +314,7 @@ def _unreadable(rejected: Iterable[Rejected]) -> list[tuple[str, str]]:
 
 
 def _node_error(
-    read: Read, row: int, empty: Flags, later: Flags, costs: Floats, compiled: _Compiled
+    read: TableRows, row: int, empty: Flags, later: Flags, costs: Floats, compiled: _Compiled
 ) -> HeliographError:
     place = read.place(row)
     if empty[row]:
@@ -328,7 +327,7 @@ def _node_error(
 
 
 def _edge_error(
-    read: Read, row: int, loose: Flags, later: Flags, costs: Floats, compiled: _Compiled
+    read: TableRows, row: int, loose: Flags, later: Flags, costs: Floats, compiled: _Compiled
 ) -> HeliographError:
     place = read.place(row)
     if loose[row]:
@@ -341,7 +340,7 @@ def _edge_error(
     return _common_error(read, row, costs, compiled)
 
 
-def _common_error(read: Read, row: int, costs: Floats, compiled: _Compiled) -> HeliographError:
+def _common_error(read: TableRows, row: int, costs: Floats, compiled: _Compiled) -> HeliographError:
     if 0 <= costs[row] <= MAX_COST:
         return compiled.errors[row]
     place, fix = read.place(row), "write a number from 0 to 1e300"
@@ -355,7 +354,7 @@ def _edge_name(sources: Array, targets: Array, ids: Array, row: int) -> str:
 # --- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _column(read: Read, name: str) -> Array:
+def _column(read: TableRows, name: str) -> Array:
     column: Any = read.table.column(name)
     found: Array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return found
@@ -409,7 +408,7 @@ def _comes_after_a_good_one(ids: Array, loose: Flags, faulty: Flags) -> Flags:
     return ~loose & (codes >= 0) & (np.arange(len(ids)) > first[codes])
 
 
-def _costs(read: Read, default: float) -> Floats:
+def _costs(read: TableRows, default: float) -> Floats:
     """The costs, the default where there is none; minus zero becomes zero."""
     column = _column(read, "cost")
     if column.null_count == len(column):

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from heliograph.errors import HeliographError, Place, PublicationError
 from heliograph.io.coerce import Array
-from heliograph.io.items import as_table
 from heliograph.io.schemas import TABLES
-from heliograph.model import Rejected, Rejections, Stats, told
+from heliograph.io.tables import as_table
+from heliograph.model import Rejected, Rejections, Stats, rejection_report
 from heliograph.predicate.layout import Int32s, Int64s
 from heliograph.route.events import Events
 from heliograph.route.exchange import Exchange
@@ -84,7 +84,7 @@ def compare_versions(version: Version, changes: Any, events: Events, match: str 
         verified=before.verified + after.verified,
         rejected=len(problems.rejected),
     )
-    return WhatIf(table, told(problems.rejected), problems.errors, stats)
+    return WhatIf(table, rejection_report(problems.rejected), problems.errors, stats)
 
 
 def _refuse_strangers(version: Version, other: Version, events: Events, problems: _Problems) -> None:

@@ -27,8 +27,8 @@ import pyarrow.compute
 from heliograph.filter import save as saving
 from heliograph.filter.encode import check_options
 from heliograph.filter.shards import Ground, restored, save_front, save_shard
-from heliograph.io.items import as_table
 from heliograph.io.schemas import table_schema
+from heliograph.io.tables import as_table
 from heliograph.model import Rejected, Rejections
 from heliograph.partition.merging import Root, arrange, arrange_roots, group_of, share_of
 from heliograph.partition.plan import Scheme

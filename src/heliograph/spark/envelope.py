@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from heliograph.io.items import as_table
 from heliograph.io.schemas import table_schema
+from heliograph.io.tables import as_table
 from heliograph.model import Rejected
 from heliograph.spark.frames import REJECTED, REJECTED_TYPE
 from heliograph.spark.visibility import TICK, Numbers, Switchboard

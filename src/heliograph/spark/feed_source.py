@@ -19,7 +19,7 @@ import pyarrow.compute
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from heliograph.errors import DocumentError, Place, UsageError
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source
 from heliograph.model import Rejected
 from heliograph.spark.inputs import document_rows, read_schema, refused_rows
 

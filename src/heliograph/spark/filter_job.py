@@ -21,7 +21,7 @@ from heliograph.filter import save as saving
 from heliograph.filter.encode import check_options
 from heliograph.filter.report import check_limit
 from heliograph.filter.shards import Fronted, Ground, Stage, restored, save_front, save_shard
-from heliograph.io.items import as_table
+from heliograph.io.tables import as_table
 from heliograph.model import Notifications, Receipt, Rejected, Rejections, Stats
 from heliograph.partition.plan import Outline, Scheme
 from heliograph.partition.save import scheme_of

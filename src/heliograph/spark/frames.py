@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import FAILED, Place, TableError, UsageError
-from heliograph.io.items import as_table
-from heliograph.io.schemas import Kind, table_schema
+from heliograph.io.schemas import CellKind, table_schema
+from heliograph.io.tables import as_table
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -137,10 +137,15 @@ def is_read(frame: DataFrame) -> bool:
     return set(frame.columns) >= set(ORIGIN)
 
 
-SPARK_TYPES = {Kind.INTEGER: "bigint", Kind.NUMBER: "double", Kind.TIME: "timestamp", Kind.LABELS: "array<string>"}
+SPARK_TYPES = {
+    CellKind.INTEGER: "bigint",
+    CellKind.NUMBER: "double",
+    CellKind.TIME: "timestamp",
+    CellKind.LABELS: "array<string>",
+}
 
 
-def _cast(frame: DataFrame, name: str, kind: Kind) -> Column:
+def _cast(frame: DataFrame, name: str, kind: CellKind) -> Column:
     """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
     from pyspark.sql import functions
 
@@ -221,11 +226,11 @@ def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
 _SPELLING_TEXTS = {"string", "void", "binary"}  # bytes are refused when the frame is shaped
 _WHOLE = {*_SPELLING_TEXTS, "tinyint", "smallint", "int", "bigint"}
 _CAST = {
-    Kind.JSON: _SPELLING_TEXTS,
-    Kind.INTEGER: _WHOLE,
-    Kind.NUMBER: {*_WHOLE, "double"},
-    Kind.TIME: {*_SPELLING_TEXTS, "timestamp"},
-    Kind.LABELS: {*_SPELLING_TEXTS, "array<string>"},
+    CellKind.JSON: _SPELLING_TEXTS,
+    CellKind.INTEGER: _WHOLE,
+    CellKind.NUMBER: {*_WHOLE, "double"},
+    CellKind.TIME: {*_SPELLING_TEXTS, "timestamp"},
+    CellKind.LABELS: {*_SPELLING_TEXTS, "array<string>"},
 }
 """The types that the JVM casts as the reader does; to texts and terms also truth values."""
 

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.io.documents import read_documents
-from heliograph.io.read import Whole, group_rows, read_encoded, read_table
-from heliograph.io.reads import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Read, Source, find_sources
+from heliograph.io.publications import group_rows
 from heliograph.io.schemas import table_schema
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
+from heliograph.io.tables import TableRows, read_encoded, read_table
 from heliograph.model import REJECTED_SCHEMA, Rejected, Rejections
 from heliograph.route.shares import homes
 from heliograph.spark.envelope import FOR_SHARDS, encoded, from_bytes, larger, larger_tables, parcel, together
@@ -303,7 +304,7 @@ def intake(batches: Iterable[pa.RecordBatch]) -> Intake:
     return Intake(_apart(table) if SOURCE in table.column_names else table, rejected)
 
 
-def placed(table: pa.Table) -> pa.Table | Whole:
+def placed(table: pa.Table) -> pa.Table | TableRows:
     """The rows with their places, where they are known, so that a refusal can name file and row."""
     if SOURCE not in table.column_names:
         return table
@@ -315,8 +316,8 @@ def placed(table: pa.Table) -> pa.Table | Whole:
     terms, ends = plain(rows), np.cumsum(sizes)
     parts = []
     for name, first, last in zip(names.dictionary.to_pylist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        parts.append(Read(name, terms.slice(first, last - first), 1, Rejections(), numbers[first:last]))
-    return Whole(terms, Rejections(), tuple(parts), tuple(ends.tolist()))
+        parts.append(TableRows(name, terms.slice(first, last - first), Rejections(), numbers[first:last]))
+    return TableRows(None, terms, Rejections(), numbers, tuple(parts), tuple(ends.tolist()))
 
 
 def _apart(table: pa.Table) -> pa.Table:

@@ -24,9 +24,8 @@ import pyarrow.compute
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from heliograph.errors import Place, SetupError, StorageError, UsageError
-from heliograph.io.items import is_single
-from heliograph.io.reads import Read
 from heliograph.io.schemas import table_schema
+from heliograph.io.tables import TableRows, is_single
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.partition.plan import MOST_SHARDS
 from heliograph.spark.envelope import (
@@ -794,13 +793,13 @@ def run_files(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
     yield from _run(task.placement, 0, task.pointer.resolved(), updates)
 
 
-def _as_read(table: pa.Table, rejected: Sequence[Rejected]) -> Iterator[Read]:
+def _as_read(table: pa.Table, rejected: Sequence[Rejected]) -> Iterator[TableRows]:
     """Rows without seqs as the embedded engine reads them, file by file: their numbers count what was refused."""
     names = dict.fromkeys([*table[SOURCE].unique().to_pylist(), *(entry.source for entry in rejected)])
     for name in names:
         some: Any = table.filter(pc.equal(table[SOURCE], pa.scalar(name, pa.string())))
         refused = Rejections(entry for entry in rejected if entry.source == name)
-        yield Read(name, plain(some), 1, refused, some[ROW].to_numpy())
+        yield TableRows(name, plain(some), refused, some[ROW].to_numpy())
 
 
 def _run(placement: Placement, shard: int, version: int, updates: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, InterestError, Place, TermError
 from heliograph.io.publications import Triples
-from heliograph.io.reads import collector_paused
 from heliograph.io.schemas import TABLES
+from heliograph.io.sources import collector_paused
 from heliograph.sparql.query import (
     MAX_CONSTRAINTS,
     MAX_PATTERNS,

@@ -8,7 +8,7 @@ from operator import getitem, itemgetter
 from typing import Any, NamedTuple, cast
 
 from heliograph.errors import SparqlError
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.sparql.parser import Draft, finish, parse, ranging
 from heliograph.sparql.query import (
     MAX_COMBINATIONS,

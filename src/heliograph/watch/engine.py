@@ -23,8 +23,8 @@ from typing import Any, Self
 import numpy as np
 
 from heliograph.errors import PublicationError
-from heliograph.io.items import as_table
-from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, told
+from heliograph.io.tables import as_table
+from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, rejection_report
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -93,7 +93,7 @@ class Watch:
     @property
     def rejected(self) -> Rejections:
         """What was wrong with the taxonomy: rows that spell no terms, and cycles by name."""
-        return told(self._taxonomy.rejected)
+        return rejection_report(self._taxonomy.rejected)
 
     # --- subscriptions ----------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from heliograph.errors import StorageError
-from heliograph.io.reads import collector_paused
+from heliograph.io.sources import collector_paused
 from heliograph.sparql.query import Expression, Form, Query
 from heliograph.sparql.solve import Plan
 from heliograph.subscriptions import Subscription

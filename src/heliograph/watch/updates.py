@@ -25,11 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, PublicationError, TermError, UsageError
-from heliograph.io.items import as_table, is_single
 from heliograph.io.publications import Publications
-from heliograph.io.reads import Read
 from heliograph.io.schemas import TABLES
-from heliograph.model import Brief, Rejected, Rejections
+from heliograph.io.tables import TableRows, as_table, is_single
+from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.terms import Position, Term, TermKind, parse_cell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import (
@@ -377,12 +376,12 @@ class Updates:
 
     def refusals(self, problems: Iterable[Problem]) -> list[Rejected]:
         """Rows that are refused, in order, each with its place."""
-        in_order, brief = sorted(problems, key=lambda problem: problem[0]), Brief()
+        in_order, limit = sorted(problems, key=lambda problem: problem[0]), MessageLimit()
         return [
             Rejected.of(
                 type(error)(error.code, error.message, place=Place(self.source, str(self.numbers[row])), fix=error.fix)
             )
-            if brief.wants(error.code)
+            if limit.allows(error.code)
             else Rejected(self.source, str(self.numbers[row]), error.code, "")
             for row, error in in_order
         ]
@@ -555,7 +554,7 @@ class UpdateReader:
             encoded, late = updates.admit(self._sequence, self._timed)
             return encoded, updates.refusals(late)
         updates = read_updates(as_table("updates", items), self._vocabulary, self._prefixes)
-        encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, Read))
+        encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, TableRows))
         return encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))]
 
     def _read_one(self, item: dict[Any, Any]) -> UpdateColumns | None:
@@ -587,7 +586,7 @@ class UpdateReader:
         return None if taken is None else UpdateColumns.of(taken, op, *ids)
 
 
-def read_updates(read: Read, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
+def read_updates(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
     """The rows of an updates table, their terms interned. A good row costs no Python of its own."""
     table, problems = read.table, list[Problem]()
     ops = _operations(table, problems)
@@ -717,8 +716,8 @@ def _published(publications: Publications, vocabulary: Vocabulary) -> UpdateColu
     return UpdateColumns(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
 
 
-def _read(items: Any) -> Read:
-    if isinstance(items, Read) or hasattr(items, "__arrow_c_stream__"):
+def _read(items: Any) -> TableRows:
+    if isinstance(items, TableRows) or hasattr(items, "__arrow_c_stream__"):
         read = as_table("graph", items)
         return read._replace(table=_as_updates(read.table))
     return as_table("updates", [_as_update(item) for item in _each(items)])

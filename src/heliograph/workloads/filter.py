@@ -1,31 +1,34 @@
-"""The filter workload of [G] table 1 and [R] section 5, seeded, of any size, with the answer it must give."""
+"""The filter workload of [G] table 1 and [R] section 5, seeded, of any size, with the answer it must give.
+
+Publications are a path through their nodes plus extra edges. The seeds draw these uniformly; then hardly any 5 nodes
+carry 10 edges, so by default they join nodes that lie close on the path, and `drawing="uniform"` is the seeds' own.
+Subscriptions that match are subgraphs of a publication with some nodes turned into variables; the others are drawn
+like publications, `overlap` of them on the nodes and edges of another one.
+
+Why `expected` is exact: a match keeps its identity map, and every subscription keeps one *witness*, an edge between
+two constants that stands in its own publication only, or in none. No homomorphism can map that edge anywhere else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import UsageError
+from heliograph.workloads import Flags, Ints, Random, Texts, named, parameters
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Drawing many small labelled graphs at once: rows of arrays, one graph a row, nodes by their position in it.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Random = np.random.Generator
+# --- many small labelled graphs at once: rows of arrays, one graph a row, nodes by their position in it ---
 
 _ROUNDS = 200  # redraws after which the parameters are blamed
 _CHUNK = 8192  # rows for which scores of all edges are held at once
 
 
-class Shape(NamedTuple):
+class GraphShape(NamedTuple):
     """Nodes and edges of a graph; extra edges join nodes at most `reach` apart on the path."""
 
     nodes: int
@@ -62,14 +65,14 @@ class Graphs(NamedTuple):
         return Graphs(*(column[rows] for column in self))
 
 
-class Occurrences(NamedTuple):
+class TripleCounts(NamedTuple):
     """In how many publications each triple stands."""
 
     known: Ints
     times: Ints
 
     @classmethod
-    def of(cls, codes: Ints) -> Occurrences:
+    def of(cls, codes: Ints) -> TripleCounts:
         return cls(*np.unique(codes, return_counts=True))
 
     def number(self, codes: Ints) -> Ints:
@@ -79,7 +82,7 @@ class Occurrences(NamedTuple):
         return np.where(self.known[at] == codes, self.times[at], 0)
 
 
-def draw_graphs(rng: Random, count: int, shape: Shape, universe: Universe) -> Graphs:
+def draw_graphs(rng: Random, count: int, shape: GraphShape, universe: Universe) -> Graphs:
     """[G] section 5: a simple path through the nodes, then extra edges between pairs of them; all edges distinct."""
     path = np.broadcast_to(np.arange(shape.nodes - 1), (count, shape.nodes - 1))
     extra = (count, shape.edges - shape.nodes + 1)
@@ -90,7 +93,7 @@ def draw_graphs(rng: Random, count: int, shape: Shape, universe: Universe) -> Gr
     return Graphs(labels, source, _properties(rng, source, target, shape.nodes, universe), target)
 
 
-def _ends(rng: Random, start: Ints, shape: Shape) -> Ints:
+def _ends(rng: Random, start: Ints, shape: GraphShape) -> Ints:
     """Where extra edges end: anywhere else, or within reach."""
     if shape.reach >= shape.nodes - 1:
         return (start + rng.integers(1, shape.nodes, start.shape)) % shape.nodes
@@ -130,7 +133,7 @@ def _repeated(rows: Ints) -> Flags:
     return again
 
 
-def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: Shape) -> tuple[Graphs, Ints]:
+def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: GraphShape) -> tuple[Graphs, Ints]:
     """For each owner a connected subgraph: a stretch of its path with at most `shape.edges` of the edges within.
 
     Among the stretches those with enough edges are preferred. Also returns where each stretch begins.
@@ -145,14 +148,14 @@ def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: Shape) -> tuple[
     return Graphs(*(np.concatenate(column) for column in columns)), np.concatenate([start for _, start in parts])
 
 
-def _stretches(graphs: Graphs, shape: Shape) -> Ints:
+def _stretches(graphs: Graphs, shape: GraphShape) -> Ints:
     """How many edges lie within each stretch of the path."""
     low, high = np.minimum(graphs.source, graphs.target), np.maximum(graphs.source, graphs.target)
     starts = np.arange(graphs.labels.shape[1] - shape.nodes + 1)
     return np.stack([((low >= at) & (high < at + shape.nodes)).sum(axis=1) for at in starts], axis=1)
 
 
-def _cut(rng: Random, graphs: Graphs, owners: Ints, enough: Flags, shape: Shape) -> tuple[Graphs, Ints]:
+def _cut(rng: Random, graphs: Graphs, owners: Ints, enough: Flags, shape: GraphShape) -> tuple[Graphs, Ints]:
     scores = np.where(enough[owners], rng.random((len(owners), enough.shape[1])), -1.0)
     start = scores.argmax(axis=1)
     source, target = (column[owners] - start[:, None] for column in (graphs.source, graphs.target))
@@ -177,14 +180,10 @@ def _impossible(what: str, option: str) -> UsageError:
     return UsageError("HG-048", f"cannot draw {what}", fix=f"ask for more {option}, or for smaller graphs")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A drawn filter workload as the contract's tables. Labels become names: n7 a node, p3 a property, C5 a class.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the contract's tables: labels become names, n7 a node, p3 a property, C5 a class ---
 
 SPREAD = 1000  # values of nodes are this far apart, so that a range around one holds no other
 _VALUE_VARIABLE = "?value"
-
-Texts: TypeAlias = "pa.Array[Any]"
 
 
 class Ranges(NamedTuple):
@@ -201,21 +200,21 @@ class Ranges(NamedTuple):
     above: Flags
 
 
-class Core(NamedTuple):
+class SharedGraph(NamedTuple):
     """A graph that stands in every publication, its first node with another value in each."""
 
     graph: Graphs
     values: Ints
 
 
-class Pairs(NamedTuple):
+class MatchingPairs(NamedTuple):
     """Subscriptions with the publications that they match, in parallel columns."""
 
     subscription: Ints
     publication: Ints
 
 
-class Tables:
+class FilterTables:
     """Names for labels, and a taxonomy over them."""
 
     def __init__(self, rng: Random, labels: int, classes: int) -> None:
@@ -228,9 +227,9 @@ class Tables:
         row, column = np.nonzero(graphs.property >= 0)
         ends = [_node_names(graphs, stars, row, at[row, column]) for at in (graphs.source, graphs.target)]
         table = _table(
-            subscription_id=_named("s", row),
+            subscription_id=named("s", row),
             subject=ends[0],
-            property=_named("p", graphs.property[row, column]),
+            property=named("p", graphs.property[row, column]),
             object=ends[1],
         )
         return table if ranges is None else pa.concat_tables([table, _value_patterns(graphs, ranges)])
@@ -240,22 +239,16 @@ class Tables:
         parts = [_table(subscription_id=[], variable=[], operator=[], value=[])]
         if ranges is not None:
             ends = ((">=", ranges.below, ranges.low), ("<=", ranges.above, ranges.high))
-            parts += [_bounds(np.flatnonzero(ranges.present & wanted), sign, limits) for sign, wanted, limits in ends]
-        if self._classes:
-            parts.append(self._is_a(graphs, asking))
+            for sign, wanted, limits in ends:
+                rows = np.flatnonzero(ranges.present & wanted)
+                bounds = pa.array(limits[rows]).cast(pa.string())
+                parts.append(_constraints(rows, [_VALUE_VARIABLE] * len(rows), sign, bounds))
+        if self._classes:  # each variable asks for one that the node it replaced belongs to, at any height
+            rows, node = np.nonzero(asking)
+            above = [self._some_ancestor(int(self._class_of[label])) for label in graphs.labels[rows, node]]
+            classes = named("C", np.array(above, np.int64))
+            parts.append(_constraints(rows, named("?x", node), "is-a", classes))
         return pa.concat_tables(parts)
-
-    def _is_a(self, graphs: Graphs, asking: Flags) -> pa.Table:
-        """Each variable asks for a class that the node it replaced belongs to, at any height."""
-        rows, node = np.nonzero(asking)
-        labels = graphs.labels[rows, node]
-        wanted = [self._some_ancestor(int(self._class_of[label])) for label in labels]
-        return _table(
-            subscription_id=_named("s", rows),
-            variable=_named("?x", node),
-            operator=["is-a"] * len(rows),
-            value=_named("C", np.array(wanted, np.int64)),
-        )
 
     def _some_ancestor(self, number: int) -> int:
         """A class at a random height above this one, itself included."""
@@ -263,40 +256,37 @@ class Tables:
             number = self._parents[number][int(self._rng.integers(len(self._parents[number])))]
         return number
 
-    def publications(self, graphs: Graphs, values: Ints | None, core: Core | None = None) -> pa.Table:
+    def publications(self, graphs: Graphs, values: Ints | None, core: SharedGraph | None = None) -> pa.Table:
         row, column = np.nonzero(graphs.property >= 0)
         none = np.zeros(graphs.labels.shape, bool)
         parts = [
             _table(
-                publication_id=_named("d", row),
+                publication_id=named("d", row),
                 subject=_node_names(graphs, none, row, graphs.source[row, column]),
-                property=_named("p", graphs.property[row, column]),
+                property=named("p", graphs.property[row, column]),
                 object=_node_names(graphs, none, row, graphs.target[row, column]),
             )
         ]
         if values is not None:
             row, column = np.nonzero(~none)
             parts.append(_value_triples(row, graphs.labels[row, column], values[row, column]))
-        if core is not None:
-            parts += self._core(core, len(graphs.labels))
+        if core is not None:  # the same graph in every publication, and the value in which they differ
+            count = len(graphs.labels)
+            parts.append(self.publications(core.graph.take(np.zeros(count, np.int64)), None))
+            parts.append(_value_triples(np.arange(count), np.full(count, core.graph.labels[0, 0]), core.values))
         return pa.concat_tables(parts)
-
-    def _core(self, core: Core, count: int) -> list[pa.Table]:
-        """The same graph in every publication, and the value that tells them apart."""
-        copies = self.publications(core.graph.take(np.zeros(count, np.int64)), None)
-        return [copies, _value_triples(np.arange(count), np.full(count, core.graph.labels[0, 0]), core.values)]
 
     def taxonomy(self) -> pa.Table:
         pairs = [(number, parent) for number, parents in enumerate(self._parents) for parent in parents]
         children, parents = np.array(pairs, np.int64).reshape(-1, 2).T
-        members = _table(child=_named("n", np.arange(len(self._class_of))), parent=_named("C", self._class_of))
-        return pa.concat_tables([_table(child=_named("C", children), parent=_named("C", parents)), members])
+        members = _table(child=named("n", np.arange(len(self._class_of))), parent=named("C", self._class_of))
+        return pa.concat_tables([_table(child=named("C", children), parent=named("C", parents)), members])
 
-    def expected(self, pairs: Pairs) -> pa.Table:
+    def expected(self, pairs: MatchingPairs) -> pa.Table:
         """In the order of notifications: by publication, then by subscription."""
         order = np.lexsort((pairs.subscription, pairs.publication))
         columns = (column[order] for column in pairs)
-        return _table(subscription_id=_named("s", next(columns)), publication_id=_named("d", next(columns)))
+        return _table(subscription_id=named("s", next(columns)), publication_id=named("d", next(columns)))
 
 
 def _parents(rng: Random, number: int) -> list[int]:
@@ -313,24 +303,17 @@ def _table(**columns: Sequence[str] | Texts) -> pa.Table:
     )
 
 
-def _named(letter: str, numbers: Ints) -> Texts:
-    """The letter with each number behind it; each distinct name is made once."""
-    known, codes = np.unique(numbers, return_inverse=True)
-    names = pa.array([f"{letter}{number}" for number in known.tolist()], pa.string())
-    return names.take(codes.ravel())
-
-
 def _node_names(graphs: Graphs, stars: Flags, row: Ints, at: Ints) -> Texts:
     """A node's label, or its variable where it is one."""
-    labels, variables = _named("n", graphs.labels[row, at]), _named("?x", at)
+    labels, variables = named("n", graphs.labels[row, at]), named("?x", at)
     return cast(Texts, pc.if_else(pa.array(stars[row, at]), variables, labels))
 
 
 def _value_patterns(graphs: Graphs, ranges: Ranges) -> pa.Table:
     rows = np.flatnonzero(ranges.present)
     return _table(
-        subscription_id=_named("s", rows),
-        subject=_named("n", graphs.labels[rows, ranges.node[rows]]),
+        subscription_id=named("s", rows),
+        subject=named("n", graphs.labels[rows, ranges.node[rows]]),
         property=["value"] * len(rows),
         object=[_VALUE_VARIABLE] * len(rows),
     )
@@ -338,30 +321,23 @@ def _value_patterns(graphs: Graphs, ranges: Ranges) -> pa.Table:
 
 def _value_triples(row: Ints, labels: Ints, values: Ints) -> pa.Table:
     return _table(
-        publication_id=_named("d", row),
-        subject=_named("n", labels),
+        publication_id=named("d", row),
+        subject=named("n", labels),
         property=["value"] * len(row),
         object=pa.array(values).cast(pa.string()),
     )
 
 
-def _bounds(rows: Ints, sign: str, limits: Ints) -> pa.Table:
-    return _table(
-        subscription_id=_named("s", rows),
-        variable=[_VALUE_VARIABLE] * len(rows),
-        operator=[sign] * len(rows),
-        value=pa.array(limits[rows]).cast(pa.string()),
-    )
+def _constraints(rows: Ints, variables: Sequence[str] | Texts, sign: str, values: Texts) -> pa.Table:
+    return _table(subscription_id=named("s", rows), variable=variables, operator=[sign] * len(rows), value=values)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# [R] figure 9(b): one pattern for all subscriptions, and a range of its own for each.
+# --- [R] figure 9(b): one pattern for all subscriptions, and a range of its own for each ---
 #
 # All publications hold the pattern, each with another value, the values `GAP` apart. Why `expected` is exact: two-
 # sided ranges lie around one value or between two. One-sided ranges come in pairs with their ends between the same
 # two values, one upwards and one downwards, so each pair gives every publication exactly one match; the other one-
 # sided ranges begin beyond the last value or end before the first.
-# ----------------------------------------------------------------------------------------------------------------------
 
 GAP = 10**9  # so wide that no two ends of ranges coincide but by a rare chance
 
@@ -377,11 +353,15 @@ class _Drawn(NamedTuple):
     held: Ints
 
 
-def one_structure(rng: Random, workload: FilterWorkload, publications: Graphs, tables: Tables) -> dict[str, pa.Table]:
+def one_structure(
+    rng: Random, workload: FilterWorkload, publications: Graphs, tables: FilterTables
+) -> dict[str, pa.Table]:
     """The tables of the workload."""
     core = draw_graphs(rng, 1, workload.subscription_shape, workload.universe)
     core = core._replace(labels=core.labels * 0 + workload.labels + np.arange(workload.subscription_nodes))
-    drawn = _shuffled(rng, [_two_sided(rng, workload), _one_sided(rng, workload)])
+    kinds = zip(_two_sided(rng, workload), _one_sided(rng, workload), strict=True)
+    order = rng.permutation(workload.subscriptions)
+    drawn = _Drawn(*(np.concatenate(columns)[order] for columns in kinds))
     zeros = np.zeros(workload.subscriptions, np.int64)
     ranges = Ranges(drawn.below | drawn.above, zeros, drawn.low, drawn.high, drawn.below, drawn.above)
     graphs = core.take(zeros)
@@ -391,7 +371,7 @@ def one_structure(rng: Random, workload: FilterWorkload, publications: Graphs, t
     return {
         "patterns": tables.patterns(graphs, stars, ranges),
         "constraints": tables.constraints(graphs, ranges, np.zeros_like(stars)),
-        "publications": tables.publications(publications, None, Core(core, values)),
+        "publications": tables.publications(publications, None, SharedGraph(core, values)),
         "taxonomy": tables.taxonomy(),
         "expected": tables.expected(_pairs(drawn)),
     }
@@ -432,30 +412,14 @@ def _one_sided(rng: Random, workload: FilterWorkload) -> _Drawn:
     return _Drawn(upward, ~upward, end, end, np.where(upward, cut, 0), held)
 
 
-def _shuffled(rng: Random, parts: list[_Drawn]) -> _Drawn:
-    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    order = rng.permutation(len(joined[0]))
-    return _Drawn(*(column[order] for column in joined))
-
-
-def _pairs(drawn: _Drawn) -> Pairs:
+def _pairs(drawn: _Drawn) -> MatchingPairs:
     """Every subscription with every publication whose value it holds."""
     subscription = np.repeat(np.arange(len(drawn.first)), drawn.held)
     place = np.arange(len(subscription)) - np.repeat(np.cumsum(drawn.held) - drawn.held, drawn.held)
-    return Pairs(subscription, drawn.first[subscription] + place)
+    return MatchingPairs(subscription, drawn.first[subscription] + place)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The seeds' filter workload ([G] table 1, [R] section 5), seeded, of any size, with the answer it must give.
-#
-# Publications are a path through their nodes plus extra edges. The seeds draw these uniformly; then hardly any 5
-# nodes carry 10 edges, so by default they join nodes that lie close on the path, and `drawing="uniform"` is the
-# seeds' own. Subscriptions that match are subgraphs of a publication with some nodes turned into variables; the
-# others are drawn like publications, `overlap` of them on the nodes and edges of another one.
-#
-# Why `expected` is exact: a match keeps its identity map, and every subscription keeps one *witness*, an edge between
-# two constants that stands in its own publication only, or in none. No homomorphism can map that edge anywhere else.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the workload ---
 
 DRAWINGS = ("local", "uniform")
 _REACH = 2  # how far apart on the path a local extra edge's ends may lie
@@ -507,16 +471,16 @@ class FilterWorkload:
         return Universe(self.labels, self.properties)
 
     @property
-    def publication_shape(self) -> Shape:
+    def publication_shape(self) -> GraphShape:
         reach = _REACH if self.drawing == "local" else self.publication_nodes - 1
-        return Shape(self.publication_nodes, self.publication_edges, min(reach, self.publication_nodes - 1))
+        return GraphShape(self.publication_nodes, self.publication_edges, min(reach, self.publication_nodes - 1))
 
     @property
-    def subscription_shape(self) -> Shape:
-        return Shape(self.subscription_nodes, self.subscription_edges, self.subscription_nodes - 1)
+    def subscription_shape(self) -> GraphShape:
+        return GraphShape(self.subscription_nodes, self.subscription_edges, self.subscription_nodes - 1)
 
 
-class Patterns(NamedTuple):
+class DrawnPatterns(NamedTuple):
     """Subscriptions: their graphs, which edge is the witness, which nodes are variables, what they match."""
 
     graphs: Graphs
@@ -525,8 +489,8 @@ class Patterns(NamedTuple):
     owner: Ints  # the publication that is matched, or -1
     start: Ints  # where in the owner's path the subgraph begins
 
-    def take(self, rows: Ints) -> Patterns:
-        return Patterns(self.graphs.take(rows), *(column[rows] for column in self[1:]))  # type: ignore[arg-type]
+    def take(self, rows: Ints) -> DrawnPatterns:
+        return DrawnPatterns(self.graphs.take(rows), *(column[rows] for column in self[1:]))  # type: ignore[arg-type]
 
 
 def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
@@ -534,7 +498,7 @@ def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
     workload = _checked(options)
     rng = np.random.default_rng(seed)
     publications = draw_graphs(rng, workload.publications, workload.publication_shape, workload.universe)
-    tables = Tables(rng, workload.labels, workload.classes)
+    tables = FilterTables(rng, workload.labels, workload.classes)
     if workload.one_structure:
         return one_structure(rng, workload, publications, tables)
     patterns = _patterns(rng, workload, publications)
@@ -546,16 +510,16 @@ def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
         "constraints": tables.constraints(patterns.graphs, ranges, _asking(rng, workload, patterns.stars)),
         "publications": tables.publications(publications, values),
         "taxonomy": tables.taxonomy(),
-        "expected": tables.expected(Pairs(matching, patterns.owner[matching])),
+        "expected": tables.expected(MatchingPairs(matching, patterns.owner[matching])),
     }
 
 
-# --- subscriptions ----------------------------------------------------------------------------------------------
+# --- subscriptions ---
 
 
-def _patterns(rng: Random, workload: FilterWorkload, publications: Graphs) -> Patterns:
+def _patterns(rng: Random, workload: FilterWorkload, publications: Graphs) -> DrawnPatterns:
     """Matching ones, hard negatives and others, in one shuffled sequence."""
-    known = Occurrences.of(publications.codes(workload.universe).ravel())
+    known = TripleCounts.of(publications.codes(workload.universe).ravel())
     owners = np.repeat(np.arange(workload.publications), workload.matches_each)
     others = workload.subscriptions - len(owners)
     hard = int(others * workload.hard_negatives) if workload.publications else 0
@@ -563,13 +527,15 @@ def _patterns(rng: Random, workload: FilterWorkload, publications: Graphs) -> Pa
     drawn = rng.integers(0, max(1, workload.publications), hard)
     spoilt = _spoil(rng, workload, known, _matching(rng, workload, publications, known, drawn))
     rest = _unmatched(rng, workload, known, others - hard)
-    joined = _join([matching, spoilt, rest])
-    return joined.take(rng.permutation(workload.subscriptions))
+    parts = (matching, spoilt, rest)
+    graphs = Graphs(*map(np.concatenate, zip(*(part.graphs for part in parts), strict=True)))
+    columns = map(np.concatenate, zip(*(part[1:] for part in parts), strict=True))
+    return DrawnPatterns(graphs, *columns).take(rng.permutation(workload.subscriptions))
 
 
 def _matching(
-    rng: Random, workload: FilterWorkload, publications: Graphs, known: Occurrences, owners: Ints
-) -> Patterns:
+    rng: Random, workload: FilterWorkload, publications: Graphs, known: TripleCounts, owners: Ints
+) -> DrawnPatterns:
     """Subgraphs of their owners whose witness stands in no other publication."""
     graphs, start = subgraphs(rng, publications, owners, workload.subscription_shape)
     for _ in range(_FILTER_ROUNDS):
@@ -584,7 +550,7 @@ def _matching(
     raise _indistinct()
 
 
-def _spoil(rng: Random, workload: FilterWorkload, known: Occurrences, patterns: Patterns) -> Patterns:
+def _spoil(rng: Random, workload: FilterWorkload, known: TripleCounts, patterns: DrawnPatterns) -> DrawnPatterns:
     """Near misses: the witness gets a property with which it stands in no publication."""
     graphs, rows = patterns.graphs, np.arange(len(patterns.owner))
     for _ in range(_FILTER_ROUNDS * workload.properties):
@@ -597,7 +563,7 @@ def _spoil(rng: Random, workload: FilterWorkload, known: Occurrences, patterns: 
     raise _indistinct()
 
 
-def _unmatched(rng: Random, workload: FilterWorkload, known: Occurrences, count: int) -> Patterns:
+def _unmatched(rng: Random, workload: FilterWorkload, known: TripleCounts, count: int) -> DrawnPatterns:
     """Graphs of their own; `overlap` of them repeat the nodes and edges of another, with other variables."""
     bases = max(1, count - int(count * workload.overlap))
     graphs = draw_graphs(rng, bases, workload.subscription_shape, workload.universe)
@@ -618,7 +584,7 @@ def _unmatched(rng: Random, workload: FilterWorkload, known: Occurrences, count:
 
 def _with_stars(
     rng: Random, workload: FilterWorkload, graphs: Graphs, witness: Ints, owner: Ints, start: Ints
-) -> Patterns:
+) -> DrawnPatterns:
     """Variables for nodes other than the two of the witness, in a share of the subscriptions."""
     count, nodes = graphs.labels.shape
     scores = rng.random((count, nodes))
@@ -626,16 +592,10 @@ def _with_stars(
         np.put_along_axis(scores, np.take_along_axis(ends, witness[:, None], axis=1), 2.0, axis=1)
     rank = np.argsort(np.argsort(scores, axis=1), axis=1)
     stars = (rank < workload.variables) & _share(rng, count, workload.variable_share)[:, None]
-    return Patterns(graphs, witness, stars, owner, start)
+    return DrawnPatterns(graphs, witness, stars, owner, start)
 
 
-def _join(parts: list[Patterns]) -> Patterns:
-    graphs = Graphs(*(np.concatenate(column) for column in zip(*(part.graphs for part in parts), strict=True)))
-    rest = zip(*(part[1:] for part in parts), strict=True)
-    return Patterns(graphs, *(np.concatenate(column) for column in rest))
-
-
-# --- values and ranges ------------------------------------------------------------------------------------------
+# --- values and ranges ---
 
 
 def _values(rng: Random, publications: Graphs) -> Ints:
@@ -643,7 +603,7 @@ def _values(rng: Random, publications: Graphs) -> Ints:
     return rng.permutation(publications.labels.size).reshape(publications.labels.shape) * SPREAD
 
 
-def _ranges(rng: Random, workload: FilterWorkload, patterns: Patterns, values: Ints) -> Ranges:
+def _ranges(rng: Random, workload: FilterWorkload, patterns: DrawnPatterns, values: Ints) -> Ranges:
     """A range on the value of the witness's source, which is a constant; a match's range holds the value."""
     count = len(patterns.owner)
     node = np.take_along_axis(patterns.graphs.source, patterns.witness[:, None], axis=1)[:, 0]
@@ -670,15 +630,11 @@ def _share(rng: Random, count: int, share: float) -> Flags:
     return chosen
 
 
-# --- checks -----------------------------------------------------------------------------------------------------
+# --- checks ---
 
 
 def _checked(options: dict[str, Any]) -> FilterWorkload:
-    names = [entry.name for entry in fields(FilterWorkload)]
-    unknown = sorted(set(options) - set(names))
-    if unknown:
-        raise UsageError("HG-048", f"no option {unknown[0]!r}", fix=f"the options are {', '.join(names)}")
-    workload = FilterWorkload(**options)
+    workload = parameters(FilterWorkload, options, "HG-048")
     for wrong, fix in _wrong(workload):
         raise UsageError("HG-048", wrong, fix=fix)
     return workload

@@ -1,4 +1,7 @@
-"""The route workload of [B] section 4: the exchange, its targeting, events, and which nodes each must reach."""
+"""The route workload of [B] section 4: the exchange, its targeting, events, and which nodes each must reach.
+
+Several exchanges of one scale may stand side by side, so that the whole grows while what an event can reach does not.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import UsageError
-from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.workloads import Flags, Ints, Random, Texts, expected_notifications, texts_of
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The advertising exchange of [B] table 1 and figure 11, at any size: who is connected to whom.
+# --- the advertising exchange of [B] table 1 and figure 11, at any size: which nodes are connected ---
 #
 # At scale 1 the counts are the seed's own: 60,011 publishers, 282 networks and 10,804 advertisers; 87,799 edges, of
 # which 17,000 lead from publishers straight to advertisers. Table 1's averages fix the rest: out(PUB) 1.3 and in(NET)
@@ -22,12 +24,9 @@ from heliograph.model import NOTIFICATIONS_SCHEMA
 # networks form one strongly connected component and 4 another; the others are connected to no network. The core is
 # made to reach 5,906 nodes and 81.3 % of the publishers to reach the core, which gives the seed's mean reach of
 # 4,802. Below scale 0.3 a core of so few networks cannot hold so many edges, and out(NET) falls short.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Ints = npt.NDArray[np.int64]
 
 
-class Sizes(NamedTuple):
+class ExchangeSizes(NamedTuple):
     """How many there are of each kind. Nodes are numbered publishers, core, ring, lone networks, advertisers."""
 
     publishers: int
@@ -65,15 +64,15 @@ class Links(NamedTuple):
     target: Ints
 
 
-def sizes(scale: float) -> Sizes:
+def sizes(scale: float) -> ExchangeSizes:
     """The seed's counts times `scale`; a tiny exchange still has all its parts."""
     networks = max(10, round(282 * scale))
     core = round(networks * 126 / 282)
     publishers, advertisers = max(8, round(60_011 * scale)), max(8, round(10_804 * scale))
-    return Sizes(publishers, core, 4, networks - core - 4, advertisers)
+    return ExchangeSizes(publishers, core, 4, networks - core - 4, advertisers)
 
 
-def exchange(rng: np.random.Generator, size: Sizes) -> Links:
+def exchange(rng: Random, size: ExchangeSizes) -> Links:
     """The edges of an exchange, no two with the same ends, sorted by source and target."""
     inner = _join(
         [
@@ -88,7 +87,7 @@ def exchange(rng: np.random.Generator, size: Sizes) -> Links:
     return Links(links.source[order], links.target[order])
 
 
-def _knot(rng: np.random.Generator, first: int, count: int, edges: int) -> Links:
+def _knot(rng: Random, first: int, count: int, edges: int) -> Links:
     """Distinct edges among `count` nodes: a cycle through all makes them strongly connected, chords thicken it."""
     possible = count * (count - 2)  # from each node to any but itself and its successor
     picked = rng.choice(possible, min(edges - count, possible), replace=False)
@@ -97,7 +96,7 @@ def _knot(rng: np.random.Generator, first: int, count: int, edges: int) -> Links
     return Links(first + start, first + (start + step) % count)
 
 
-def _from_networks(rng: np.random.Generator, size: Sizes) -> Links:
+def _from_networks(rng: Random, size: ExchangeSizes) -> Links:
     """The core reaches 5,780 of 10,804 advertisers over 6,600 edges; the other networks have 918 edges."""
     reached = rng.permutation(size.advertisers)[: round(5_780 / 10_804 * size.advertisers)]
     again = rng.choice(reached, round(820 / 10_804 * size.advertisers))
@@ -112,7 +111,7 @@ def _from_networks(rng: np.random.Generator, size: Sizes) -> Links:
     )
 
 
-def _from_publishers(rng: np.random.Generator, size: Sizes, uncovered: Ints) -> Links:
+def _from_publishers(rng: Random, size: ExchangeSizes, uncovered: Ints) -> Links:
     """Every publisher's first edge, then the 15,916 others; every advertiser gets an edge from somewhere."""
     publishers = rng.permutation(size.publishers)
     into_core, to_others = round(0.813 * size.publishers), round(5_500 / 60_011 * size.publishers)
@@ -131,7 +130,7 @@ def _from_publishers(rng: np.random.Generator, size: Sizes, uncovered: Ints) -> 
     return _join([first, more, _draw(rng, publishers[:into_core], others, _join([first, more]))])
 
 
-def _skewed(rng: np.random.Generator, pool: Ints, count: int) -> Ints:
+def _skewed(rng: Random, pool: Ints, count: int) -> Ints:
     """`count` members of the pool, each at least once where they suffice, early ones more often."""
     weights = 1.0 / np.sqrt(np.arange(1, len(pool) + 1))
     more = rng.choice(pool, max(0, count - len(pool)), p=weights / weights.sum())
@@ -141,7 +140,7 @@ def _skewed(rng: np.random.Generator, pool: Ints, count: int) -> Ints:
 _TRIES = 50
 
 
-def _draw(rng: np.random.Generator, pool: Ints, targets: Ints, taken: Links | None = None) -> Links:
+def _draw(rng: Random, pool: Ints, targets: Ints, taken: Links | None = None) -> Links:
     """An edge to each target from a member of the pool, redrawn while its two ends are taken; then left out."""
     taken = taken or Links(targets[:0], targets[:0])
     sources = _skewed(rng, pool, len(targets))
@@ -154,7 +153,7 @@ def _draw(rng: np.random.Generator, pool: Ints, targets: Ints, taken: Links | No
     return Links(sources[~again], targets[~again])
 
 
-def _repeated(taken: Links, sources: Ints, targets: Ints) -> npt.NDArray[np.bool_]:
+def _repeated(taken: Links, sources: Ints, targets: Ints) -> Flags:
     """Which of the edges stand before it in `taken` or among themselves."""
     ends = np.concatenate([taken.source, sources]) << 32 | np.concatenate([taken.target, targets])
     first = np.unique(ends, return_index=True)[1]
@@ -167,17 +166,13 @@ def _join(links: list[Links]) -> Links:
     return Links(np.concatenate([link.source for link in links]), np.concatenate([link.target for link in links]))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Targeting and events of a chosen selectivity ([B] section 4.2), with their truth known without reading any SQL.
+# --- targeting and events of a chosen selectivity ([B] section 4.2), their truth known without reading any SQL ---
 #
 # Each targeting is a disjunction of 2 or 3 conjunctions of 2 to 4 predicates on six attributes. An attribute takes
 # `domain` equally likely values, and a predicate accepts `length` of them from `start` on (names wrap around, numbers
 # do not), so its probability is length / domain. With m conjunctions each has to hold with probability c = 1 − (1 −
 # selectivity)^(1/m); its predicates share c between them, unequally, since attributes differ in how selective they
 # are.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Bools = npt.NDArray[np.bool_]
 
 TOPICS = (
     "Sports Finance Travel Music Health Food Fashion Autos Games Science "
@@ -189,7 +184,7 @@ STATES = (
 ).split()
 
 
-class Attribute(NamedTuple):
+class EventAttribute(NamedTuple):
     """`share` weighs how much of a conjunction's selectivity falls on this attribute."""
 
     name: str
@@ -202,17 +197,17 @@ class Attribute(NamedTuple):
 
 
 ATTRIBUTES = (
-    Attribute("topic", TOPICS, 1.4),
-    Attribute("geo", STATES, 1.2),
-    Attribute("age", list(range(100)), 1.0),
-    Attribute("hour", list(range(24)), 0.8),
-    Attribute("adsize", list(range(1000)), 1.0),
-    Attribute("price", [number / 1000 for number in range(1000)], 0.6),
+    EventAttribute("topic", TOPICS, 1.4),
+    EventAttribute("geo", STATES, 1.2),
+    EventAttribute("age", list(range(100)), 1.0),
+    EventAttribute("hour", list(range(24)), 0.8),
+    EventAttribute("adsize", list(range(1000)), 1.0),
+    EventAttribute("price", [number / 1000 for number in range(1000)], 0.6),
 )
 DOMAINS = np.array([len(attribute.values) for attribute in ATTRIBUTES])
 
 
-class Targeting(NamedTuple):
+class DrawnTargeting(NamedTuple):
     """Predicates as parallel columns; `conjunctions` and `nodes` are where each conjunction and each node begins."""
 
     attribute: Ints
@@ -222,8 +217,8 @@ class Targeting(NamedTuple):
     nodes: Ints  # offsets into the conjunctions
 
 
-def draw_targeting(rng: np.random.Generator, count: int, selectivity: float) -> Targeting:
-    """Targeting for `count` nodes, each accepting about `selectivity` of the events."""
+def draw_targeting(rng: Random, count: int, selectivity: float) -> DrawnTargeting:
+    """DrawnTargeting for `count` nodes, each accepting about `selectivity` of the events."""
     per_node = rng.integers(2, 4, count)
     per_conjunction = rng.integers(2, 5, int(per_node.sum()))
     chance = np.repeat(1 - (1 - selectivity) ** (1 / per_node), per_node)
@@ -233,10 +228,10 @@ def draw_targeting(rng: np.random.Generator, count: int, selectivity: float) -> 
     chances = (chance[:, None] ** (shares / shares.sum(axis=1, keepdims=True)))[chosen]
     attribute = shuffled[chosen]
     start, length = _draw_ranges(rng, attribute, chances)
-    return Targeting(attribute, start, length, _offsets(per_conjunction), _offsets(per_node))
+    return DrawnTargeting(attribute, start, length, _offsets(per_conjunction), _offsets(per_node))
 
 
-def _draw_ranges(rng: np.random.Generator, attribute: Ints, chances: npt.NDArray[np.float64]) -> tuple[Ints, Ints]:
+def _draw_ranges(rng: Random, attribute: Ints, chances: npt.NDArray[np.float64]) -> tuple[Ints, Ints]:
     """Which values each predicate accepts; lengths are rounded up or down at random, to be right on average."""
     domain = DOMAINS[attribute]
     length = np.clip(np.floor(chances * domain + rng.random(len(domain))).astype(np.int64), 1, domain)
@@ -252,14 +247,14 @@ def _offsets(counts: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def accepted(targeting: Targeting, event: Ints) -> Bools:
+def accepted(targeting: DrawnTargeting, event: Ints) -> Flags:
     """Which nodes accept an event, given as the number of its value in each attribute."""
     place = (event[targeting.attribute] - targeting.start) % DOMAINS[targeting.attribute]
     conjunctions = np.logical_and.reduceat(place < targeting.length, targeting.conjunctions[:-1])
     return np.logical_or.reduceat(conjunctions, targeting.nodes[:-1])
 
 
-def spell_targeting(targeting: Targeting) -> list[str]:
+def spell_targeting(targeting: DrawnTargeting) -> list[str]:
     """The SQL text of each node's targeting."""
     columns = (targeting.attribute.tolist(), targeting.start.tolist(), targeting.length.tolist())
     predicates = [
@@ -273,7 +268,7 @@ def _split(items: list[str], offsets: Ints) -> list[list[str]]:
     return [items[begin:end] for begin, end in pairwise(offsets.tolist())]
 
 
-def _spell(attribute: Attribute, start: int, length: int) -> str:
+def _spell(attribute: EventAttribute, start: int, length: int) -> str:
     name, values = attribute.name, attribute.values
     if attribute.named:
         listed = [values[(start + step) % len(values)] for step in range(length)]
@@ -285,7 +280,7 @@ def _spell(attribute: Attribute, start: int, length: int) -> str:
     return f"{name} BETWEEN {values[start]} AND {values[start + length - 1]}"
 
 
-def draw_events(rng: np.random.Generator, count: int) -> Ints:
+def draw_events(rng: Random, count: int) -> Ints:
     """Events as rows of value numbers, one column per attribute."""
     return rng.integers(0, DOMAINS, (count, len(ATTRIBUTES)))
 
@@ -296,65 +291,40 @@ def spell_event(event: Ints) -> str:
     return json.dumps({attribute.name: attribute.values[number] for attribute, number in values})
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Whom each event of a route workload must reach.
+# --- which nodes each event must reach ---
 #
 # The deliveries come from the numbers that the targeting was drawn from and from a fixpoint over the edges, so they
 # share no code with the predicates and the walk that they check.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
+class ExchangePart(NamedTuple):
     """One exchange of those that stand side by side; without targeting every node accepts everything."""
 
     links: Links
-    targeting: Targeting | None
+    targeting: DrawnTargeting | None
 
 
 def expected_deliveries(
-    names: pa.StringArray, size: Sizes, parts: list[Part], publishers: Ints, drawn: Ints
+    names: Texts, size: ExchangeSizes, parts: list[ExchangePart], publishers: Ints, drawn: Ints
 ) -> pa.Table:
     """The notifications of every event, in order; publishers are numbered through all parts."""
-    inner = [_route_expected_from_networks(size, part.links) for part in parts]
+    later = [part.links.source >= size.publishers for part in parts]  # the edges that a path can take after its first
+    inner = [Links(part.links.source[on], part.links.target[on]) for part, on in zip(parts, later, strict=True)]
     found: list[Ints] = []
     for publisher, event in zip(publishers.tolist(), drawn, strict=True):
         number, start = divmod(publisher, size.publishers)
-        reached = _reached(size, parts[number].links, inner[number], _valid(size, parts[number], event), start)
-        found.append(number * size.total + reached)
+        valid = np.ones(size.total, dtype=bool)  # a publisher has no targeting
+        targeting = parts[number].targeting
+        if targeting is not None:
+            valid[size.publishers :] = accepted(targeting, event)
+        found.append(number * size.total + _reached(size, parts[number].links, inner[number], valid, start))
     numbers = np.repeat(np.arange(len(found)), [len(reached) for reached in found])
-    ids = pa.array([f"event{number}" for number in range(len(found))], pa.string())
-    return _notifications(names.take(np.concatenate([*found, np.empty(0, dtype=np.int64)])), ids.take(numbers))
+    nodes = names.take(np.concatenate([*found, np.empty(0, dtype=np.int64)]))
+    events = texts_of([f"event{number}" for number in range(len(found))]).take(numbers)
+    return expected_notifications("route", nodes, events, pa.repeat("+", len(nodes)))
 
 
-def _notifications(nodes: pa.StringArray, events: pa.StringArray) -> pa.Table:
-    total = len(nodes)
-    columns = {
-        "subscription_id": nodes,
-        "subscriber": pa.nulls(total, pa.string()),
-        "publication_id": events,
-        "verb": pa.repeat("route", total),
-        "change": pa.repeat("+", total),
-        "at": pa.nulls(total, pa.timestamp("us", tz="UTC")),
-        "evidence": pa.nulls(total, pa.string()),
-    }
-    return pa.table(columns, schema=NOTIFICATIONS_SCHEMA)
-
-
-def _valid(size: Sizes, part: Part, event: Ints) -> Bools:
-    """Which nodes accept the event; a publisher has no targeting."""
-    valid = np.ones(size.total, dtype=bool)
-    if part.targeting is not None:
-        valid[size.publishers :] = accepted(part.targeting, event)
-    return valid
-
-
-def _route_expected_from_networks(size: Sizes, links: Links) -> Links:
-    """The edges that a path can take after its first."""
-    later = links.source >= size.publishers
-    return Links(links.source[later], links.target[later])
-
-
-def _reached(size: Sizes, links: Links, inner: Links, valid: Bools, start: int) -> Ints:
+def _reached(size: ExchangeSizes, links: Links, inner: Links, valid: Flags, start: int) -> Ints:
     """The least set that holds the start's valid targets and the valid targets of its own members."""
     begin, end = np.searchsorted(links.source, [start, start + 1])
     reached = np.zeros(size.total, dtype=bool)
@@ -369,12 +339,7 @@ def _reached(size: Sizes, links: Links, inner: Links, valid: Bools, start: int) 
         reached = grown
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A route workload after [B] section 4: the advertising exchange, its targeting, events, and whom each must reach.
-#
-# Several exchanges of one scale may stand side by side, so that the whole grows while what an event can reach does
-# not.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the workload ---
 
 
 def generate_route(
@@ -386,22 +351,34 @@ def generate_route(
     at scale 1 have 1,066,455 nodes. `selectivity` is the share of events that a network or advertiser accepts; 1 means
     no targeting. `expected` are the notifications of every event in order, without evidence.
     """
-    _check(scale, copies, events, selectivity)
+    if not (0 < scale <= 1000 and 0 < copies <= 1000 and events >= 0 and 0 < selectivity <= 1):
+        message = f"a route workload of scale {scale}, {copies} copies, {events} events and selectivity {selectivity}"
+        limits = "scale is above 0 and at most 1000, copies are 1 to 1000, events from 0"
+        raise UsageError("HG-064", message, fix=f"{limits}, selectivity above 0 and at most 1")
     rng = np.random.default_rng(seed)
     size = sizes(scale)
-    parts = [_part(rng, size, selectivity) for _ in range(copies)]
+    parts: list[ExchangePart] = []
+    for _ in range(copies):
+        links, targeted = exchange(rng, size), size.total - size.publishers
+        parts.append(ExchangePart(links, draw_targeting(rng, targeted, selectivity) if selectivity < 1 else None))
     publishers = rng.integers(0, size.publishers * copies, events)
     drawn = draw_events(rng, events)
     names = node_names(size, copies)
     return {
         "nodes": pa.table({"node_id": names, "targeting": _texts(size, parts)}),
-        "edges": _edges(rng, names, _whole(size, parts)),
-        "events": _events(publishers, drawn),
+        "edges": _edges(rng, names, size, parts),
+        "events": pa.table(
+            {
+                "event_id": texts_of([f"event{number}" for number in range(len(drawn))]),
+                "publisher": texts_of([f"pub{number}" for number in publishers.tolist()]),
+                "attributes": texts_of([spell_event(event) for event in drawn]),
+            }
+        ),
         "expected": expected_deliveries(names, size, parts, publishers, drawn),
     }
 
 
-def node_names(size: Sizes, copies: int = 1) -> pa.StringArray:
+def node_names(size: ExchangeSizes, copies: int = 1) -> Texts:
     """pub0 …, net0 …, adv0 …: publishers, networks (the core first) and advertisers, one exchange after the other."""
     kinds = (("pub", size.publishers), ("net", size.networks), ("adv", size.advertisers))
     names = (
@@ -410,53 +387,24 @@ def node_names(size: Sizes, copies: int = 1) -> pa.StringArray:
         for kind, count in kinds
         for number in range(copy * count, (copy + 1) * count)
     )
-    return pa.array(list(names), pa.string())
+    return texts_of(list(names))
 
 
-def _check(scale: float, copies: int, events: int, selectivity: float) -> None:
-    if not (0 < scale <= 1000 and 0 < copies <= 1000 and events >= 0 and 0 < selectivity <= 1):
-        message = f"a route workload of scale {scale}, {copies} copies, {events} events and selectivity {selectivity}"
-        fix = (
-            "scale is above 0 and at most 1000, copies are 1 to 1000, events from 0, selectivity above 0 and at most 1"
-        )
-        raise UsageError("HG-064", message, fix=fix)
-
-
-def _part(rng: np.random.Generator, size: Sizes, selectivity: float) -> Part:
-    links = exchange(rng, size)
-    return Part(links, draw_targeting(rng, size.total - size.publishers, selectivity) if selectivity < 1 else None)
-
-
-def _texts(size: Sizes, parts: list[Part]) -> pa.StringArray:
+def _texts(size: ExchangeSizes, parts: list[ExchangePart]) -> Texts:
     """The targeting of every node; a publisher has none."""
-    chunks: list[pa.StringArray] = []
+    chunks: list[Texts] = []
     for part in parts:
         if part.targeting is None:
             chunks.append(pa.nulls(size.total, pa.string()))
         else:
-            chunks += [pa.nulls(size.publishers, pa.string()), pa.array(spell_targeting(part.targeting), pa.string())]
+            chunks += [pa.nulls(size.publishers, pa.string()), texts_of(spell_targeting(part.targeting))]
     return pa.concat_arrays(chunks)
 
 
-def _whole(size: Sizes, parts: list[Part]) -> Links:
-    """The edges of all exchanges, the nodes numbered through."""
-    return Links(
-        np.concatenate([part.links.source + number * size.total for number, part in enumerate(parts)]),
-        np.concatenate([part.links.target + number * size.total for number, part in enumerate(parts)]),
+def _edges(rng: Random, names: Texts, size: ExchangeSizes, parts: list[ExchangePart]) -> pa.Table:
+    """The edges of all exchanges, the nodes numbered through. An edge costs 0.5 to 2.0; the nodes cost nothing."""
+    source, target = (
+        np.concatenate([part.links[end] + number * size.total for number, part in enumerate(parts)]) for end in (0, 1)
     )
-
-
-def _edges(rng: np.random.Generator, names: pa.StringArray, links: Links) -> pa.Table:
-    """An edge costs 0.5 to 2.0; the nodes cost nothing."""
-    cost = np.round(rng.uniform(0.5, 2.0, len(links.source)), 2)
-    return pa.table({"source": names.take(links.source), "target": names.take(links.target), "cost": cost})
-
-
-def _events(publishers: Ints, drawn: Ints) -> pa.Table:
-    return pa.table(
-        {
-            "event_id": pa.array([f"event{number}" for number in range(len(drawn))], pa.string()),
-            "publisher": pa.array([f"pub{number}" for number in publishers.tolist()], pa.string()),
-            "attributes": pa.array([spell_event(event) for event in drawn], pa.string()),
-        }
-    )
+    cost = np.round(rng.uniform(0.5, 2.0, len(source)), 2)
+    return pa.table({"source": names.take(source), "target": names.take(target), "cost": cost})

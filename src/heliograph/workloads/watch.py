@@ -1,87 +1,80 @@
-"""The watch workload of [Z] section 3.2, seeded, of any size, with the answer it must give."""
+"""The watch workload of [Z] section 3.2, seeded, of any size, with the answer it must give.
+
+A graph grows by additions over vertices with power-law degrees. Queries are chains, stars and arbitrary graphs in equal
+parts, cut out of the whole graph; most have one edge bent to a vertex it never reaches, so they stay silent although
+all their other edges arrive. `expected` holds the exact notifications of concrete queries.
+
+With `variables` the queries are patterns instead: a few structures, each instantiated many times with classes for two
+of its variables, half of them with one concrete vertex. What they match is not known beforehand.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from heliograph.errors import UsageError
-from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.workloads import Flags, Ints, Random, expected_notifications, named, parameters, texts_of
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Edges with power-law degrees.
+# --- edges with power-law degrees ---
 #
 # Vertices are drawn by rank r with a chance proportional to r^-0.75, for either end: degrees then follow a power law
 # with exponent 2.3, and a vertex with many edges coming in has many going out, so that chains go on.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Random = np.random.Generator
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _SKEW = 0.75
 PATIENCE = 30  # skewed rounds before the rest is drawn uniformly: small graphs run out of unused pairs of hubs
 
 
-class Size(NamedTuple):
+class GraphSize(NamedTuple):
     vertices: int
     edges: int
     properties: int = 1
     cap: int = 0  # the largest degree, both ways together; 0 is none
 
 
-class Edges(NamedTuple):
+class DrawnEdges(NamedTuple):
     """Distinct edges in the order in which they are added."""
 
     source: Ints
     property: Ints
     target: Ints
 
-    def take(self, rows: Ints) -> Edges:
-        return Edges(self.source[rows], self.property[rows], self.target[rows])
+    def take(self, rows: Ints) -> DrawnEdges:
+        return DrawnEdges(self.source[rows], self.property[rows], self.target[rows])
 
-    def codes(self, size: Size) -> Ints:
+    def codes(self, size: GraphSize) -> Ints:
         """One number for each edge; equal edges have equal numbers."""
         return (self.source * size.vertices + self.target) * size.properties + self.property
 
 
-def draw_edges(rng: Random, size: Size) -> Edges:
+def draw_edges(rng: Random, size: GraphSize) -> DrawnEdges:
     """So many distinct edges without loops."""
     labels = rng.permutation(size.vertices)  # a vertex's number says nothing of its degree
-    drawn = Edges(*(np.empty(0, np.int64) for _ in Edges._fields))
+    drawn = DrawnEdges(*(np.empty(0, np.int64) for _ in DrawnEdges._fields))
     for patience in range(PATIENCE, -10 * PATIENCE, -1):
         missing = size.edges - len(drawn.source)
         if missing <= 0:
             break
         more = _draw(rng, size, missing + missing // 2 + 16, _SKEW if patience > 0 else 0.0)
-        both = Edges(*(np.concatenate(pair) for pair in zip(drawn, more, strict=True)))
-        drawn = _within(both.take(_firsts(both.codes(size))), size)
+        both = DrawnEdges(*(np.concatenate(pair) for pair in zip(drawn, more, strict=True)))
+        first = np.sort(np.unique(both.codes(size), return_index=True)[1])
+        drawn = _within(both.take(first), size)
     kept = drawn.take(np.arange(min(size.edges, len(drawn.source))))
-    return Edges(labels[kept.source], kept.property, labels[kept.target])
+    return DrawnEdges(labels[kept.source], kept.property, labels[kept.target])
 
 
-def _draw(rng: Random, size: Size, count: int, skew: float) -> Edges:
-    source, target = (_ranks(rng, size.vertices, count, skew) for _ in range(2))
+def _draw(rng: Random, size: GraphSize, count: int, skew: float) -> DrawnEdges:
+    ranks = ((size.vertices * rng.random(count) ** (1 / (1 - skew))).astype(np.int64) for _ in range(2))
+    source, target = (np.minimum(rank, size.vertices - 1) for rank in ranks)
     apart = np.flatnonzero(source != target)
-    return Edges(source, rng.integers(0, size.properties, count), target).take(apart)
+    return DrawnEdges(source, rng.integers(0, size.properties, count), target).take(apart)
 
 
-def _ranks(rng: Random, vertices: int, count: int, skew: float) -> Ints:
-    return np.minimum((vertices * rng.random(count) ** (1 / (1 - skew))).astype(np.int64), vertices - 1)
-
-
-def _firsts(codes: Ints) -> Ints:
-    """The rows whose code did not come before, in order."""
-    return np.sort(np.unique(codes, return_index=True)[1])
-
-
-def _within(edges: Edges, size: Size) -> Edges:
+def _within(edges: DrawnEdges, size: GraphSize) -> DrawnEdges:
     """The edges that come before either end is full."""
     if not size.cap:
         return edges
@@ -100,12 +93,10 @@ def _occurrence(values: Ints) -> Ints:
     return counted
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The shapes that queries cut out of a graph: connected parts of it, drawn at random.
+# --- the shapes that queries cut out of a graph: connected parts of it, drawn at random ---
 #
 # A chain or a star has distinct vertices. A graph is anything connected, hence mostly a tree: in a sparse graph
 # hardly any of its parts is closed by chance. `cyclic` are those that have a cycle of three or more vertices.
-# ----------------------------------------------------------------------------------------------------------------------
 
 KINDS = ("chain", "star", "graph", "cyclic")
 _LEAST_CYCLE = 3
@@ -132,7 +123,7 @@ class Adjacency(NamedTuple):
         return np.where(degree > 0, self.rows[np.minimum(chosen, len(self.rows) - 1)], -1)
 
 
-class Pairs(NamedTuple):
+class EdgePairs(NamedTuple):
     """The edges by both of their ends."""
 
     codes: Ints  # ascending
@@ -140,7 +131,7 @@ class Pairs(NamedTuple):
     vertices: int
 
     @classmethod
-    def of(cls, edges: Edges, vertices: int) -> Pairs:
+    def of(cls, edges: DrawnEdges, vertices: int) -> EdgePairs:
         codes = edges.source * vertices + edges.target
         rows = np.argsort(codes, kind="stable")
         return cls(codes[rows], rows, vertices)
@@ -152,15 +143,15 @@ class Pairs(NamedTuple):
         return np.where(self.codes[place] == wanted, self.rows[place], -1)
 
 
-class Shapes:
+class PartShapes:
     """Draws connected parts of a graph, as rows of edges: one row of edge numbers for each part."""
 
-    def __init__(self, rng: Random, edges: Edges, vertices: int) -> None:
+    def __init__(self, rng: Random, edges: DrawnEdges, vertices: int) -> None:
         self._rng = rng
         self._edges = edges
         self._leaving = Adjacency.of(edges.source, vertices)
         self._entering = Adjacency.of(edges.target, vertices)
-        self._pairs = Pairs.of(edges, vertices)
+        self._pairs = EdgePairs.of(edges, vertices)
 
     def draw(self, kind: str, count: int, length: int) -> list[Ints]:
         """So many parts of a kind; shorter ones where the graph has hardly any so long."""
@@ -183,7 +174,7 @@ class Shapes:
         return self._trees(np.column_stack(parts))
 
     def _star(self, count: int, length: int) -> Ints:
-        """Edges that leave one vertex: neighbours in its list, from a random one on."""
+        """DrawnEdges that leave one vertex: neighbours in its list, from a random one on."""
         centre = self._edges.source[self._starts(count)]
         degree, first = self._leaving.degree(centre), self._leaving.offsets[centre]
         begin = (self._rng.random(count) * degree).astype(np.int64)
@@ -237,9 +228,7 @@ def _distinct(parts: Ints) -> Flags:
     return apart & (ranked[:, 0] >= 0)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The queries of a watch workload: parts of a graph as they are, with one edge bent, or with variables for vertices.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries: parts of a graph as they are, with one edge bent, or with variables for vertices ---
 
 # What `any` shape is: chains, stars and arbitrary graphs in equal parts. For concrete edges it is all the same whether
 # they form a cycle; for patterns it is not, and half of the arbitrary graphs have one.
@@ -266,7 +255,7 @@ class Cut(NamedTuple):
         return range(self.average - self.spread, self.average + self.spread + 1)
 
 
-def draw_parts(rng: Random, shapes: Shapes, count: int, cut: Cut) -> list[Ints]:
+def draw_parts(rng: Random, shapes: PartShapes, count: int, cut: Cut) -> list[Ints]:
     """Rows of edges, one for each query."""
     lengths = rng.integers(cut.lengths.start, cut.lengths.stop, count)
     kinds = rng.integers(0, len(cut.shapes), count)
@@ -279,15 +268,10 @@ def draw_parts(rng: Random, shapes: Shapes, count: int, cut: Cut) -> list[Ints]:
     return rows
 
 
-# --- concrete queries -------------------------------------------------------------------------------------------
+# --- concrete queries ---
 
 
-class Ends(NamedTuple):
-    source: Ints
-    target: Ints
-
-
-def bend(rng: Random, edges: Edges, size: Size, rows: list[Ints]) -> Ends:
+def bend(rng: Random, edges: DrawnEdges, size: GraphSize, rows: list[Ints]) -> tuple[Ints, Ints]:
     """The last edge of each row, led to (or from) a vertex such that there never is such an edge.
 
     The end that the other edges hold stays, so a bent query is as connected as it was.
@@ -295,27 +279,24 @@ def bend(rng: Random, edges: Edges, size: Size, rows: list[Ints]) -> Ends:
     last = edges.take(np.array([row[-1] for row in rows], np.int64))
     held = np.array([_is_held(edges, row) for row in rows], bool)
     taken = np.sort(edges.codes(size))
-    ends, wrong = Ends(last.source, last.target), np.arange(len(rows))
+    source, target, wrong = last.source, last.target, np.arange(len(rows))
     while len(wrong):
         drawn = rng.integers(0, size.vertices + 1, len(rows))  # there is always one vertex more, which has no edges
         bent = np.isin(np.arange(len(rows)), wrong)
-        ends = Ends(
-            np.where(bent & ~held, drawn, ends.source),
-            np.where(bent & held, drawn, ends.target),
-        )
-        codes = Edges(ends.source, last.property, ends.target).codes(size)
-        outside = (ends.source == size.vertices) | (ends.target == size.vertices)
-        wrong = np.flatnonzero(~outside & (np.isin(codes, taken) | (ends.source == ends.target)))
-    return ends
+        source, target = np.where(bent & ~held, drawn, source), np.where(bent & held, drawn, target)
+        codes = DrawnEdges(source, last.property, target).codes(size)
+        outside = (source == size.vertices) | (target == size.vertices)
+        wrong = np.flatnonzero(~outside & (np.isin(codes, taken) | (source == target)))
+    return source, target
 
 
-def _is_held(edges: Edges, row: Ints) -> bool:
+def _is_held(edges: DrawnEdges, row: Ints) -> bool:
     """Whether the other edges meet the last one at its source."""
     others, source = row[:-1], edges.source[row[-1]]
     return len(row) == 1 or bool((edges.source[others] == source).any() or (edges.target[others] == source).any())
 
 
-def concrete_text(edges: Edges, row: Ints, last: tuple[int, int] | None) -> str:
+def concrete_text(edges: DrawnEdges, row: Ints, last: tuple[int, int] | None) -> str:
     """An ASK for all edges of a row; `last` stands in for the last of them where it is given."""
     pairs = list(zip(edges.source[row].tolist(), edges.target[row].tolist(), strict=True))
     if last is not None:
@@ -323,17 +304,17 @@ def concrete_text(edges: Edges, row: Ints, last: tuple[int, int] | None) -> str:
     return f"ASK {{ {' . '.join(f':v{source} :links :v{target}' for source, target in pairs)} }}"
 
 
-# --- queries with variables -------------------------------------------------------------------------------------
+# --- queries with variables ---
 
 
 class Structure(NamedTuple):
-    """Edges between numbered slots: (source, property, target)."""
+    """DrawnEdges between numbered slots: (source, property, target)."""
 
     edges: tuple[tuple[int, int, int], ...]
     slots: int
 
 
-def structure_of(edges: Edges, row: Ints) -> Structure:
+def structure_of(edges: DrawnEdges, row: Ints) -> Structure:
     """The structure of a part: its vertices become slots in order of appearance."""
     slots: dict[int, int] = {}
     triples = zip(edges.source[row].tolist(), edges.property[row].tolist(), edges.target[row].tolist(), strict=True)
@@ -353,7 +334,7 @@ class Filling(NamedTuple):
     slot: int
 
 
-class Form(NamedTuple):
+class QueryForm(NamedTuple):
     """What a query asks: `ask`, `select` or `count`, the last with the least count that it waits for."""
 
     name: str = "ask"
@@ -368,7 +349,7 @@ class Form(NamedTuple):
 FORMS = ("ask", "select", "count")
 
 
-def pattern_text(structure: Structure, filling: Filling, form: Form) -> str:
+def pattern_text(structure: Structure, filling: Filling, form: QueryForm) -> str:
     """A class for a concrete vertex would only say whether the query can ever be true, so variables have them."""
     names = [f"?v{slot}" for slot in range(structure.slots)]
     if filling.vertex is not None:
@@ -380,9 +361,7 @@ def pattern_text(structure: Structure, filling: Filling, form: Form) -> str:
     return form.text(" . ".join(body))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The parameters of a watch workload, and which values of them make sense.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the parameters, and which values of them make sense ---
 
 _MODES = ("", "each", "change")
 
@@ -427,42 +406,34 @@ class WatchWorkload:
         return round(self.updates * self.duplicates)
 
     @property
-    def size(self) -> Size:
+    def size(self) -> GraphSize:
         added = self.updates - self.removals - self.repeats
         if self.variables:
-            return Size(self.vertices, added, self.properties, self.degree_cap)
-        return Size(self.vertices, added)
+            return GraphSize(self.vertices, added, self.properties, self.degree_cap)
+        return GraphSize(self.vertices, added)
 
     @property
     def cut(self) -> Cut:
         return Cut.of(self.shape, self.variables, self.edges, self.spread)
 
     @property
-    def asking(self) -> Form:
-        return Form(self.form, self.threshold)
+    def asking(self) -> QueryForm:
+        return QueryForm(self.form, self.threshold)
 
 
 def checked(options: dict[str, Any]) -> WatchWorkload:
-    names = [field.name for field in fields(WatchWorkload)]
-    unknown = sorted(set(options) - set(names))
-    if unknown:
-        raise refused(f"no option {unknown[0]!r}", f"the options are {', '.join(names)}")
-    workload = WatchWorkload(**options)
-    _check_values(workload)
-    if workload.size.edges < max(1, workload.removals):
-        raise refused("too few additions for the deletions and duplicates", "deletions are at most half of the rest")
-    if not workload.variables and (workload.form, workload.mode) != ("ask", ""):
-        raise refused("concrete queries are ASK, in no mode", "ask for variables, or leave out form and mode")
-    return workload
-
-
-def _check_values(workload: WatchWorkload) -> None:
+    workload = parameters(WatchWorkload, options, "HG-075", "a watch workload: ")
     for name, (low, high) in _BOUNDS.items():
         if not low <= getattr(workload, name) <= high:
             raise refused(f"{name} is {getattr(workload, name)!r}", f"give a number from {low} to {high}")
     for name, choices in _CHOICES.items():
         if getattr(workload, name) not in choices:
             raise refused(f"{name} is {getattr(workload, name)!r}", f"write one of {', '.join(filter(None, choices))}")
+    if workload.size.edges < max(1, workload.removals):
+        raise refused("too few additions for the deletions and duplicates", "deletions are at most half of the rest")
+    if not workload.variables and (workload.form, workload.mode) != ("ask", ""):
+        raise refused("concrete queries are ASK, in no mode", "ask for variables, or leave out form and mode")
+    return workload
 
 
 _CHOICES = {"shape": SHAPES, "form": FORMS, "mode": _MODES}
@@ -488,12 +459,10 @@ def refused(message: str, fix: str) -> UsageError:
     return UsageError("HG-075", f"a watch workload: {message}", fix=fix)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The stream of updates, and when a set of concrete edges is there as a whole.
+# --- the stream of updates, and when a set of concrete edges is there as a whole ---
 #
 # Why `moments` is exact: an update is effective when it changes whether its edge is there; a query is true while as
 # many of its distinct edges are there as it has. Both are counted over the events themselves, without any graph.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Stream(NamedTuple):
@@ -563,16 +532,7 @@ def _running(steps: Ints, group: Ints) -> Ints:
     return inner
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The watch workload of [Z] section 3.2, seeded, of any size, with the answer it must give.
-#
-# A graph grows by additions over vertices with power-law degrees. Queries are chains, stars and arbitrary graphs in
-# equal parts, cut out of the whole graph; most have one edge bent to a vertex it never reaches, so they stay silent
-# although all their other edges arrive. `expected` holds the exact notifications of concrete queries.
-#
-# With `variables` the queries are patterns instead: a few structures, each instantiated many times with classes for
-# two of its variables, half of them with one concrete vertex. What they match is not known beforehand.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the workload ---
 
 
 def generate_watch(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
@@ -587,43 +547,24 @@ def generate_watch(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
     return {**make(rng, workload, edges, stream), "updates": _updates(workload, edges, stream)}
 
 
-# --- concrete queries -------------------------------------------------------------------------------------------
-
-
-def _concrete(rng: Random, workload: WatchWorkload, edges: Edges, stream: Stream) -> dict[str, pa.Table]:
-    parts = draw_parts(rng, Shapes(rng, edges, workload.vertices), workload.queries, workload.cut)
+def _concrete(rng: Random, workload: WatchWorkload, edges: DrawnEdges, stream: Stream) -> dict[str, pa.Table]:
+    parts = draw_parts(rng, PartShapes(rng, edges, workload.vertices), workload.queries, workload.cut)
     matching = rng.permutation(workload.queries) < round(workload.queries * workload.matching)
     silent = np.flatnonzero(~matching).tolist()
-    ends = bend(rng, edges, workload.size, [parts[row] for row in silent])
-    bent = dict(zip(silent, zip(ends.source.tolist(), ends.target.tolist(), strict=True), strict=True))
+    source, target = bend(rng, edges, workload.size, [parts[row] for row in silent])
+    bent = dict(zip(silent, zip(source.tolist(), target.tolist(), strict=True), strict=True))
     texts = [concrete_text(edges, part, bent.get(row)) for row, part in enumerate(parts)]
     true = np.flatnonzero(matching)
     found = moments(stream, [parts[row] for row in true.tolist()])
-    return {"subscriptions": _subscriptions(texts), "expected": _expected(found._replace(part=true[found.part]))}
+    changes = texts_of(np.where(found.gained, "+", "-").tolist())
+    expected = expected_notifications("watch", named("q", true[found.part]), named("", found.seq), changes)
+    return {"subscriptions": _subscriptions(texts), "expected": expected}
 
 
-def _expected(found: Moments) -> pa.Table:
-    """The notifications, in order and without evidence."""
-    total = len(found.part)
-    columns = {
-        "subscription_id": _named("q", found.part),
-        "subscriber": pa.nulls(total, pa.string()),
-        "publication_id": _named("", found.seq),
-        "verb": pa.array(["watch"] * total, pa.string()),
-        "change": pa.array(np.where(found.gained, "+", "-"), pa.string()),
-        "at": pa.nulls(total, pa.timestamp("us", tz="UTC")),
-        "evidence": pa.nulls(total, pa.string()),
-    }
-    return pa.table(columns, schema=NOTIFICATIONS_SCHEMA)
-
-
-# --- queries with variables -------------------------------------------------------------------------------------
-
-
-def _with_variables(rng: Random, workload: WatchWorkload, edges: Edges, stream: Stream) -> dict[str, pa.Table]:
+def _with_variables(rng: Random, workload: WatchWorkload, edges: DrawnEdges, stream: Stream) -> dict[str, pa.Table]:
     """Structures cut out of the graph; the concrete vertices are ends of its edges, so the busy ones come often."""
     count = workload.queries
-    parts = draw_parts(rng, Shapes(rng, edges, workload.vertices), min(count, workload.structures), workload.cut)
+    parts = draw_parts(rng, PartShapes(rng, edges, workload.vertices), min(count, workload.structures), workload.cut)
     structures = [structure_of(edges, part) for part in parts]
     chosen = rng.integers(0, max(len(structures), 1), count).tolist()
     classes = rng.integers(0, max(workload.classes, 1), (count, 2 if workload.classes else 0)).tolist()
@@ -646,38 +587,29 @@ def _graph(kinds: Ints) -> pa.Table:
     """A class for every vertex."""
     return pa.table(
         {
-            "subject": _named("v", np.arange(len(kinds))),
+            "subject": named("v", np.arange(len(kinds))),
             "property": pa.array(["a"], pa.string()).take(np.zeros(len(kinds), np.int64)),
-            "object": _named("C", kinds),
+            "object": named("C", kinds),
         }
     )
 
 
-# --- tables -----------------------------------------------------------------------------------------------------
-
-
 def _subscriptions(texts: list[str], mode: str = "") -> pa.Table:
-    columns = {"subscription_id": _named("q", np.arange(len(texts))), "query": pa.array(texts, pa.string())}
+    columns = {"subscription_id": named("q", np.arange(len(texts))), "query": pa.array(texts, pa.string())}
     if mode:
         columns["options"] = pa.array([json.dumps({"mode": mode})] * len(texts), pa.string())
     return pa.table(columns)
 
 
-def _updates(workload: WatchWorkload, edges: Edges, stream: Stream) -> pa.Table:
+def _updates(workload: WatchWorkload, edges: DrawnEdges, stream: Stream) -> pa.Table:
     drawn = edges.take(stream.edge)
-    labels = _named("p", np.arange(workload.properties)) if workload.variables else pa.array(["links"], pa.string())
+    labels = named("p", np.arange(workload.properties)) if workload.variables else pa.array(["links"], pa.string())
     return pa.table(
         {
             "seq": pa.array(np.arange(1, len(stream.edge) + 1)),
             "op": pa.array(["-", "+"], pa.string()).take(stream.added.astype(np.int64)),
-            "subject": _named("v", drawn.source),
+            "subject": named("v", drawn.source),
             "property": labels.take(drawn.property),
-            "object": _named("v", drawn.target),
+            "object": named("v", drawn.target),
         }
     )
-
-
-def _named(prefix: str, numbers: Ints) -> pa.StringArray:
-    text: Any = pa.array(numbers, pa.int64()).cast(pa.string())
-    joined: pa.StringArray = pc.binary_join_element_wise(prefix, text, "")
-    return joined
