@@ -63,7 +63,7 @@ def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> TableR
     steps = draw(st.lists(st.sampled_from((1, 1, 1, 2, 5, -2)), min_size=len(table), max_size=len(table)))
     numbers = np.maximum(1, np.cumsum([draw(st.integers(0, 9)), *steps])[1:]).astype(np.int64)
     rejected = draw(st.sampled_from((Rejections(), REFUSED)))
-    return TableRows(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, 1, rejected, numbers)
+    return TableRows(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, rejected, numbers)
 
 
 def told(encoded: UpdateColumns, vocabulary: Vocabulary) -> list[Update]:
@@ -134,7 +134,7 @@ def test_another_engine_takes_a_batch_too(read: TableRows, before: TableRows) ->
 def test_what_is_loaded_is_what_rows_tell(table: pa.Table) -> None:
     vocabulary = Vocabulary()
     encoded, rejected = background(
-        TableRows("g.csv", table, 1, REFUSED, np.arange(len(table)) + 1), vocabulary, PREFIXES
+        TableRows("g.csv", table, REFUSED, np.arange(len(table)) + 1), vocabulary, PREFIXES
     )
     expected, codes = [], [entry.code for entry in REFUSED]
     for cells in rows_of(table):
