@@ -9,7 +9,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.model import Engine
-from heliograph.watch.engine import ALGORITHMS
+from heliograph.watch.strategy import ALGORITHMS
 from tests.contract.engine import RefusesDuplicates, Saves, Scene
 
 

@@ -37,7 +37,9 @@ def test_no_kernel_reaches_beyond_an_array(name: str) -> None:
     """The same with every access to an array checked; the kernels are compiled for it first."""
     command = [sys.executable, "-m", "tests.fuzz", name, "--seconds", str(SECONDS)]
     variables = {**os.environ, "HELIOGRAPH_CHECK": "1"}
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], env=variables, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[2], env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

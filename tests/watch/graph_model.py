@@ -26,7 +26,7 @@ from heliograph.watch.layout import (
     SUBJECT,
     TAKEN,
     VACANT,
-    Graph,
+    GraphArrays,
 )
 from tests.watch.graph_steps import count_runs, read_run
 
@@ -106,7 +106,7 @@ def edges_of(flat: FlatGraph, numbers: np.ndarray) -> list[Edge]:
     return sorted((s, p, o) for s, p, o in flat.arrays.edges[numbers, :LINK].tolist())
 
 
-def check_run(graph: Graph, vertex: int, key: int, ends: set[int]) -> None:
+def check_run(graph: GraphArrays, vertex: int, key: int, ends: set[int]) -> None:
     found = np.zeros((len(ends) + 1, 2), np.int64)
     assert read_run(graph, vertex, key, found) == len(ends)
     assert set(found[: len(ends), 0].tolist()) == ends
@@ -117,7 +117,7 @@ def check_run(graph: Graph, vertex: int, key: int, ends: set[int]) -> None:
         assert graph.places[edge, key & 1] == place
 
 
-def check_slots(graph: Graph, entered: set[Edge]) -> None:
+def check_slots(graph: GraphArrays, entered: set[Edge]) -> None:
     """Each edge has one slot, the table has room, and every number that is not in use is in the chain of free ones."""
     taken = np.flatnonzero(graph.slots)
     assert len(entered) == len(taken) == graph.counters[TAKEN]
@@ -133,7 +133,7 @@ def check_slots(graph: Graph, entered: set[Edge]) -> None:
     assert not free & numbers
 
 
-def check_pool(graph: Graph) -> None:
+def check_pool(graph: GraphArrays) -> None:
     """Blocks in use and free ones lie side by side, each at a multiple of its size, and no two free buddies stay."""
     lengths = graph.runs[: graph.counters[RUNS], LENGTH].tolist()
     starts = graph.runs[: graph.counters[RUNS], START].tolist()
@@ -151,7 +151,7 @@ def check_pool(graph: Graph) -> None:
     assert not {(start ^ size, size) for start, size in free} & set(free)
 
 
-def free_blocks(graph: Graph, k: int) -> list[int]:
+def free_blocks(graph: GraphArrays, k: int) -> list[int]:
     blocks: list[int] = []
     block = int(graph.free[k]) - 1
     while block >= 0:

@@ -13,7 +13,6 @@ from heliograph.watch.graph_kernels import (
     find_run,
     first_run,
     has_room,
-    holds_edge,
     is_present,
     neighbour,
     next_due,
@@ -25,15 +24,15 @@ from heliograph.watch.graph_kernels import (
     put,
     renew,
     run_length,
-    settle_new,
+    stamp_new,
     tick,
     window_has_room,
 )
-from heliograph.watch.layout import Graph, Stamp, Window
+from heliograph.watch.layout import GraphArrays, Stamp, WindowArrays
 
 
 @njit
-def accept(graph: Graph, window: Window, at: Any) -> None:
+def accept(graph: GraphArrays, window: WindowArrays, at: Any) -> None:
     """An update comes: what it makes too old goes."""
     tick(window, at)
     edge = next_due(window, graph)
@@ -43,22 +42,23 @@ def accept(graph: Graph, window: Window, at: Any) -> None:
 
 
 @njit
-def add(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> Any:
+def add(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> Any:
     """Adds an edge or renews it; False if there is no room."""
     if not has_room(graph) or not window_has_room(window):
         return False
     subject, predicate, object = edge
     prefetch_edge(graph, subject, predicate, object)
     prefetch_row(graph, subject, predicate, object)
-    if holds_edge(graph, subject, predicate, object):
-        renew(graph, window, find_edge(graph, subject, predicate, object), stamp)
+    found = find_edge(graph, subject, predicate, object)
+    if found >= 0 and is_present(graph, found):
+        renew(graph, window, found, stamp)
     else:
-        settle_new(graph, window, put(graph, subject, predicate, object), stamp)
+        stamp_new(graph, window, put(graph, subject, predicate, object), stamp)
     return True
 
 
 @njit
-def read_run(graph: Graph, vertex: Any, key: Any, found: Any) -> Any:
+def read_run(graph: GraphArrays, vertex: Any, key: Any, found: Any) -> Any:
     """Writes (neighbour, edge) of a run; how many, -1 if an edge in it is not present."""
     if len(graph.runs):
         prefetch_ends(graph, vertex, key >> 1, vertex)
@@ -72,7 +72,7 @@ def read_run(graph: Graph, vertex: Any, key: Any, found: Any) -> Any:
 
 
 @njit
-def count_runs(graph: Graph, vertex: Any) -> Any:
+def count_runs(graph: GraphArrays, vertex: Any) -> Any:
     """How many runs a vertex has, and how many edges stand in them."""
     runs, edges, run = 0, 0, first_run(graph, vertex)
     while run >= 0:

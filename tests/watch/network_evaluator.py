@@ -50,7 +50,7 @@ from heliograph.watch.layout import (
     ROWS,
     SAME,
 )
-from heliograph.watch.network import NO_BIT, Network
+from heliograph.watch.network import NO_BIT, QueryNetwork
 
 Triple = tuple[int, int, int]
 
@@ -58,7 +58,7 @@ Triple = tuple[int, int, int]
 class Evaluator:
     """A network over a set of triples of term ids; `passes` tells whether a term passes a test."""
 
-    def __init__(self, network: Network, triples: Iterable[Triple], passes: Callable[[int, int], bool]) -> None:
+    def __init__(self, network: QueryNetwork, triples: Iterable[Triple], passes: Callable[[int, int], bool]) -> None:
         self.network, self.used = network.arrays, network.groups.rows.used
         self.triples = set(triples)
         self.terms = sorted({term for triple in self.triples for term in triple})

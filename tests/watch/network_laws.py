@@ -59,7 +59,7 @@ from heliograph.watch.layout import (
     USER_GROUP,
     USER_NODE,
 )
-from heliograph.watch.network import Network
+from heliograph.watch.network import QueryNetwork
 from tests.watch.network_evaluator import find_pair
 
 Site = tuple[int, int, int]  # kind, ref, place
@@ -76,7 +76,7 @@ def chain(rows, first: int, following: int) -> list[int]:  # type: ignore[no-unt
 class Reached:
     """Everything that can be reached from the groups of a network."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: QueryNetwork) -> None:
         self.arrays = network.arrays
         rows = range(network.groups.rows.used)
         self.groups = [group for group in rows if self.arrays.groups[group, G_FIRST_CONSTANT] >= 0]
@@ -105,7 +105,7 @@ class Reached:
                 self.nodes.add(node)
                 self._follow(self.parts_of_node(node))
 
-    def sites(self, network: Network) -> Iterator[tuple[tuple[int, int], Site]]:
+    def sites(self, network: QueryNetwork) -> Iterator[tuple[tuple[int, int], Site]]:
         """All sites in chains, with the vertex and the key they stand under."""
         for head in range(network.sites.heads.used):
             row = self.arrays.site_heads[head]
@@ -117,7 +117,7 @@ class Reached:
                 yield (int(row[H_VERTEX]), int(row[H_KEY])), (kind, ref, place)
 
 
-def check_network(network: Network) -> None:
+def check_network(network: QueryNetwork) -> None:
     reached = Reached(network)
     check_levels(reached)
     check_twins(reached)
@@ -168,7 +168,7 @@ def check_users(reached: Reached) -> None:
         assert set(rows) == users
 
 
-def places_of(network: Network, message: int) -> Iterator[tuple[tuple[int, int], Site]]:
+def places_of(network: QueryNetwork, message: int) -> Iterator[tuple[tuple[int, int], Site]]:
     """Where the edges of a message are asked for: at its constants if it has some, else anywhere."""
     key, node, ref = (int(network.arrays.messages[message, column]) for column in (M_KEY, M_NODE, M_REF))
     vertices, asked = [-1], key
@@ -179,7 +179,7 @@ def places_of(network: Network, message: int) -> Iterator[tuple[tuple[int, int],
         yield (vertex, asked), (SITE_MESSAGE, message, -1)
 
 
-def check_sites(network: Network, reached: Reached) -> None:
+def check_sites(network: QueryNetwork, reached: Reached) -> None:
     """Every message, core edge and driving constant is asked for where an edge would look, and nothing else is."""
     arrays = reached.arrays
     expected = [place for each in reached.messages for place in places_of(network, each)]
@@ -202,7 +202,7 @@ def check_sites(network: Network, reached: Reached) -> None:
         assert arrays.site_heads[network.sites.find(vertex, key), :2].tolist() == [vertex, key]
 
 
-def filled_edges(network: Network, group: int, edge: list[int]) -> set[tuple[int, int, int]]:
+def filled_edges(network: QueryNetwork, group: int, edge: list[int]) -> set[tuple[int, int, int]]:
     """A core edge with a term in the first of its holes, for each that fills it; or as it is."""
     row = network.arrays.groups[group]
     first = int(row[G_SLOTS] - row[G_HOLES])
@@ -213,14 +213,14 @@ def filled_edges(network: Network, group: int, edge: list[int]) -> set[tuple[int
     return {(edge[0] if edge[0] != found else term, edge[1], edge[2] if edge[2] != found else term) for term in terms}
 
 
-def fillings_of(network: Network, group: int) -> list[tuple[int, ...]]:
+def fillings_of(network: QueryNetwork, group: int) -> list[tuple[int, ...]]:
     """What fills the holes of a group's components."""
     rows = chain(network.arrays.constants, int(network.arrays.groups[group, G_FIRST_CONSTANT]), C_NEXT)
     components = [int(network.arrays.constants[row, C_FIRST]) for row in rows]
     return [network.groups.filled(component) for component in components]
 
 
-def check_holes(network: Network, reached: Reached) -> None:
+def check_holes(network: QueryNetwork, reached: Reached) -> None:
     """Each choice of terms leads to its row, and a hole's chain holds just what fills it."""
     arrays = reached.arrays
     for group in reached.groups:

@@ -14,8 +14,8 @@ from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import EDGE_COLUMNS, L_ITEM, L_NEXT, LINK, PRESENT, Q_FACTORS, Q_KIND, Q_TRUTH
-from heliograph.watch.layout import Graph as Arrays
-from heliograph.watch.network import Network
+from heliograph.watch.layout import GraphArrays as Arrays
+from heliograph.watch.network import QueryNetwork
 from tests.watch.network_evaluator import Evaluator, Triple
 
 NAMES = [iri(f"urn:x:{name}") for name in "abcd"]
@@ -59,7 +59,7 @@ class World:
         self.triples = {tuple(self.vocabulary.intern(term) for term in triple) for triple in sorted(triples)}
         self.waiting = Waiting()
         self.waiting.fill(self.triples)  # type: ignore[arg-type]
-        self.network = Network(self.vocabulary.intern, None, self.waiting)
+        self.network = QueryNetwork(self.vocabulary.intern, None, self.waiting)
 
     def subscribe(self, query: Query, kind: int, number: int = 0) -> int:
         return self.network.subscribe(number, self.network.compile(query, kind))

@@ -13,14 +13,14 @@ from heliograph import HeliographError, Watch
 from heliograph.sparql.query import Query
 from heliograph.sparql.solve import Plan
 from heliograph.subscriptions import Subscription
+from heliograph.watch import plain as evolving
 from heliograph.watch import report as lines
 from heliograph.watch import report as reports
-from heliograph.watch import state as evolving
+from heliograph.watch.changes import Completion
 from heliograph.watch.metrics import naive as plainly
 from heliograph.watch.metrics.degree import Degree
 from heliograph.watch.metrics.queries import MetricQuery
-from heliograph.watch.runner import Machine
-from heliograph.watch.solutions import Completion
+from heliograph.watch.runner import Runner
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 FAILING = {
@@ -209,9 +209,9 @@ def test_a_query_that_cannot_be_made_again(algorithm: str, monkeypatch: pytest.M
 
 
 def _interest(watch: Watch, subscription: Subscription) -> Any:
-    from heliograph.watch.state import Interest
+    from heliograph.watch.options import Subscribed
 
-    return Interest(subscription, watch._defaults)
+    return Subscribed(subscription, watch._defaults)
 
 
 @both
@@ -320,7 +320,7 @@ def test_what_fails_for_all_is_raised_and_nobody_goes_on(
         raise Injected("no luck")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Machine, "run", fail)
+        patched.setattr(Runner, "run", fail)
         patched.setattr(evolving.EvolvingGraph, "apply", fail)
         with pytest.raises(Injected):
             watch.publish([("+", "c", "p", "d")])

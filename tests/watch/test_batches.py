@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from heliograph import Notification, Updates, Watch
 from heliograph.terms import parse_cell
-from heliograph.watch.updates import REMOVE_VERTEX
+from heliograph.watch.layout import REMOVE_VERTEX
 from tests.watch.naive import Step
 from tests.watch.streams import EPOCH, queries, row, steps
 

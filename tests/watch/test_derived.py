@@ -28,15 +28,15 @@ from heliograph.terms import (
     plain_name,
 )
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.derived import NO_ROWS, Changes, Derived, Relation, Rows
+from heliograph.watch.derived import NO_ROWS, Derived, DerivedChange, DerivedRelation, Rows
 from heliograph.watch.layout import VIRTUALS
 
 X, Y = Variable("x"), Variable("y")
-FORMS: dict[Relation, Pattern] = {
-    Relation.IS_A: ClassPattern(ClassRelation.IS_A, X, Y),
-    Relation.SUBCLASS_OF: ClassPattern(ClassRelation.SUBCLASS_OF, X, Y),
-    Relation.TYPE: TriplePattern(X, RDF_TYPE, Y),
-    Relation.MEMBER: TriplePattern(X, RDFS_MEMBER, Y),
+FORMS: dict[DerivedRelation, Pattern] = {
+    DerivedRelation.IS_A: ClassPattern(ClassRelation.IS_A, X, Y),
+    DerivedRelation.SUBCLASS_OF: ClassPattern(ClassRelation.SUBCLASS_OF, X, Y),
+    DerivedRelation.TYPE: TriplePattern(X, RDF_TYPE, Y),
+    DerivedRelation.MEMBER: TriplePattern(X, RDFS_MEMBER, Y),
 }
 NAMES = tuple(plain_name(name) for name in "abcde")
 MEMBERS = (RDFS_MEMBER, iri(RDF + "_1"), iri(RDF + "_2"), iri(RDF + "_0"))  # the last is none
@@ -58,8 +58,8 @@ class Mirror:
         rows = [self.vocabulary.intern_many(triple) for triple in triples]
         return np.array(rows, np.int32).reshape(-1, 3)
 
-    def want(self, relation: Relation, kind: Term | None = None) -> None:
-        self.take(Changes(self.derived.want(relation, None if kind is None else self.vocabulary.intern(kind))))
+    def want(self, relation: DerivedRelation, kind: Term | None = None) -> None:
+        self.take(DerivedChange(self.derived.want(relation, None if kind is None else self.vocabulary.intern(kind))))
 
     def change(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
         """Removes, then adds; the net difference is told."""
@@ -71,7 +71,7 @@ class Mirror:
         after = set(self.graph)
         self.take(self.derived.change(self.rows(after - before), self.rows(before - after)))
 
-    def take(self, changes: Changes) -> None:
+    def take(self, changes: DerivedChange) -> None:
         """Edges come that were not there, and go that were."""
         added, removed = (list(map(tuple, rows.tolist())) for rows in changes)
         assert len(set(added)) == len(added)
@@ -79,12 +79,12 @@ class Mirror:
         assert self.edges.issuperset(removed)
         self.edges = (self.edges | set(added)) - set(removed)
 
-    def pairs(self, relation: Relation) -> set[Pair]:
+    def pairs(self, relation: DerivedRelation) -> set[Pair]:
         term, predicate = self.vocabulary.term, self.derived.virtual(relation)
         return {(term(s), term(o)) for s, p, o in self.edges if p == predicate}
 
 
-def from_scratch(mirror: Mirror, relation: Relation) -> set[Pair]:
+def from_scratch(mirror: Mirror, relation: DerivedRelation) -> set[Pair]:
     found = pattern_step(FORMS[relation], world(mirror.graph, mirror.taxonomy)).extend({})
     return {(solution[X], solution[Y]) for solution in found}
 
@@ -95,12 +95,12 @@ histories = st.lists(st.tuples(st.lists(triples, max_size=3), st.lists(triples, 
 
 
 @settings(deadline=None, max_examples=300)
-@given(taxonomies, st.lists(triples, max_size=12), histories, st.permutations(list(Relation)), st.integers(0, 4))
+@given(taxonomies, st.lists(triples, max_size=12), histories, st.permutations(list(DerivedRelation)), st.integers(0, 4))
 def test_after_any_history(
     taxonomy: Taxonomy,
     start: list[Triple],
     history: list[tuple[list[Triple], list[Triple]]],
-    order: list[Relation],
+    order: list[DerivedRelation],
     early: int,
 ) -> None:
     mirror = Mirror(taxonomy, start)
@@ -122,7 +122,7 @@ def test_some_classes_only(
     taxonomy: Taxonomy, start: list[Triple], history: list[tuple[list[Triple], list[Triple]]], kinds: list[Term]
 ) -> None:
     mirror = Mirror(taxonomy, start)
-    forms = (Relation.IS_A, Relation.SUBCLASS_OF, Relation.TYPE)
+    forms = (DerivedRelation.IS_A, DerivedRelation.SUBCLASS_OF, DerivedRelation.TYPE)
     wanted: set[Term] = set()
     for kind, (added, removed) in zip(kinds, [*history, *[([], [])] * 4], strict=False):
         mirror.change(added, removed)
@@ -151,23 +151,23 @@ def test_few_or_many_at_once(step: int) -> None:
     """Sets, an overlay and whole columns give the same."""
     rows = [(plain_name(f"n{number}"), plain_name(f"n{number // 2}")) for number in range(50, 60)]
     mirror = Mirror(Taxonomy(rows), random_triples(300, 1))
-    for relation in (Relation.IS_A, Relation.TYPE, Relation.MEMBER):
+    for relation in (DerivedRelation.IS_A, DerivedRelation.TYPE, DerivedRelation.MEMBER):
         mirror.want(relation)
-    mirror.want(Relation.SUBCLASS_OF, plain_name("n3"))
+    mirror.want(DerivedRelation.SUBCLASS_OF, plain_name("n3"))
     stream, draw = random_triples(700, 2), random.Random(3)
     for first in range(0, len(stream), step):
         added = stream[first : first + step]
         mirror.change(added, draw.sample(list(mirror.graph), min(step, len(mirror.graph))))
-    for relation in (Relation.IS_A, Relation.TYPE, Relation.MEMBER):
+    for relation in (DerivedRelation.IS_A, DerivedRelation.TYPE, DerivedRelation.MEMBER):
         assert mirror.pairs(relation) == from_scratch(mirror, relation)
-    below = {pair for pair in from_scratch(mirror, Relation.SUBCLASS_OF) if pair[1] == plain_name("n3")}
-    assert mirror.pairs(Relation.SUBCLASS_OF) == below
+    below = {pair for pair in from_scratch(mirror, DerivedRelation.SUBCLASS_OF) if pair[1] == plain_name("n3")}
+    assert mirror.pairs(DerivedRelation.SUBCLASS_OF) == below
 
 
 def test_an_overlay_is_taken_in() -> None:
     """Thousands of single changes, so that the columns are merged between them."""
     mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
-    mirror.want(Relation.IS_A)
+    mirror.want(DerivedRelation.IS_A)
     vertices = [plain_name(f"v{number}") for number in range(3000)]
     edges = [(vertex, RDF_TYPE, kind) for vertex in vertices for kind in NAMES[:2]]
     ids = mirror.rows(edges)
@@ -185,14 +185,14 @@ def test_an_overlay_is_taken_in() -> None:
 # --- an outside oracle ------------------------------------------------------------------------------------------
 
 PATHS = {
-    Relation.IS_A: "rdf:type/rdfs:subClassOf*",
-    Relation.SUBCLASS_OF: "rdfs:subClassOf+",
-    Relation.TYPE: "rdf:type",
-    Relation.MEMBER: "(rdfs:member|rdf:_1|rdf:_2)",
+    DerivedRelation.IS_A: "rdf:type/rdfs:subClassOf*",
+    DerivedRelation.SUBCLASS_OF: "rdfs:subClassOf+",
+    DerivedRelation.TYPE: "rdf:type",
+    DerivedRelation.MEMBER: "(rdfs:member|rdf:_1|rdf:_2)",
 }
 
 
-def oxigraph_pairs(mirror: Mirror, relation: Relation) -> set[tuple[str, str]]:
+def oxigraph_pairs(mirror: Mirror, relation: DerivedRelation) -> set[tuple[str, str]]:
     store = pyoxigraph.Store()
     rows = [(child, kind, parent) for child, parent in mirror.taxonomy.rows for kind in (RDF_TYPE, RDFS_SUBCLASS_OF)]
     for triple in (*mirror.graph, *rows):
@@ -208,11 +208,11 @@ def test_oxigraph_agrees(
     taxonomy: Taxonomy, start: list[Triple], history: list[tuple[list[Triple], list[Triple]]]
 ) -> None:
     mirror = Mirror(taxonomy, start)
-    for relation in Relation:
+    for relation in DerivedRelation:
         mirror.want(relation)
     for added, removed in history:
         mirror.change(added, removed)
-    for relation in Relation:
+    for relation in DerivedRelation:
         found = {(subject.value, object.value) for subject, object in mirror.pairs(relation)}
         assert found == oxigraph_pairs(mirror, relation)
 
@@ -232,17 +232,17 @@ def test_another_path_still_holds() -> None:
     """Rex is an Animal by Dog and by Pet; only with the last of them it is no more."""
     sub = [edge("Dog", RDFS_SUBCLASS_OF, "Animal"), edge("Pet", RDFS_SUBCLASS_OF, "Animal")]
     mirror = Mirror(Taxonomy(), [*sub, edge("Rex", RDF_TYPE, "Dog"), edge("Rex", RDF_TYPE, "Pet")])
-    mirror.want(Relation.IS_A)
-    assert names(mirror.pairs(Relation.IS_A)) == {"Rex Dog", "Rex Pet", "Rex Animal"}
+    mirror.want(DerivedRelation.IS_A)
+    assert names(mirror.pairs(DerivedRelation.IS_A)) == {"Rex Dog", "Rex Pet", "Rex Animal"}
     mirror.change([], [sub[0]])
-    assert "Rex Animal" in names(mirror.pairs(Relation.IS_A))
+    assert "Rex Animal" in names(mirror.pairs(DerivedRelation.IS_A))
     mirror.change([], [edge("Rex", RDF_TYPE, "Pet")])
-    assert names(mirror.pairs(Relation.IS_A)) == {"Rex Dog"}
+    assert names(mirror.pairs(DerivedRelation.IS_A)) == {"Rex Dog"}
 
 
 def test_rows_of_the_taxonomy_never_go() -> None:
     mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
-    for relation in (Relation.IS_A, Relation.SUBCLASS_OF, Relation.TYPE):
+    for relation in (DerivedRelation.IS_A, DerivedRelation.SUBCLASS_OF, DerivedRelation.TYPE):
         mirror.want(relation)
     said = [edge("a", RDF_TYPE, "b"), edge("a", RDFS_SUBCLASS_OF, "b")]
     mirror.change(said, [])
@@ -252,19 +252,19 @@ def test_rows_of_the_taxonomy_never_go() -> None:
 
 def test_a_cycle_closes_and_opens() -> None:
     mirror = Mirror(Taxonomy(), [edge("a", RDFS_SUBCLASS_OF, "b"), edge("x", RDF_TYPE, "a")])
-    mirror.want(Relation.SUBCLASS_OF)
-    mirror.want(Relation.IS_A)
+    mirror.want(DerivedRelation.SUBCLASS_OF)
+    mirror.want(DerivedRelation.IS_A)
     mirror.change([edge("b", RDFS_SUBCLASS_OF, "a")], [])
-    assert names(mirror.pairs(Relation.SUBCLASS_OF)) == {"a b", "b a", "a a", "b b"}
+    assert names(mirror.pairs(DerivedRelation.SUBCLASS_OF)) == {"a b", "b a", "a a", "b b"}
     mirror.change([], [edge("a", RDFS_SUBCLASS_OF, "b")])
-    assert names(mirror.pairs(Relation.SUBCLASS_OF)) == {"b a"}
-    assert names(mirror.pairs(Relation.IS_A)) == {"x a"}
+    assert names(mirror.pairs(DerivedRelation.SUBCLASS_OF)) == {"b a"}
+    assert names(mirror.pairs(DerivedRelation.IS_A)) == {"x a"}
 
 
 def test_a_hierarchy_deeper_than_the_stack() -> None:
     chain = [edge(f"c{number}", RDFS_SUBCLASS_OF, f"c{number + 1}") for number in range(3000)]
     mirror = Mirror(Taxonomy(), [*chain, edge("x", RDF_TYPE, "c0")])
-    mirror.want(Relation.IS_A)
+    mirror.want(DerivedRelation.IS_A)
     assert len(mirror.edges) == 3001
     mirror.change([], [chain[1500]])
     assert len(mirror.edges) == 1501
@@ -273,8 +273,8 @@ def test_a_hierarchy_deeper_than_the_stack() -> None:
 def test_literals_may_be_types() -> None:
     text = parse_cell('"text"')
     mirror = Mirror(Taxonomy(), [(NAMES[0], RDF_TYPE, text)])
-    mirror.want(Relation.IS_A)
-    assert mirror.pairs(Relation.IS_A) == {(NAMES[0], text)}
+    mirror.want(DerivedRelation.IS_A)
+    assert mirror.pairs(DerivedRelation.IS_A) == {(NAMES[0], text)}
 
 
 # --- what is wanted ---------------------------------------------------------------------------------------------
@@ -282,9 +282,9 @@ def test_literals_may_be_types() -> None:
 
 def test_which_patterns_are_derived() -> None:
     plain, rows = Mirror(Taxonomy()).derived, Mirror(Taxonomy([(NAMES[0], NAMES[1])])).derived
-    direct = FORMS[Relation.TYPE]
-    assert (plain.relation(direct), rows.relation(direct)) == (None, Relation.TYPE)
-    for relation in (Relation.IS_A, Relation.SUBCLASS_OF, Relation.MEMBER):
+    direct = FORMS[DerivedRelation.TYPE]
+    assert (plain.relation(direct), rows.relation(direct)) == (None, DerivedRelation.TYPE)
+    for relation in (DerivedRelation.IS_A, DerivedRelation.SUBCLASS_OF, DerivedRelation.MEMBER):
         assert plain.relation(FORMS[relation]) is relation
     for predicate in (RDFS_SUBCLASS_OF, iri(RDF + "_1"), Y):
         assert rows.relation(TriplePattern(X, predicate, Y)) is None
@@ -292,7 +292,7 @@ def test_which_patterns_are_derived() -> None:
 
 def test_virtual_properties_cannot_be_spelled() -> None:
     mirror = Mirror(Taxonomy())
-    ids = [mirror.derived.virtual(relation) for relation in Relation]
+    ids = [mirror.derived.virtual(relation) for relation in DerivedRelation]
     assert ids == list(range(ids[0], ids[0] + VIRTUALS))
     for id in ids:
         with pytest.raises(TermError):
@@ -304,21 +304,21 @@ def test_nothing_is_kept_or_derived_for_nobody() -> None:
     derived, id = mirror.derived, mirror.vocabulary.intern
     mirror.change([edge("d", RDF_TYPE, "a")], [])
     assert (mirror.edges, derived.wanted, derived.concerns(id(RDF_TYPE))) == (set(), (), False)
-    mirror.want(Relation.SUBCLASS_OF)
+    mirror.want(DerivedRelation.SUBCLASS_OF)
     assert (derived.concerns(id(RDF_TYPE)), derived.concerns(id(RDFS_SUBCLASS_OF))) == (False, True)
-    mirror.want(Relation.MEMBER, NAMES[0])
-    assert derived.wants(Relation.MEMBER)
+    mirror.want(DerivedRelation.MEMBER, NAMES[0])
+    assert derived.wants(DerivedRelation.MEMBER)
     asked = [RDF_TYPE, MEMBERS[1], MEMBERS[3], NAMES[0], MEMBERS[0], MEMBERS[1]]
     flags = derived.concerned(np.array([id(term) for term in asked], np.int32))
     assert flags.tolist() == [False, True, False, False, True, True]
-    assert derived.wanted == (derived.virtual(Relation.SUBCLASS_OF), derived.virtual(Relation.MEMBER))
+    assert derived.wanted == (derived.virtual(DerivedRelation.SUBCLASS_OF), derived.virtual(DerivedRelation.MEMBER))
 
 
 def test_what_is_wanted_twice_is_derived_once() -> None:
     mirror = Mirror(Taxonomy([(NAMES[0], NAMES[1])]))
-    mirror.want(Relation.TYPE, NAMES[1])
-    assert not mirror.derived.wants(Relation.TYPE)
-    assert mirror.derived.wants(Relation.TYPE, mirror.vocabulary.intern(NAMES[1]))
+    mirror.want(DerivedRelation.TYPE, NAMES[1])
+    assert not mirror.derived.wants(DerivedRelation.TYPE)
+    assert mirror.derived.wants(DerivedRelation.TYPE, mirror.vocabulary.intern(NAMES[1]))
     for kind in (NAMES[1], None, None, NAMES[2]):
-        mirror.want(Relation.TYPE, kind)
+        mirror.want(DerivedRelation.TYPE, kind)
     assert len(mirror.edges) == 1

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from heliograph.errors import HeliographError, UsageError
 from heliograph.io.publications import Publications, Triples
 from heliograph.io.schemas import TABLES
-from heliograph.io.tables import TableRows
+from heliograph.io.tables import TableRows, as_table
 from heliograph.model import Rejected, Rejections
 from heliograph.terms import PREFIXES, Position, iri
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.updates import Encoded, Intake, Sequence, Update, Updates, as_encoded, background, read_updates
+from heliograph.watch.updates import SeqStream, Update, UpdateColumns, UpdateReader, Updates, background, read_updates
 from tests.watch.naive_reading import NaiveStream, read_row, rows_of
 
 SCHEMA = TABLES["updates"].arrow
@@ -66,20 +66,21 @@ def reads(draw: st.DrawFn, seqs: st.SearchStrategy[int | None] = SEQS) -> TableR
     return TableRows(draw(st.sampled_from((None, "u.csv", "v.csv"))), table, rejected, numbers)
 
 
-def told(encoded: Encoded, vocabulary: Vocabulary) -> list[Update]:
+def told(encoded: UpdateColumns, vocabulary: Vocabulary) -> list[Update]:
     return list(encoded.updates(vocabulary))
 
 
 def check_stream(parts: list[tuple[TableRows, bool]], timed: bool) -> None:
     naive, vocabulary = NaiveStream(timed), Vocabulary()
-    intake = Intake(vocabulary, PREFIXES, Sequence(), timed)
+    sequence = SeqStream()
+    reader = UpdateReader(vocabulary, PREFIXES, sequence, timed)
     for read, again in parts:
         naive.accepted, naive.rejected = [], []
         naive.publish(read, piece=True)
-        encoded, rejected = as_encoded(read, intake)
+        encoded, rejected = reader.read(read)
         assert told(encoded, vocabulary) == naive.accepted
         assert rejected == naive.rejected
-        assert intake.sequence.meta() == {
+        assert sequence.meta() == {
             "last": naive.last,
             "seen": naive.seen,
             "base": naive.base,
@@ -87,7 +88,8 @@ def check_stream(parts: list[tuple[TableRows, bool]], timed: bool) -> None:
             "source": naive.source,
         }
         if again:
-            intake = intake._replace(sequence=Sequence.restored(intake.sequence.meta()))
+            sequence = SeqStream.restored(sequence.meta())
+            reader = UpdateReader(vocabulary, PREFIXES, sequence, timed)
 
 
 @settings(deadline=None, max_examples=300)
@@ -105,13 +107,13 @@ def test_seqs_at_the_end_of_whole_numbers(parts: list[tuple[TableRows, bool]]) -
 @settings(deadline=None, max_examples=100)
 @given(reads(), st.lists(st.integers(0, 8), max_size=3), st.booleans())
 def test_a_batch_of_ids_tells_what_its_items_tell(read: TableRows, earlier: list[int], timed: bool) -> None:
-    """Read once and published twice, it is as good as publishing the table twice."""
-    vocabulary, seqs = Vocabulary(), Sequence(*earlier[:1])
-    twin = Intake(vocabulary, PREFIXES, Sequence(*earlier[:1]), timed)
+    """TableRows once and published twice, it is as good as publishing the table twice."""
+    vocabulary, seqs = Vocabulary(), SeqStream(*earlier[:1])
+    twin = UpdateReader(vocabulary, PREFIXES, SeqStream(*earlier[:1]), timed)
     updates = read_updates(read, vocabulary, PREFIXES)
     for _ in range(2):
-        expected, refused = as_encoded(read._replace(source=None), twin)
-        encoded, late = as_encoded(updates, Intake(vocabulary, PREFIXES, seqs, timed))
+        expected, refused = twin.read(read._replace(source=None))
+        encoded, late = UpdateReader(vocabulary, PREFIXES, seqs, timed).read(updates)
         assert told(encoded, vocabulary) == told(expected, vocabulary)
         assert sorted(entry.code for entry in (*updates.rejected, *late)) == sorted(entry.code for entry in refused)
     assert len(updates) == len(read.rows) - len(updates.problems)
@@ -123,8 +125,8 @@ def test_another_engine_takes_a_batch_too(read: TableRows, before: TableRows) ->
     own, other = Vocabulary(), Vocabulary()
     read_updates(before, other, PREFIXES)
     updates = read_updates(read, own, PREFIXES)
-    encoded, _ = as_encoded(updates, Intake(other, PREFIXES, Sequence()))
-    assert told(encoded, other) == told(as_encoded(updates, Intake(own, PREFIXES, Sequence())).encoded, own)
+    encoded, _ = UpdateReader(other, PREFIXES, SeqStream()).read(updates)
+    assert told(encoded, other) == told(UpdateReader(own, PREFIXES, SeqStream()).read(updates)[0], own)
 
 
 @settings(deadline=None, max_examples=100)
@@ -185,7 +187,7 @@ def test_updates_from_ids(array: Any) -> None:
         weight=array([0.5, float("nan"), 1.0]),
         at=array([1, 2, 3]),
     )
-    encoded, rejected = as_encoded(updates, Intake(vocabulary, PREFIXES, Sequence()))
+    encoded, rejected = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(updates)
     term = vocabulary.term
     assert not rejected
     assert told(encoded, vocabulary) == [
@@ -199,7 +201,7 @@ def test_nulls_of_arrow_are_absent() -> None:
     vocabulary, a, *_ = known()
     nulls = pa.array([None, a], pa.int32())
     updates = Updates.of(vocabulary, ([a, a], nulls, nulls), [3, 0], at=pa.array([None, 5]))
-    encoded, _ = as_encoded(updates, Intake(vocabulary, PREFIXES, Sequence()))
+    encoded, _ = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(updates)
     term = vocabulary.term(a)
     assert told(encoded, vocabulary) == [Update(1, "-", term, None, None), Update(2, "+", term, term, term, None, 5)]
 
@@ -249,21 +251,55 @@ def test_ids_that_are_no_updates(triples: Any, options: dict[str, Any]) -> None:
 @given(reads(), st.integers(0, 8))
 def test_parts_joined_are_the_whole(read: TableRows, where: int) -> None:
     vocabulary = Vocabulary()
-    encoded = as_encoded(read, Intake(vocabulary, PREFIXES, Sequence())).encoded
+    encoded = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(read)[0]
     parts = [encoded.take(slice(0, where)), encoded.take(slice(where, None))]
-    assert told(Encoded.joined(parts), vocabulary) == told(encoded, vocabulary)
+    assert told(UpdateColumns.joined(parts), vocabulary) == told(encoded, vocabulary)
     every = encoded.take(np.arange(len(encoded))[::-1])
     assert told(every, vocabulary) == told(encoded, vocabulary)[::-1]
 
 
 def test_nothing_joined_is_nothing() -> None:
-    assert len(Encoded.joined([])) == 0
-    assert told(Encoded.none(), Vocabulary()) == []
+    assert len(UpdateColumns.joined([])) == 0
+    assert told(UpdateColumns.none(), Vocabulary()) == []
 
 
 @given(reads())
 def test_columns_fit_the_kernels(read: TableRows) -> None:
-    encoded = as_encoded(read, Intake(Vocabulary(), PREFIXES, Sequence())).encoded
+    encoded = UpdateReader(Vocabulary(), PREFIXES, SeqStream()).read(read)[0]
     kinds = [np.int64, np.uint8, np.int32, np.int32, np.int32, np.float64, np.int64]
     assert [column.dtype for column in encoded.columns] == kinds
     assert all(column.flags.c_contiguous and column.flags.writeable for column in encoded.columns)
+
+
+# --- one update ---------------------------------------------------------------------------------------------------
+
+CELLS = st.sampled_from(("a", "b", "p", "5", '"x"', "_:n", "urn:x", "no:prefix", "<urn:y>", "?v", "", None, 7, True))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"op": st.sampled_from(("+", "-", "=", "*", "", None, 3)), "subject": CELLS},
+            optional={
+                "property": CELLS,
+                "object": CELLS,
+                "other": CELLS,
+                "seq": SEQS,
+                "weight": st.sampled_from((None, 1.5, -1)),
+                "at": st.sampled_from((None, 3)),
+            },
+        ),
+        max_size=6,
+    ),
+    st.booleans(),
+)
+def test_a_single_update_is_read_as_a_table_of_one_row_is(items: list[dict[str, Any]], timed: bool) -> None:
+    vocabularies, sequences = (Vocabulary(), Vocabulary()), (SeqStream(), SeqStream())
+    one, table = (UpdateReader(*each, timed) for each in zip(vocabularies, [PREFIXES] * 2, sequences, strict=True))
+    for item in items:
+        encoded, rejected = one.read([item])
+        expected, refused = table.read(as_table("updates", [item]))
+        assert told(encoded, vocabularies[0]) == told(expected, vocabularies[1])
+        assert list(rejected) == list(refused)
+        assert sequences[0].meta() == sequences[1].meta()

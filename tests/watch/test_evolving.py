@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.terms import Term, parse_cell
-from heliograph.watch.state import EvolvingGraph
-from heliograph.watch.updates import Edge, Effect, Extent, Update
+from heliograph.watch.plain import EdgeFacts, Effect, EvolvingGraph
+from heliograph.watch.updates import Update, WindowExtent
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps
 
@@ -72,7 +72,7 @@ def test_without_a_window_an_edge_keeps_its_time() -> None:
     made = EvolvingGraph()
     applied(made, update("+ a p b", 1, at=5))
     applied(made, update("+ a p b", 2, at=9))
-    assert made.edges[triple("a p b")] == Edge(None, 5, 1, 1)
+    assert made.edges[triple("a p b")] == EdgeFacts(None, 5, 1, 1)
 
 
 def test_setting_replaces_the_other_values() -> None:
@@ -105,7 +105,7 @@ def test_an_effect_is_net() -> None:
 
 
 def test_an_edge_that_expires_and_is_added_at_once_goes_and_comes() -> None:
-    made = EvolvingGraph(Extent(span=10))
+    made = EvolvingGraph(WindowExtent(span=10))
     applied(made, update("+ a p b", 1, at=0))
     effects = [(list(each.removed), list(each.added)) for each in made.apply(update("+ a p b", 2, at=10))]
     assert effects == [([triple("a p b")], []), ([], [triple("a p b")])]
@@ -113,35 +113,35 @@ def test_an_edge_that_expires_and_is_added_at_once_goes_and_comes() -> None:
 
 
 def test_expiry_by_time_takes_the_bound_itself() -> None:
-    made = EvolvingGraph(Extent(span=10))
+    made = EvolvingGraph(WindowExtent(span=10))
     applied(made, update("+ a p b", 1, at=0))
     applied(made, update("+ a p c", 2, at=1))
     assert list(applied(made, update("+ a p d", 3, at=10)).removed) == [triple("a p b")]
 
 
 def test_a_late_update_is_taken_and_goes_with_the_next() -> None:
-    made = EvolvingGraph(Extent(span=10))
+    made = EvolvingGraph(WindowExtent(span=10))
     applied(made, update("+ a p b", 1, at=100))
     assert list(applied(made, update("+ a p c", 2, at=5)).added) == [triple("a p c")]
     assert list(applied(made, update("- x p y", 3, at=6)).removed) == [triple("a p c")]
 
 
 def test_a_late_duplicate_does_not_age_an_edge() -> None:
-    made = EvolvingGraph(Extent(span=10))
+    made = EvolvingGraph(WindowExtent(span=10))
     applied(made, update("+ a p b", 1, at=9))
     applied(made, update("+ a p b", 2, at=3))
     assert made.edges[triple("a p b")].at == 9
 
 
 def test_the_last_updates_count_even_where_they_change_nothing() -> None:
-    made = EvolvingGraph(Extent(updates=2))
+    made = EvolvingGraph(WindowExtent(updates=2))
     applied(made, update("+ a p b", 1))
     assert len(applied(made, update("- x p y", 2))) == 0
     assert list(applied(made, update("- x p y", 3)).removed) == [triple("a p b")]
 
 
 def test_background_without_a_time_never_expires() -> None:
-    made = EvolvingGraph(Extent(span=10, updates=1))
+    made = EvolvingGraph(WindowExtent(span=10, updates=1))
     made.load([update("+ a p b"), update("+ a p c", at=1), update("+ a p d", at=12)])
     assert set(made.edges) == {triple("a p b"), triple("a p d")}
     applied(made, update("+ a p b", 1, at=20))
@@ -150,7 +150,7 @@ def test_background_without_a_time_never_expires() -> None:
 
 @given(st.lists(steps(timed=True), max_size=40), st.none() | st.integers(1, 8), st.none() | st.integers(1, 6))
 def test_like_its_twin(stream: list[Step], span: int | None, last: int | None) -> None:
-    made, twin = EvolvingGraph(Extent(span, last)), NaiveGraph(span, last)
+    made, twin = EvolvingGraph(WindowExtent(span, last)), NaiveGraph(span, last)
     for seq, step in enumerate(stream, 1):
         before = set(made.edges)
         changed = applied(made, as_update(step, seq))

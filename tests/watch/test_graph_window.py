@@ -13,8 +13,8 @@ from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.graph import FlatGraph, matching
 from heliograph.watch.layout import LINK, NO_TIME, Stamp
-from heliograph.watch.state import EvolvingGraph
-from heliograph.watch.updates import Edge, Extent, Update
+from heliograph.watch.plain import EdgeFacts, EvolvingGraph
+from heliograph.watch.updates import Update, WindowExtent
 from tests.watch.graph_steps import accept, add
 from tests.watch.naive import NaiveGraph, Step
 from tests.watch.streams import steps
@@ -62,12 +62,12 @@ class Flat:
         rows = self.graph.arrays.edges[self.graph.edge_numbers(), :LINK].tolist()
         return sorted(tuple(str(term(part)) for part in row) for row in rows)
 
-    def known(self) -> dict[tuple[str, ...], Edge]:
+    def known(self) -> dict[tuple[str, ...], EdgeFacts]:
         """What a window needs to know; without one, the weight."""
         saved, term = self.graph.saved(), self.vocabulary.term
         rows = zip(*(column.tolist() for column in saved), strict=True)
         return {
-            tuple(str(term(part)) for part in row[:3]): Edge(
+            tuple(str(term(part)) for part in row[:3]): EdgeFacts(
                 None if math.isnan(row[3]) else row[3], *(None if part == NO_TIME else part for part in row[4:])
             )
             for row in rows
@@ -95,7 +95,7 @@ def test_like_the_plain_graph(
     stream: list[tuple[Step, float | None]], span: int | None, last: int | None, stop: int
 ) -> None:
     """Weights and times too, and after being saved and restored in mid-stream."""
-    flat, plain = Flat(span, last), EvolvingGraph(Extent(span, last))
+    flat, plain = Flat(span, last), EvolvingGraph(WindowExtent(span, last))
     for place, (step, weight) in enumerate(stream):
         if place == stop:
             flat.graph = restored(flat.graph, span, last)
@@ -104,7 +104,7 @@ def test_like_the_plain_graph(
         check_applied(plain, Update(flat.seq, step.op, parse_cell(step.subject), predicate, object, weight, step.at))
         expected = {tuple(map(str, triple)): edge for triple, edge in plain.edges.items()}
         if not plain.window.extent:
-            expected = {triple: Edge(edge.weight) for triple, edge in expected.items()}
+            expected = {triple: EdgeFacts(edge.weight) for triple, edge in expected.items()}
         assert flat.known() == expected
 
 
@@ -129,7 +129,7 @@ def test_background_like_the_plain_graph(
     rows: list[tuple[int, int | None, bool]], span: int | None, last: int | None, later: list[int]
 ) -> None:
     """What is loaded expires by its time, and without one never."""
-    plain, flat = EvolvingGraph(Extent(span, last)), Flat(span, last)
+    plain, flat = EvolvingGraph(WindowExtent(span, last)), Flat(span, last)
     cells = [f"e{end}" for end, _, _ in rows]
     plain.load(
         Update(seq, "+", parse_cell("a"), parse_cell("p"), parse_cell(cell), None, at)

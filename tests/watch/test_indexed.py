@@ -23,10 +23,9 @@ from heliograph import Watch
 from heliograph.compiled import growing as sizes
 from heliograph.watch import indexed
 from heliograph.watch import runner as machine
-from heliograph.watch.engine import Auto
-from heliograph.watch.indexed import Indexed
-from heliograph.watch.queries import Enrolment
-from heliograph.watch.state import Interest
+from heliograph.watch.indexed import IndexedQueries, IndexedStrategy
+from heliograph.watch.options import Subscribed
+from heliograph.watch.strategy import AutoStrategy
 from tests.watch.scenes import SMALL, TYPED, WIDE, Act, Scene, Told, act, play
 
 scenes = st.randoms(use_true_random=False).map(Scene.draw)
@@ -114,12 +113,12 @@ def told(scene: Scene, **how: Any) -> list[Told]:
 @settings(deadline=None, max_examples=35)
 @given(scenes, st.integers(0, 12))
 def test_auto_goes_over_in_mid_stream(scene: Scene, where: int) -> None:
-    with mock.patch.object(Auto, "_pays", side_effect=chain([False] * where, repeat(True))):
+    with mock.patch.object(AutoStrategy, "_pays", side_effect=chain([False] * where, repeat(True))):
         watch = Watch(**scene.settings)
         found = play(watch, scene.acts)
     assert found == told(scene, algorithm="plain")
-    assert isinstance(watch._strategy, Auto)
-    assert where > 0 or isinstance(watch._strategy._held, Indexed)
+    assert isinstance(watch._strategy, AutoStrategy)
+    assert where > 0 or isinstance(watch._strategy._held, IndexedStrategy)
 
 
 @settings(deadline=None, max_examples=60)
@@ -167,14 +166,14 @@ def test_whoever_was_not_reached_is_entered_later() -> None:
     watch.subscribe(
         [("s", "SELECT * { ?a :p ?b }"), ("t", "SELECT * { ?a :p ?b . ?b :p ?c }"), ("u", "ASK { ?a :p ?b }")]
     )
-    original = Enrolment._enter
+    original = IndexedQueries._enter
 
-    def failing(self: Enrolment, interest: Interest) -> None:
+    def failing(self: IndexedQueries, interest: Subscribed) -> None:
         if interest.subscription.id == "t":
             raise KeyboardInterrupt
         original(self, interest)
 
-    with mock.patch.object(Enrolment, "_enter", failing), pytest.raises(KeyboardInterrupt):
+    with mock.patch.object(IndexedQueries, "_enter", failing), pytest.raises(KeyboardInterrupt):
         watch.publish([("+", "x", "q", "y")])
     assert [line.subscription_id for line in watch.publish([("+", "a", "p", "b"), ("+", "b", "p", "c")])] == [
         *("s", "u"),

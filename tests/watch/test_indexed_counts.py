@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from heliograph import Notifications, Watch
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 from heliograph.watch.layout import EVENTS, VALUES
-from heliograph.watch.runner import Machine
+from heliograph.watch.runner import Runner
 
 STAR = "?x :p ?a . ?x :p ?b . ?x :p ?c"
 
 
-def machine_of(watch: Watch) -> Machine:
-    assert isinstance(watch._strategy, Indexed)
-    return watch._strategy._enrolment.machine
+def machine_of(watch: Watch) -> Runner:
+    assert isinstance(watch._strategy, IndexedStrategy)
+    return watch._strategy._queries.runner
 
 
 def counting(body: str, least: int) -> str:

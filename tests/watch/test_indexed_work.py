@@ -9,9 +9,9 @@ import pytest
 
 from heliograph import Watch
 from heliograph.watch import indexed
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 from heliograph.watch.layout import FILLED, G_FIRST_HOLE, H_VERTEX, O_COUNT
-from heliograph.watch.network import Network
+from heliograph.watch.network import QueryNetwork
 from heliograph.watch.network_compile import FEW
 
 SHAPES = {
@@ -36,9 +36,9 @@ STREAM: list[Any] = [
 ]
 
 
-def network_of(watch: Watch) -> Network:
-    assert isinstance(watch._strategy, Indexed)
-    return watch._strategy._enrolment.network
+def network_of(watch: Watch) -> QueryNetwork:
+    assert isinstance(watch._strategy, IndexedStrategy)
+    return watch._strategy._queries.network
 
 
 def watching(texts: list[str]) -> Watch:

@@ -18,7 +18,7 @@ both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 
 def stamp(watch: Watch, number: int | None = None) -> int:
     """The stamp of the phase that an indexed watch is in; with a number, as if so many phases had been."""
-    state = watch._strategy._enrolment.machine._reports.state  # type: ignore[attr-defined]
+    state = watch._strategy._queries.runner._reports.state  # type: ignore[attr-defined]
     if number is not None:
         state[STAMP] = number
     return int(state[STAMP])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heliograph import Updates, Watch
 from heliograph.terms import plain_name
 from heliograph.watch import engine
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 from tests.watch.metrics.test_restoring import items, updates, watching
 from tests.watch.scenes import Scene, Told, act, play
 
@@ -125,7 +125,7 @@ def test_ever_new_names_in_a_window(algorithm: str, setting: dict[str, Any]) -> 
 
 def _room(watch: Watch) -> int:
     strategy = watch._strategy
-    return strategy._enrolment.machine.nbytes if isinstance(strategy, Indexed) else 0
+    return strategy._queries.runner.nbytes if isinstance(strategy, IndexedStrategy) else 0
 
 
 SHAPES = (

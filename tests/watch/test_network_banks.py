@@ -115,7 +115,7 @@ def test_a_tag_that_was_given_up_is_never_given_again(rounds: int) -> None:
     small.subscribe(ask((x, r, name(0)), (x, p, y), (y, RDF_TYPE, name(8))), Q_TRUTH)
     seen: set[tuple[int, int]] = set()
     for _ in range(rounds):
-        small.network.settled()
+        small.network.populated()
         row = small.subscribe(ask((x, r, name(0)), (x, p, y), (y, RDF_TYPE, name(7))), Q_TRUTH)
         fresh = set(small.network.fresh.messages)
         assert fresh

@@ -40,7 +40,7 @@ class Populated:
             assert bits
             assert not bits & self.bits.get(message, 0)
             self.bits[message] = self.bits.get(message, 0) | bits
-        network.settled()
+        network.populated()
         assert not network.fresh
         arrays = network.arrays
         for message in Reached(network).messages:
@@ -88,4 +88,4 @@ def test_nothing_is_left_of_those_who_went(asked: list[tuple[Query, int]], rando
     assert not (small.waiting.arrays.edges[:, LINK] >> 1).any()
     assert sorted(small.waiting.left) == sorted(small.waiting.numbers.values())
     assert bool(network.garbage) == bool(small.waiting.numbers or network.groups.dead)
-    assert len(network.dead_messages) == network.messages.rows.used
+    assert len(network.messages.dead) == network.messages.rows.used

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.watch.network_compile import Slots, Step, orders_of
+from heliograph.watch.network_compile import JoinStep, Slots, orders_of
 
 Edge = tuple[int, int, int]
 x, y, z = ~0, ~1, ~2
@@ -19,7 +19,7 @@ def known(edge: Edge, bound: set[int]) -> int:
     return sum(1 << place for place, node in enumerate(edge) if node >= 0 or ~node in bound)
 
 
-def check_order(edges: list[Edge], order: tuple[Step, ...], bound: set[int], done: set[int]) -> None:
+def check_order(edges: list[Edge], order: tuple[JoinStep, ...], bound: set[int], done: set[int]) -> None:
     assert sorted(step.edge for step in order) == sorted(set(range(len(edges))) - done)
     for place, step in enumerate(order):
         assert step.known == known(edges[step.edge], bound)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
+from heliograph.watch.changes import CountLimits
 from heliograph.watch.layout import ENTER_LOW, LINK, Q_COUNT, Q_KIND, Q_MISSING, Q_TRUTH, Q_WATCH, STAY_HIGH
-from heliograph.watch.network import Limits
 from tests.watch.network_worlds import NAMES, PROPERTIES, World
 
 Triple = tuple[int, int, int]
@@ -98,7 +98,7 @@ def test_an_empty_pattern_misses_nothing() -> None:
 
 def test_limits_are_told_to_the_kernel() -> None:
     small, row = subscribed("ASK { ?x :p ?y }", Q_COUNT)
-    small.network.set_limits(row, Limits(3, 9, 2, 10))
+    small.network.set_limits(row, CountLimits(3, 9, 2, 10))
     assert small.network.arrays.limits[row, [ENTER_LOW, STAY_HIGH]].tolist() == [3, 10]
     assert small.network.arrays.queries[row, Q_WATCH] == 0
     small.network.set_limits(row, None)

@@ -10,10 +10,10 @@ from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, Variable, iri, plain_name
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.derived import Derived, Relation
+from heliograph.watch.derived import Derived, DerivedRelation
 from heliograph.watch.layout import Q_COUNT, Q_MISSING, Q_ROWS, Q_TRUTH
-from heliograph.watch.network import Network, needs_rows
-from heliograph.watch.network_compile import HERE, Compiled, Question, question_of
+from heliograph.watch.network import QueryNetwork
+from heliograph.watch.network_compile import HERE, CompiledQuery, Question, question_of
 from tests.watch.network_worlds import Waiting, World
 
 
@@ -21,7 +21,7 @@ def question(text: str) -> Question:
     return question_of(parse_sparql(text), Vocabulary().intern, None)
 
 
-def compiled(text: str, kind: int = Q_TRUTH) -> Compiled:
+def compiled(text: str, kind: int = Q_TRUTH) -> CompiledQuery:
     return World(set()).network.compile(parse_sparql(text, verb="watch"), kind)
 
 
@@ -85,7 +85,7 @@ def test_what_nothing_can_satisfy_is_told(condition: str) -> None:
 )
 def test_what_must_be_listed(text: str, rows: bool) -> None:
     query = parse_sparql(text, verb="watch")
-    assert needs_rows(World(set()).network, query) == rows
+    assert (World(set()).network.compile(query, Q_TRUTH).kind == Q_ROWS) == rows
     assert (compiled(text, Q_COUNT).kind == Q_ROWS) == rows
 
 
@@ -105,17 +105,17 @@ def test_large_patterns_are_ordered_as_they_are_written() -> None:
 # --- class forms ------------------------------------------------------------------------------------------------
 
 
-def classed(taxonomy: Taxonomy) -> tuple[Network, Vocabulary, Derived]:
+def classed(taxonomy: Taxonomy) -> tuple[QueryNetwork, Vocabulary, Derived]:
     vocabulary = Vocabulary()
     derived = Derived(taxonomy, vocabulary, lambda: np.empty((0, 3), np.int32))
-    return Network(vocabulary.intern, derived, Waiting()), vocabulary, derived
+    return QueryNetwork(vocabulary.intern, derived, Waiting()), vocabulary, derived
 
 
 def test_class_forms_are_edges_under_virtual_properties() -> None:
     network, vocabulary, derived = classed(Taxonomy([(plain_name("A"), plain_name("B"))]))
     kind = vocabulary.intern(plain_name("B"))
     wanted = network.compile(parse_sparql("ASK { ?x a/rdfs:subClassOf* :B . ?x a ?c . ?x rdfs:member ?y }"), Q_ROWS)
-    assert wanted.wants == ((Relation.IS_A, kind), (Relation.TYPE, None), (Relation.MEMBER, None))
+    assert wanted.wants == ((DerivedRelation.IS_A, kind), (DerivedRelation.TYPE, None), (DerivedRelation.MEMBER, None))
     assert wanted.listed is not None
     properties = {derived.virtual(relation) for relation, _ in wanted.wants}
     assert {predicate for _, predicate, _ in wanted.listed.edges} == properties
@@ -148,5 +148,5 @@ def test_terms_in_doubt_are_judged_by_the_filter() -> None:
     small = World(set())
     small.subscribe(parse_sparql("ASK { ?x :p ?y FILTER (?y > 3) }"), Q_TRUTH)
     float_number = [iri("urn:x:a"), *(each.object for each in parse_sparql("ASK { :a :p '4'^^xsd:float, 2 }").patterns)]
-    assert [small.network.judge(0, term) for term in float_number] == [False, True, False]  # type: ignore[arg-type]
+    assert [small.network.tests.check(0, term) for term in float_number] == [False, True, False]  # type: ignore[arg-type]
     assert len(small.network.tests) == 1

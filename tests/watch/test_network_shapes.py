@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.watch.layout import IS_NODE, MOST_LEVELS, SELF_NODE
-from heliograph.watch.network_compile import Branch, Driver, Rules, Shape, components_of, peel, shape_of
+from heliograph.watch.network_compile import Branch, Driver, QueryShape, Rules, components_of, peel, shape_of
 
 Edge = tuple[int, int, int]
 Kept = tuple[int | None, int, int | None]  # None is an end that has no name in the shape
@@ -20,11 +20,11 @@ PLAIN = Rules(driven=False, class_keys=frozenset({2 * CLASS}))
 x, y, z, u = ~0, ~1, ~2, ~3
 
 
-def shapes(edges: list[Edge], rules: Rules = RULES, tested: frozenset[int] = frozenset()) -> list[Shape | None]:
+def shapes(edges: list[Edge], rules: Rules = RULES, tested: frozenset[int] = frozenset()) -> list[QueryShape | None]:
     return [shape_of(component, rules) for component in components_of(edges, tested)]
 
 
-def only(edges: list[Edge], rules: Rules = RULES, tested: frozenset[int] = frozenset()) -> Shape:
+def only(edges: list[Edge], rules: Rules = RULES, tested: frozenset[int] = frozenset()) -> QueryShape:
     (shape,) = shapes(edges, rules, tested)
     assert shape is not None
     return shape
@@ -43,7 +43,7 @@ def spelled(branch: Branch) -> list[Kept]:
     return found
 
 
-def kept(shape: Shape) -> Counter[Kept]:
+def kept(shape: QueryShape) -> Counter[Kept]:
     """All edges of a shape; an end that nothing else is asked of has no name in it."""
     found = [edge for branch in shape.core for edge in spelled(branch)]
     names = [~branch.variable for branch in shape.core]

@@ -17,7 +17,7 @@ from heliograph.watch import runner as machine
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.metrics.paths import Paths
 from heliograph.watch.metrics.simple_graph import MetricReport, SimpleGraph
-from heliograph.watch.runner import Machine
+from heliograph.watch.runner import Runner
 from tests.watch import scenes, sets
 
 DAYS = tuple(f"2026-01-{day:02d}T00:00:00Z" for day in range(1, 29))
@@ -33,13 +33,13 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
         make = getattr(owner, name)
 
         def counting(self: Any, *arguments: Any) -> Any:
-            counted[arguments[0] if owner is Machine else f"{owner.__name__}.{name}"] += 1
+            counted[arguments[0] if owner is Runner else f"{owner.__name__}.{name}"] += 1
             return make(self, *arguments)
 
         monkeypatch.setattr(owner, name, counting)
 
     for owner, name in (
-        (Machine, "make_room"),
+        (Runner, "make_room"),
         (FlatGraph, "grow"),
         (SimpleGraph, "make_room"),
         (MetricReport, "make_room"),

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph import Notification, UsageError, Watch
-from heliograph.watch import engine as strategies
-from heliograph.watch.engine import Auto, Strategy
-from heliograph.watch.plain import Plain
-from heliograph.watch.state import Snapshot
+from heliograph.watch import strategy as strategies
+from heliograph.watch.plain import PlainStrategy
+from heliograph.watch.strategy import AutoStrategy, WatchSnapshot, WatchStrategy
 from tests.watch.naive import Step
 from tests.watch.streams import queries, row, steps
 
@@ -79,16 +78,16 @@ windows = st.sampled_from(({}, {"window": 6}, {"window_updates": 4}))
 
 
 @contextmanager
-def going_over(updates: int, make: Callable[..., Strategy] = Plain) -> Iterator[None]:
-    """Lets `Auto` go over to what `make` makes as soon as it has asked so many times whether that pays."""
+def going_over(updates: int, make: Callable[..., WatchStrategy] = PlainStrategy) -> Iterator[None]:
+    """Lets `AutoStrategy` go over to what `make` makes as soon as it has asked so many times whether that pays."""
     asked = 0
 
-    def pays(self: Auto, plain_ns: int, much: bool) -> bool:
+    def pays(self: AutoStrategy, plain_ns: int, much: bool) -> bool:
         nonlocal asked
         asked += 1
         return asked > updates
 
-    with mock.patch.object(Auto, "_pays", pays), mock.patch.object(strategies, "indexed", make):
+    with mock.patch.object(AutoStrategy, "_pays", pays), mock.patch.object(strategies, "indexed", make):
         yield
 
 
@@ -132,19 +131,19 @@ def test_an_edge_that_came_too_late_goes_with_the_next_update() -> None:
 # --- when it pays -----------------------------------------------------------------------------------------------
 
 
-class Over(Plain):
+class Over(PlainStrategy):
     """Stands for the kernels; what they take over is nothing to wait for."""
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: WatchSnapshot) -> None:
         assert snapshot.edges.size >= 0
 
 
-def strategy_after(act: Callable[[Watch], Any]) -> type[Strategy]:
+def strategy_after(act: Callable[[Watch], Any]) -> type[WatchStrategy]:
     """The strategy that an engine has chosen after an act."""
     with mock.patch.object(strategies, "indexed", Over):
         watch = Watch()
         act(watch)
-    assert isinstance(watch._strategy, Auto)
+    assert isinstance(watch._strategy, AutoStrategy)
     return type(watch._strategy._held)
 
 
@@ -160,16 +159,24 @@ ACTS: dict[str, Callable[[Watch], Any]] = {
 
 
 @pytest.mark.parametrize("act", ACTS)
-@pytest.mark.parametrize(("limit", "warm", "chosen"), [(5, True, Over), (5, False, Plain), (6, True, Plain)])
-def test_much_to_do(act: str, limit: int, warm: bool, chosen: type[Strategy], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("limit", "warm", "chosen"), [(5, True, Over), (5, False, PlainStrategy), (6, True, PlainStrategy)]
+)
+def test_much_to_do(
+    act: str, limit: int, warm: bool, chosen: type[WatchStrategy], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("SUBSCRIPTIONS", "ROWS"):
         monkeypatch.setattr(strategies, name, limit)
     monkeypatch.setattr(strategies, "is_warm", lambda name: warm)
     assert strategy_after(ACTS[act]) is chosen
 
 
-@pytest.mark.parametrize(("warm_ns", "cold_ns", "chosen"), [(0, 10**18, Plain), (10**18, 10**18, Plain), (0, 0, Over)])
-def test_long_work_pays(warm_ns: int, cold_ns: int, chosen: type[Strategy], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("warm_ns", "cold_ns", "chosen"), [(0, 10**18, PlainStrategy), (10**18, 10**18, PlainStrategy), (0, 0, Over)]
+)
+def test_long_work_pays(
+    warm_ns: int, cold_ns: int, chosen: type[WatchStrategy], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(strategies, "WARM_NS", warm_ns)
     monkeypatch.setattr(strategies, "COLD_NS", cold_ns)
     monkeypatch.setattr(strategies, "is_warm", lambda name: False)
@@ -179,15 +186,15 @@ def test_long_work_pays(warm_ns: int, cold_ns: int, chosen: type[Strategy], monk
 @pytest.mark.parametrize(
     ("query", "size", "chosen"),
     [
-        ("SELECT * { FILTER(hg:betweenness(?x) > 0.1) }", 100, Plain),
+        ("SELECT * { FILTER(hg:betweenness(?x) > 0.1) }", 100, PlainStrategy),
         ("SELECT * { FILTER(hg:betweenness(?x) > 0.1) }", 300, Over),
-        ("SELECT * { FILTER(hg:degree(?x) > 1) }", 300, Plain),
-        ("ASK { FILTER(hg:betweenness(:a) > 0.1) }", 300, Plain),
+        ("SELECT * { FILTER(hg:degree(?x) > 1) }", 300, PlainStrategy),
+        ("ASK { FILTER(hg:betweenness(:a) > 0.1) }", 300, PlainStrategy),
         ("SELECT * { FILTER(hg:distance(?x, ?y) < 1) }", 300, Over),
-        ("SELECT * { ?x :q ?y }", 300, Plain),
+        ("SELECT * { ?x :q ?y }", 300, PlainStrategy),
     ],
 )
-def test_metrics_that_would_take_long_pay_at_once(query: str, size: int, chosen: type[Strategy]) -> None:
+def test_metrics_that_would_take_long_pay_at_once(query: str, size: int, chosen: type[WatchStrategy]) -> None:
     def act(watch: Watch) -> None:
         watch.load_graph(many(size))
         watch.subscribe([("s", query), ("t", query)])
@@ -203,7 +210,7 @@ def test_metrics_over_a_graph_that_is_restored_pay_at_once(tmp_path: Path) -> No
     watch.subscribe([("s", "SELECT * { FILTER(hg:betweenness(?x) > 0.1) }")])
     watch.save(tmp_path / "saved")
     restored = Watch.load(tmp_path / "saved")
-    assert isinstance(restored._strategy, Auto)
+    assert isinstance(restored._strategy, AutoStrategy)
     assert restored._strategy._plain is None
 
 
@@ -211,7 +218,7 @@ def test_metrics_that_nobody_asks_any_more_are_not_waited_for() -> None:
     watch = Watch()
     watch.load_graph(many(1_000))
     watch.subscribe([("s", "SELECT * { FILTER(hg:steiner(?x, ?y, :a, hg:via(:p)) < 2) }"), ("t", "ASK { :a :p :b }")])
-    assert isinstance(watch._strategy, Auto)
+    assert isinstance(watch._strategy, AutoStrategy)
     assert watch._strategy._plain is not None
     assert watch._strategy._plain.foreseen_ns() > 10**12
     watch.unsubscribe(["s"])
@@ -220,7 +227,7 @@ def test_metrics_that_nobody_asks_any_more_are_not_waited_for() -> None:
 
 def test_time_is_counted_wherever_it_is_spent() -> None:
     watch = Watch()
-    assert isinstance(watch._strategy, Auto)
+    assert isinstance(watch._strategy, AutoStrategy)
     spent = []
     for act in (ACTS["load"], ACTS["subscribe"], ACTS["publish"], lambda watch: watch.explain("s0")):
         act(watch)
@@ -277,5 +284,5 @@ def test_a_large_save_is_loaded_by_the_kernels(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(strategies, "is_warm", lambda name: True)
     monkeypatch.setattr(strategies, "indexed", Over)
     loaded = Watch.load(tmp_path / "w")
-    assert isinstance(loaded._strategy, Auto)
+    assert isinstance(loaded._strategy, AutoStrategy)
     assert isinstance(loaded._strategy._held, Over)

@@ -12,20 +12,20 @@ from heliograph.sparql.solve import Graph, solutions
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Term, iri
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.graph import FlatGraph, Triples
+from heliograph.watch.graph import FlatGraph, GraphTriples
 
 Triple = tuple[Term, Term, Term]
 NAMES = [iri(f"urn:{name}") for name in "abcpq"]
 TRIPLES = st.tuples(st.sampled_from(NAMES[:4]), st.sampled_from(NAMES[2:]), st.sampled_from(NAMES[:4]))
 
 
-def make(triples: list[Triple], listed: bool) -> Triples:
+def make(triples: list[Triple], listed: bool) -> GraphTriples:
     flat, vocabulary = FlatGraph(), Vocabulary()
     if listed:
         flat.keep_adjacency()
     for triple in triples:
         flat.put(*vocabulary.intern_many(triple))
-    return Triples(flat, vocabulary)
+    return GraphTriples(flat, vocabulary)
 
 
 @given(st.lists(TRIPLES, max_size=25), st.booleans())
@@ -59,7 +59,7 @@ def test_virtual_properties_are_seen_by_name() -> None:
     flat, vocabulary = FlatGraph(), Vocabulary()
     vocabulary.intern_many([a, b, q])
     flat.set_virtual(vocabulary.intern(p))
-    made = Triples(flat, vocabulary)
+    made = GraphTriples(flat, vocabulary)
     for predicate in (p, q):
         flat.put(*vocabulary.intern_many((a, predicate, b)))
     assert list(made) == list(made.match(a)) == list(made.match(None, None, b)) == [(a, q, b)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph.errors import UsageError
-from heliograph.watch.updates import Extent, extent, parse_span
+from heliograph.watch.updates import WindowExtent, extent, parse_span
 
 
 @pytest.mark.parametrize(
@@ -49,5 +49,5 @@ def test_no_numbers_of_updates(updates: Any) -> None:
 
 def test_extents() -> None:
     assert not extent()
-    assert extent("1s", 3) == Extent(1_000_000, 3)
+    assert extent("1s", 3) == WindowExtent(1_000_000, 3)
     assert extent(None, 3)

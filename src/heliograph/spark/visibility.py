@@ -13,8 +13,9 @@ import pyarrow as pa
 from heliograph.sparql.query import ClassPattern, Metric, Node, Pattern, Query, walk
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Position, Term, Variable, iri, is_container_member
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import REMOVE_VERTEX, SET_EDGE
 from heliograph.watch.metrics.calls import call_of
-from heliograph.watch.updates import ENCODING_SET, REMOVE_VERTEX, Encoded
+from heliograph.watch.updates import UpdateColumns
 
 # ----------------------------------------------------------------------------------------------------------------------
 # What of an evolving graph a query can see: keys, each a triple with None for whatever may stand there.
@@ -184,9 +185,9 @@ class Switchboard:
         self._vertices = Lookup.of(np.tile(shards, 2), (ends, np.tile(anything, 2), np.tile(anything, 2)))
         self._known = len(self.vocabulary)
 
-    def seen(self, updates: Encoded, vocabulary: Vocabulary) -> Seen:
+    def seen(self, updates: UpdateColumns, vocabulary: Vocabulary) -> Seen:
         """Who sees which updates; `vocabulary` is one over that of the switchboard."""
-        ways = ((updates.op < ENCODING_SET, self._edges), (updates.op == ENCODING_SET, self._sets))
+        ways = ((updates.op < SET_EDGE, self._edges), (updates.op == SET_EDGE, self._sets))
         found = [pair for where, lookup in ways for pair in self._edge_pairs(lookup, where, updates, vocabulary)]
         gone = np.flatnonzero(updates.op == REMOVE_VERTEX)
         vertices = updates.subject[gone].astype(np.int64)
@@ -194,7 +195,7 @@ class Switchboard:
         return _distinct(found, len(updates))
 
     def _edge_pairs(
-        self, lookup: Lookup, where: npt.NDArray[np.bool_], updates: Encoded, vocabulary: Vocabulary
+        self, lookup: Lookup, where: npt.NDArray[np.bool_], updates: UpdateColumns, vocabulary: Vocabulary
     ) -> Iterator[Pairs]:
         rows = np.flatnonzero(where)
         subject, predicate, object = (

@@ -79,7 +79,7 @@ from heliograph.terms import PREFIXES
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch import Updates, Watch
 from heliograph.watch.options import Options, check_options, read_options
-from heliograph.watch.updates import Encoded, background, extent
+from heliograph.watch.updates import UpdateColumns, background, extent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -490,7 +490,7 @@ def _asking(subscription: Subscription) -> Asking:
     return Asking(subscription.id, keys_of(subscription.query), set_of(subscription.options))
 
 
-def _updates(graph: Encoded, vocabulary: Vocabulary) -> Updates:
+def _updates(graph: UpdateColumns, vocabulary: Vocabulary) -> Updates:
     triples = (graph.subject, graph.predicate, graph.object)
     return Updates.of(vocabulary, triples, graph.op, seq=graph.seq, weight=graph.weight, at=graph.at)
 

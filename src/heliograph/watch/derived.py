@@ -15,14 +15,14 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, iri, is_container_member
 from heliograph.watch.layout import Int32s, Int64s
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Pairs of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
+# --- pairs of ids ------------------------------------------------------------------------------------------------
+
+# PairSet of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
 #
 # A pair is one number, its start above its end, so a column sorted by start and one sorted by end answer everything
 # by bisection, at 16 bytes a pair. Single changes wait in an overlay, in which only starts are looked up, until it is
 # an eighth of the columns or until ends are asked for; then one pass takes it in. The law: the pairs are those of the
 # columns without `gone`, and `extra`.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ids: TypeAlias = "Int64s"
 Keys: TypeAlias = "Int64s"  # pairs as numbers, sorted and distinct
@@ -52,7 +52,7 @@ class Difference(NamedTuple):
         return self if ends is None else Difference(ending(self.gained, ends), ending(self.lost, ends))
 
 
-class Pairs:
+class PairSet:
     """A set of (start, end). `change` says what it changed."""
 
     def __init__(self, keys: Keys = NO_KEYS) -> None:
@@ -68,7 +68,7 @@ class Pairs:
         return key not in self._gone and self._stands(key)
 
     def keys(self) -> Keys:
-        self._settle()
+        self._compact()
         return self._forward
 
     def ends(self, start: int) -> set[int]:
@@ -80,19 +80,19 @@ class Pairs:
 
     def of_starts(self, starts: Ids) -> Keys:
         """The pairs of many starts, which are sorted and distinct."""
-        self._settle()
+        self._compact()
         return _ranges(self._forward, starts)
 
     def of_ends(self, ends: Ids) -> Keys:
         """The pairs of many ends, which are sorted and distinct."""
-        self._settle()
+        self._compact()
         return np.sort(swapped(_ranges(self._backward, ends)))
 
     def change(self, added: Keys, removed: Keys) -> Difference:
         """Adds and removes pairs; what is in both stays, or comes. Those that really came and went."""
         if len(added) + len(removed) <= FEW:
             return self._change_few(added.tolist(), removed.tolist())
-        self._settle()
+        self._compact()
         gained = without(added, self._forward)
         lost = within(without(removed, added), self._forward)
         self._take(gained, lost)
@@ -107,7 +107,7 @@ class Pairs:
             self._remove(key)
         self._late += len(gained) + len(lost)
         if self._late > max(_LEAST, len(self._forward) >> 3):
-            self._settle()
+            self._compact()
         return Difference(np.array(gained, np.int64), np.array(lost, np.int64))
 
     def _stands(self, key: int) -> bool:
@@ -129,7 +129,7 @@ class Pairs:
         if not ends:
             del self._extra[key >> BITS]
 
-    def _settle(self) -> None:
+    def _compact(self) -> None:
         """Takes the overlay into the columns."""
         if self._late:
             extra = as_keys(start << BITS | end for start, ends in self._extra.items() for end in ends)
@@ -243,11 +243,11 @@ def _merged(column: Keys, added: Keys, removed: Keys) -> Keys:
     return np.insert(column, column.searchsorted(added), added) if len(added) else column
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Container membership: who holds what by any rdf:_n, or by rdfs:member itself.
+# --- container membership ----------------------------------------------------------------------------------------
+
+# What a container holds, by any rdf:_n or by rdfs:member itself.
 #
 # Several edges may say the same of a pair, so each pair is counted; it comes with the first and goes with the last.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Members:
@@ -272,13 +272,13 @@ class Members:
         return Difference(as_keys(gained), as_keys(lost))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the sub-class relation --------------------------------------------------------------------------------------
+
 # The sub-class relation of graph and taxonomy together, and how its closure shifts when rows come and go.
 #
 # `above(x)` is exactly what `rdfs:subClassOf+` reaches from x, so x is above itself only on a cycle; it is kept once
 # it was asked for. The law of `change`: a closure can differ only for classes from which, before the change, the
 # lower end of a changed row is reached (or which are one): a new path leads to its first new row by old ones.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Classes = frozenset[int]
 Chosen = Callable[[Iterable[int]], Iterable[int]]
@@ -386,22 +386,22 @@ def moved(shifts: Mapping[int, Shift]) -> Difference:
     return Difference(as_keys(gained), as_keys(lost))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Who is an instance of what, directly and through sub-classes, and how that shifts.
+# --- instances ---------------------------------------------------------------------------------------------------
+
+# What is an instance of which class, directly and through sub-classes, and how that shifts.
 #
 # x is an instance of c where x has a type from which zero or more rows lead up to c. The laws: when types change
 # under a fixed hierarchy, only the subjects of the changed types gain or lose; when the hierarchy shifts under fixed
 # types, only instances of shifted classes do, and only classes by which some closure differs. An instance with
 # several types keeps a class for as long as one of them leads to it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Kinds: TypeAlias = "set[int] | None"  # some classes; None is all of them
 
 
-class Instances:
+class ClassInstances:
     """Direct types under a hierarchy."""
 
-    def __init__(self, types: Pairs, hierarchy: Hierarchy) -> None:
+    def __init__(self, types: PairSet, hierarchy: Hierarchy) -> None:
         self._types = types
         self._hierarchy = hierarchy
 
@@ -472,21 +472,21 @@ def _by_start(keys: Keys) -> dict[int, set[int]]:
     return grouped
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- derived edges -----------------------------------------------------------------------------------------------
+
 # Derived edges: the is-a forms and rdfs:member as plain edges under properties of their own.
 #
 # Whoever joins edges then needs to know nothing else. A *virtual property* is a term that no cell and no query can
-# spell, so its edges are seen only by those who ask for it by its id:
+# spell, so its edges are seen only where it is asked for by its id:
 #
 # - TYPE: `?x a C`, the graph's rdf:type and the taxonomy's rows (without a taxonomy rdf:type itself will do);
 # - SUBCLASS_OF: `rdfs:subClassOf+` over the graph's rdfs:subClassOf and the taxonomy's rows;
 # - IS_A: `a/rdfs:subClassOf*`, that is TYPE, then zero or more rows up;
 # - MEMBER: `rdfs:member`, and with it every rdf:_n.
 #
-# The law: after any history, the derived edges are those that the definitions give from scratch. Only what somebody
-# `want`s is derived and only what that needs is kept. A class relation may be wanted for one class at its upper end,
-# because a closure has many times the edges of its base.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: after any history, the derived edges are those that the definitions give from scratch. Only what is
+# wanted (`want`) is derived, and only what that needs is kept. A class relation may be wanted for one class at its
+# upper end, because a closure has many times the edges of its base.
 
 Rows: TypeAlias = "Int32s"  # edges: subject, property, object
 Split: TypeAlias = "dict[Base, Int64s]"
@@ -494,14 +494,14 @@ Split: TypeAlias = "dict[Base, Int64s]"
 NO_ROWS: Rows = np.empty((0, 3), np.int32)
 
 
-class Relation(StrEnum):
+class DerivedRelation(StrEnum):
     IS_A = "is-a"
     SUBCLASS_OF = "subclass-of"
     TYPE = "type"
     MEMBER = "member"
 
 
-VIRTUAL_TERMS = tuple(iri(f"|{relation}|") for relation in Relation)  # no IRI holds a bar
+VIRTUAL_TERMS = tuple(iri(f"|{relation}|") for relation in DerivedRelation)  # no IRI holds a bar
 
 
 class Base(Enum):
@@ -512,22 +512,22 @@ class Base(Enum):
     MEMBERS = auto()
 
 
-_BASES: dict[Relation, tuple[Base, ...]] = {
-    Relation.IS_A: (Base.TYPES, Base.CLASSES),
-    Relation.SUBCLASS_OF: (Base.CLASSES,),
-    Relation.TYPE: (Base.TYPES,),
-    Relation.MEMBER: (Base.MEMBERS,),
+_BASES: dict[DerivedRelation, tuple[Base, ...]] = {
+    DerivedRelation.IS_A: (Base.TYPES, Base.CLASSES),
+    DerivedRelation.SUBCLASS_OF: (Base.CLASSES,),
+    DerivedRelation.TYPE: (Base.TYPES,),
+    DerivedRelation.MEMBER: (Base.MEMBERS,),
 }
 
 
-class Changes(NamedTuple):
+class DerivedChange(NamedTuple):
     """Derived edges that came and that went, each under its virtual property."""
 
     added: Rows = NO_ROWS
     removed: Rows = NO_ROWS
 
 
-class Names(Protocol):
+class TermNames(Protocol):
     """Terms by id and back, as a `Vocabulary` has them."""
 
     def intern_many(self, terms: Sequence[Term]) -> list[int]: ...
@@ -542,30 +542,30 @@ class Derived:
     base was not kept so far.
     """
 
-    def __init__(self, taxonomy: Taxonomy, names: Names, base: Callable[[], Rows]) -> None:
+    def __init__(self, taxonomy: Taxonomy, names: TermNames, base: Callable[[], Rows]) -> None:
         self._names = names
         self._base = base
         self._rows = _rows_of(taxonomy, names)
         kinds, classes = names.intern_many([RDF_TYPE, RDFS_SUBCLASS_OF])
         self._properties: dict[int, Base | None] = {kinds: Base.TYPES, classes: Base.CLASSES}
-        self._virtual = dict(zip(Relation, names.intern_many(VIRTUAL_TERMS), strict=True))
-        self._wanted: dict[Relation, Kinds] = {}  # the classes that it is wanted for
+        self._virtual = dict(zip(DerivedRelation, names.intern_many(VIRTUAL_TERMS), strict=True))
+        self._wanted: dict[DerivedRelation, Kinds] = {}  # the classes that it is wanted for
         self._kept: set[Base] = set()
-        self._types = Pairs()
+        self._types = PairSet()
         self._classes = Hierarchy()
         self._members = Members()
 
-    def virtual(self, relation: Relation) -> int:
-        """The id of a relation's virtual property. All of them are neighbours, in the order of `Relation`."""
+    def virtual(self, relation: DerivedRelation) -> int:
+        """The id of a relation's virtual property. All of them are neighbours, in the order of `DerivedRelation`."""
         return self._virtual[relation]
 
-    def relation(self, pattern: Pattern) -> Relation | None:
+    def relation(self, pattern: Pattern) -> DerivedRelation | None:
         """The relation by which a pattern's edges are derived; None where they are plain."""
         if isinstance(pattern, ClassPattern):
-            return Relation(pattern.relation)
+            return DerivedRelation(pattern.relation)
         if pattern.predicate == RDF_TYPE and len(self._rows):
-            return Relation.TYPE
-        return Relation.MEMBER if pattern.predicate == RDFS_MEMBER else None
+            return DerivedRelation.TYPE
+        return DerivedRelation.MEMBER if pattern.predicate == RDFS_MEMBER else None
 
     @property
     def wanted(self) -> tuple[int, ...]:
@@ -573,7 +573,7 @@ class Derived:
         return tuple(self.virtual(relation) for relation in self._wanted)
 
     def concerns(self, predicate: int) -> bool:
-        """Whether an edge with this property can change a derived one that somebody wants."""
+        """Whether an edge with this property can change a derived one that is wanted."""
         return self._base_of(predicate) in self._kept
 
     def concerned(self, predicates: Int32s) -> npt.NDArray[np.bool_]:
@@ -583,14 +583,14 @@ class Derived:
 
     # --- wanting ------------------------------------------------------------------------------------------------
 
-    def wants(self, relation: Relation, kind: int | None = None) -> bool:
+    def wants(self, relation: DerivedRelation, kind: int | None = None) -> bool:
         """Whether the edges of a relation that end in `kind` are derived already; None: whatever they end in."""
         if relation not in self._wanted:
             return False
         kinds = self._wanted[relation]
         return kinds is None or kind in kinds
 
-    def want(self, relation: Relation, kind: int | None = None) -> Rows:
+    def want(self, relation: DerivedRelation, kind: int | None = None) -> Rows:
         """From now on the edges of a relation are derived, or those that end in `kind`: the ones of the graph as it is
         that were not derived so far. Members are derived all or not at all."""
         if self.wants(relation, kind):
@@ -598,7 +598,7 @@ class Derived:
         self._keep(_BASES[relation])
         kinds = self._wanted.setdefault(relation, set())
         assert kinds is not None
-        if kind is None or relation is Relation.MEMBER:
+        if kind is None or relation is DerivedRelation.MEMBER:
             found, self._wanted[relation] = self._all(relation), None
             found = without(found, ending(found, kinds))
         else:
@@ -612,31 +612,31 @@ class Derived:
         self._kept.update(missing)
         pairs = self._split(self._base()) if missing else {}
         if Base.TYPES in missing:
-            self._types = Pairs(either(self._rows, pairs[Base.TYPES]))
+            self._types = PairSet(either(self._rows, pairs[Base.TYPES]))
         if Base.CLASSES in missing:
             self._classes = Hierarchy(either(self._rows, pairs[Base.CLASSES]).tolist())
         if Base.MEMBERS in missing:
             self._members = Members(pairs[Base.MEMBERS].tolist())
 
-    def _all(self, relation: Relation) -> Keys:
-        if relation is Relation.MEMBER:
+    def _all(self, relation: DerivedRelation) -> Keys:
+        if relation is DerivedRelation.MEMBER:
             return self._members.keys()
-        if relation is Relation.SUBCLASS_OF:
+        if relation is DerivedRelation.SUBCLASS_OF:
             return as_keys(self._classes.pairs())
-        return self._types.keys() if relation is Relation.TYPE else self._instances.all()
+        return self._types.keys() if relation is DerivedRelation.TYPE else self._instances.all()
 
-    def _of(self, relation: Relation, kind: int) -> Keys:
-        if relation is Relation.SUBCLASS_OF:
+    def _of(self, relation: DerivedRelation, kind: int) -> Keys:
+        if relation is DerivedRelation.SUBCLASS_OF:
             return as_keys(key_of(child, kind) for child in self._classes.below([kind]))
-        return self._types.of_ends(np.array([kind])) if relation is Relation.TYPE else self._instances.of(kind)
+        return self._types.of_ends(np.array([kind])) if relation is DerivedRelation.TYPE else self._instances.of(kind)
 
     @property
-    def _instances(self) -> Instances:
-        return Instances(self._types, self._classes)
+    def _instances(self) -> ClassInstances:
+        return ClassInstances(self._types, self._classes)
 
     # --- changing -----------------------------------------------------------------------------------------------
 
-    def change(self, added: Rows, removed: Rows = NO_ROWS) -> Changes:
+    def change(self, added: Rows, removed: Rows = NO_ROWS) -> DerivedChange:
         """Follows edges that came to the graph and that left it, few or many; other properties are passed over.
 
         An edge that was there is not added, nor one removed that was not; one that is in both stays.
@@ -647,26 +647,29 @@ class Derived:
                 going[base] = without(going[base], self._rows)  # the taxonomy still says so
         gained, lost = [NO_ROWS], [NO_ROWS]
         for relation, difference in self._differences(coming, going):
-            told = difference.only(self._wanted[relation])
-            gained.append(rows_of(told.gained, self.virtual(relation)))
-            lost.append(rows_of(told.lost, self.virtual(relation)))
-        return Changes(np.concatenate(gained), np.concatenate(lost))
+            wanted = difference.only(self._wanted[relation])
+            gained.append(rows_of(wanted.gained, self.virtual(relation)))
+            lost.append(rows_of(wanted.lost, self.virtual(relation)))
+        return DerivedChange(np.concatenate(gained), np.concatenate(lost))
 
-    def _differences(self, coming: Split, going: Split) -> Iterator[tuple[Relation, Difference]]:
+    def _differences(self, coming: Split, going: Split) -> Iterator[tuple[DerivedRelation, Difference]]:
         """First the hierarchy shifts under the types as they are, then the types change under the new hierarchy."""
-        among = iter if Relation.SUBCLASS_OF in self._wanted else self._instances.inhabited
+        among = iter if DerivedRelation.SUBCLASS_OF in self._wanted else self._instances.inhabited
         shifts = self._classes.change(coming[Base.CLASSES].tolist(), going[Base.CLASSES].tolist(), among)
-        shifted = self._instances.shifted(shifts, self._wanted.get(Relation.IS_A, set()))
+        shifted = self._instances.shifted(shifts, self._wanted.get(DerivedRelation.IS_A, set()))
         types = self._types.change(coming[Base.TYPES], going[Base.TYPES])
-        if Relation.IS_A in self._wanted:
+        if DerivedRelation.IS_A in self._wanted:
             retyped = self._instances.retyped(types)
-            yield Relation.IS_A, shifted.then(retyped) if shifts else retyped
-        if Relation.TYPE in self._wanted:
-            yield Relation.TYPE, types
-        if Relation.SUBCLASS_OF in self._wanted:
-            yield Relation.SUBCLASS_OF, moved(shifts)
-        if Relation.MEMBER in self._wanted:
-            yield Relation.MEMBER, self._members.change(coming[Base.MEMBERS].tolist(), going[Base.MEMBERS].tolist())
+            yield DerivedRelation.IS_A, shifted.then(retyped) if shifts else retyped
+        if DerivedRelation.TYPE in self._wanted:
+            yield DerivedRelation.TYPE, types
+        if DerivedRelation.SUBCLASS_OF in self._wanted:
+            yield DerivedRelation.SUBCLASS_OF, moved(shifts)
+        if DerivedRelation.MEMBER in self._wanted:
+            yield (
+                DerivedRelation.MEMBER,
+                self._members.change(coming[Base.MEMBERS].tolist(), going[Base.MEMBERS].tolist()),
+            )
 
     def _split(self, rows: Rows) -> Split:
         """The pairs of each base that is kept. Only those of members stand there as often as edges hold them."""
@@ -692,6 +695,6 @@ class Derived:
         return self._properties[predicate]
 
 
-def _rows_of(taxonomy: Taxonomy, names: Names) -> Keys:
+def _rows_of(taxonomy: Taxonomy, names: TermNames) -> Keys:
     ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
     return distinct(ids[::2] << BITS | ids[1::2])

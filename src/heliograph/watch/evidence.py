@@ -1,35 +1,32 @@
-"""What a notification shows: bindings, a value, witness edges; and answers within a budget."""
+"""What a notification shows (bindings, a value, and on request the edges that witness a match), and answers over the
+graph as it is now, for evidence and explanations.
+
+The law of whole columns: they are the texts that `evidence_text` makes of each match. A term is spelled once a batch.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.io.coerce import json_text
-from heliograph.sparql.query import ClassPattern, ClassRelation, Node, Pattern, Query
-from heliograph.sparql.solve import Plan, Readable, Triple, world
-from heliograph.sparql.solve import Solution as SolveSolution
+from heliograph.sparql.evaluate import Metrics
+from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Node, Pattern, Query
+from heliograph.sparql.solve import Plan, Readable, Solution, Triple, world
+from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.changes import Match
 from heliograph.watch.layout import Int32s, Int64s
-from heliograph.watch.modes import Match, Solution
-from heliograph.watch.state import Reevaluation
 from heliograph.watch.updates import NO_TERM
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a notification shows: bindings, a value, and on request the edges that witness a match.
-#
-# The law of whole columns: they are the texts that `evidence_text` makes of each match. A term is spelled once a
-# batch.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Texts: TypeAlias = "pa.Array[Any]"  # of strings
+Texts: TypeAlias = "list[str | None] | pa.Array[Any]"  # an array where there are many
 
 _FEW = 64  # rows that are sooner spelled one by one
 _REMEMBERED = 1 << 17  # terms; forgotten all at once when there are more
@@ -58,12 +55,12 @@ def evidence_text(query: Query, match: Match, witness: bool) -> str | None:
     return None if shown is None else json_text(shown)
 
 
-def named(query: Query, solution: Solution) -> Solution:
+def named(query: Query, solution: Mapping[Variable, Term]) -> Mapping[Variable, Term]:
     """The part of a solution that may be shown: blank nodes of a query have no name outside it."""
     return {variable: solution[variable] for variable in query.named_variables if variable in solution}
 
 
-def edge(pattern: Pattern, solution: Solution) -> list[str]:
+def edge(pattern: Pattern, solution: Mapping[Variable, Term]) -> list[str]:
     """A pattern with its variables replaced, as `[s, p, o]`; an is-a form is the derived triple it stands for."""
     subject, predicate, object = _ends(pattern)
     places = ((subject, Position.SUBJECT), (predicate, Position.PROPERTY), (object, Position.OBJECT))
@@ -76,7 +73,7 @@ def _ends(pattern: Pattern) -> tuple[Node, Node, Node]:
     return pattern
 
 
-def _spelled(node: Node, position: Position, solution: Solution) -> str:
+def _spelled(node: Node, position: Position, solution: Mapping[Variable, Term]) -> str:
     term = solution.get(node, node) if isinstance(node, Variable) else node
     return spell(term, position) if isinstance(term, Term) else str(term)
 
@@ -84,19 +81,19 @@ def _spelled(node: Node, position: Position, solution: Solution) -> str:
 # --- whole columns ----------------------------------------------------------------------------------------------
 
 
-class Book:
+class TermTexts:
     """The terms of an engine as evidence has them: what JSON has for each, and their order."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._known: dict[int, str] = {}
+        self.known: dict[int, str] = {}  # what was quoted so far
 
     def quoted(self, id: int) -> str:
-        text = self._known.get(id)
+        text = self.known.get(id)
         if text is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known = {}
-            text = self._known[id] = _quote(spell(self._vocabulary.term(id)))
+            if len(self.known) >= _REMEMBERED:
+                self.known = {}
+            text = self.known[id] = quote(spell(self._vocabulary.term(id)))
         return text
 
     def column(self, ids: Int32s) -> Texts:
@@ -104,11 +101,12 @@ class Book:
         met, inverse = np.unique(ids, return_inverse=True)
         spelled: Any = self._vocabulary.spell(met)
         special = pc.match_substring_regex(spelled, _SPECIAL).to_numpy(zero_copy_only=False)
-        quoted = _join('"', spelled, '"')
+        quoted: Any = _join('"', spelled, '"')
         if special.any():
-            texts = [_quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
+            texts = [quote(text) for text in spelled.filter(pa.array(special)).to_pylist()]
             quoted = pc.replace_with_mask(quoted, special, pa.array(texts, pa.string()))
-        return quoted.take(inverse)
+        column: Texts = quoted.take(inverse)
+        return column
 
     def ranks(self, terms: Int32s) -> Int64s:
         """For each of the ids its place in the order of terms; one that is none comes first."""
@@ -120,28 +118,34 @@ class Book:
         return ranks[inverse].reshape(terms.shape)
 
 
-def _quote(text: str) -> str:
+def as_list(texts: Texts) -> list[str | None]:
+    return texts if isinstance(texts, list) else texts.to_pylist()
+
+
+def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
 def value_texts(values: Int64s) -> Texts:
     """The evidence of counts."""
+    if len(values) < _FEW:
+        return [f'{{"value":{value}}}' for value in values.tolist()]
     return _join('{"value":', pa.array(values).cast(pa.string()), "}")
 
 
-def binding_texts(names: Sequence[str], terms: Int32s, book: Book) -> Texts:
+def binding_texts(names: Sequence[str], terms: Int32s, book: TermTexts) -> Texts:
     """The evidence of rows of bindings; NO_TERM is left out."""
     if len(terms) < _FEW or not names or (terms == NO_TERM).any():
-        return pa.array([_bindings(names, row, book) for row in terms.tolist()], pa.string())
+        return [_bindings(names, row, book) for row in terms.tolist()]
     pieces: list[Any] = []
     for place, name in enumerate(names):
-        pieces += ["," if place else '{"bindings":{', f"{_quote(name)}:", book.column(terms[:, place])]
+        pieces += ["," if place else '{"bindings":{', f"{quote(name)}:", book.column(terms[:, place])]
     return _join(*pieces, "}}")
 
 
 def with_values(bindings: Texts, values: Iterable[Any]) -> Texts:
     """The evidence of bindings, each with a value besides."""
-    opened = pc.utf8_slice_codeunits(bindings, 0, -1)
+    opened = pc.utf8_slice_codeunits(pa.array(bindings, pa.string()), 0, -1)
     return _join(opened, ',"value":', pa.array(map(json_text, values), pa.string()), "}")
 
 
@@ -152,18 +156,69 @@ def _join(*pieces: Any) -> Texts:
     return joined
 
 
-def _bindings(names: Sequence[str], row: list[int], book: Book) -> str:
+def _bindings(names: Sequence[str], row: list[int], book: TermTexts) -> str:
     bound = [(name, id) for name, id in zip(names, row, strict=True) if id != NO_TERM]
-    shown = ",".join(f"{_quote(name)}:{book.quoted(id)}" for name, id in bound)
+    shown = ",".join(f"{quote(name)}:{book.quoted(id)}" for name, id in bound)
     return f'{{"bindings":{{{shown}}}}}'
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Answers within a budget: a query with 10^7 matches, or one that is sought in vain through 10^6 edges, costs no more.
-#
-# A step is a triple read; a look-up counts as several. So any search is stopped wherever it is, inside a closure of
+# --- answers ----------------------------------------------------------------------------------------------------
+
+
+class Measuring(Protocol):
+    """What answers `hg:` functions."""
+
+    @property
+    def vertices(self) -> Collection[Term]: ...
+
+    def selected(self, query: Query) -> frozenset[Term]: ...
+
+    def term(self, metric: Metric, bindings: Mapping[Variable, Term], selected: frozenset[Term]) -> Term | None: ...
+
+    def shown(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Mapping[str, Any]: ...
+
+
+class Reevaluation:
+    """Answers queries over the graph as it is now."""
+
+    def __init__(self, graph: Readable, taxonomy: Taxonomy | None = None, measuring: Measuring | None = None) -> None:
+        self.graph = graph
+        self.taxonomy = taxonomy
+        self._measuring = measuring
+
+    def solutions(self, plan: Plan) -> Iterator[Solution]:
+        measuring = self._measuring
+        if measuring is None or not plan.query.metrics:
+            return plan.solutions(world(self.graph, self.taxonomy))
+        return plan.solutions(
+            world(self.graph, self.taxonomy), metrics=self.metrics(plan.query), vertices=measuring.vertices
+        )
+
+    @property
+    def vertices(self) -> Collection[Term]:
+        """What variables of metrics range over, where metrics are answered."""
+        return () if self._measuring is None else self._measuring.vertices
+
+    def metrics(self, query: Query) -> Metrics:
+        """What `hg:` functions of a query say of bindings, where metrics are answered."""
+        measuring = self._measuring
+        if measuring is None:
+            return lambda metric, bindings: None
+        selected = measuring.selected(query)
+        return lambda metric, bindings: measuring.term(metric, bindings, selected)
+
+    def shown(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Mapping[str, Any]:
+        """What an `hg:` function shows beside its value: an interval, or the edges of a path or tree."""
+        return {} if self._measuring is None else self._measuring.shown(metric, bindings)
+
+    def answer(self, query: Query) -> Iterator[Solution]:
+        """The solutions of a query that is asked but once."""
+        return self.solutions(Plan.of(query))
+
+
+# Answers within a budget: a query with 10^7 matches, or one that is sought in vain through 10^6 edges, costs no more. A
+# step is a triple read; a look-up counts as several. So any search is stopped wherever it is, inside a closure of
 # classes too. The law: what is answered is answered rightly; where `cut` is not set, it is everything.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Parts = tuple[Term | None, Term | None, Term | None]
 
@@ -184,11 +239,11 @@ class Bounded:
         self.steps = steps
         self.cut = False
 
-    def some(self, query: Query, most: int, steps: int | None = None) -> list[SolveSolution]:
+    def some(self, query: Query, most: int, steps: int | None = None) -> list[Solution]:
         """The first solutions of a query, as far as the steps reach that are left, or that this query may take."""
         granted = self.steps if steps is None else min(steps, self.steps)
         meter = _Meter(self._graph, self._counts, granted)
-        found: list[SolveSolution] = []
+        found: list[Solution] = []
         try:
             found.extend(islice(Plan.of(query).solutions(world(meter, self._taxonomy)), most))
         except _Spent:

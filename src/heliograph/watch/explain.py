@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from heliograph.model import Explanation
 from heliograph.sparql.evaluate import Condition
@@ -24,32 +24,32 @@ from heliograph.sparql.query import (
     spell_pattern,
 )
 from heliograph.terms import Term, Variable, spell
-from heliograph.watch.evidence import Bounded, evidence
+from heliograph.watch.changes import Key, Match, Solution, order
+from heliograph.watch.evidence import Bounded, Reevaluation, evidence
 from heliograph.watch.metrics.calls import MetricComparison, metric_filters
 from heliograph.watch.metrics.explain import bare_query, explain_metrics, spell_filters
-from heliograph.watch.modes import Key, Match, Ranked, Solution, current, order
 from heliograph.watch.options import threshold
-from heliograph.watch.state import Reevaluation, Watched
+from heliograph.watch.strategy import Watched
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- how close a silent query is ---------------------------------------------------------------------------------
+
 # How close a silent query is: the most edges that hold together.
 #
-# Edges that share no variable, and that no condition and no VALUES block ties together, are judged apart: what holds
+# Edges that share no variable, and that no condition and no VALUES block ties together, are looked at apart: what holds
 # of each such part holds together. The law: no larger part of the pattern has a solution, as long as the parts to
 # try, and the steps to try them in, stay within a budget; beyond it edges are added one by one in the order of the
 # query, which may find fewer. A condition is applied where its variables are bound, and what stands as a subject or a
 # property must be fit to, so that the missing edges can really be added.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Found = tuple[tuple[Pattern, ...], Solution]  # a part of a pattern, and a solution of it
 
 _BUDGET = 4096  # parts of a pattern that are tried
 _LOOKED_AT = 1000  # solutions among which the best is chosen
-_STEPS = 200_000  # of all trials: about a second
+_NEAR_STEPS = 200_000  # of all trials: about a second
 _TRIAL = 50_000  # of one of them
 
 
-class Near(NamedTuple):
+class NearestPart(NamedTuple):
     """The largest part of a pattern that holds, what it lacks, and the solution that shows it.
 
     `waiting` are the conditions that the missing edges must still satisfy; where no edge is missing, they fail.
@@ -63,9 +63,9 @@ class Near(NamedTuple):
     cut: bool
 
 
-def unmet(query: Query, answers: Reevaluation) -> Near | None:
+def unmet(query: Query, answers: Reevaluation) -> NearestPart | None:
     """Where all edges hold together and only conditions fail: the solution that fails the fewest; else None."""
-    bounded = Bounded(answers, _STEPS)
+    bounded = Bounded(answers, _NEAR_STEPS)
     near = [
         _near(query, query.patterns, solution, bounded.cut)
         for solution in bounded.some(replace(query, filters=()), _LOOKED_AT)
@@ -73,9 +73,9 @@ def unmet(query: Query, answers: Reevaluation) -> Near | None:
     return min(near, key=lambda each: (len(each.waiting), order(each.solution)), default=None)
 
 
-def nearest(query: Query, answers: Reevaluation) -> Near:
+def nearest(query: Query, answers: Reevaluation) -> NearestPart:
     """The most of a query that holds, when not all of it does."""
-    thorough, quick = Bounded(answers, _STEPS), Bounded(answers, _STEPS)
+    thorough, quick = Bounded(answers, _NEAR_STEPS), Bounded(answers, _NEAR_STEPS)
     held: set[Pattern] = set()
     solution: dict[Variable, Term] = {}
     certain = True
@@ -92,11 +92,11 @@ def _larger(largest: Found | None, grown: Found) -> Found:
     return grown if largest is None or len(grown[0]) > len(largest[0]) else largest
 
 
-def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> Near:
+def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> NearestPart:
     held = set(part)
     missing = tuple(pattern for pattern in query.patterns if pattern not in held)
     waiting = tuple(each for each in query.filters if not Condition.of(each).holds(solution))
-    return Near(part, missing, solution, waiting, cut)
+    return NearestPart(part, missing, solution, waiting, cut)
 
 
 # --- one part after the other -----------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _applicable(query: Query, part: tuple[Pattern, ...]) -> tuple[Expression, ..
     return tuple(each for each in query.filters if Condition.of(each).variables <= bound)
 
 
-# --- what is judged apart ---------------------------------------------------------------------------------------
+# --- what is looked at apart ---------------------------------------------------------------------------------------
 
 
 def _apart(query: Query) -> Iterator[Query]:
@@ -191,40 +191,31 @@ def _fitness(patterns: Iterable[Pattern]) -> Iterator[Expression]:
             yield Call("ISIRI", (pattern.predicate,))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the explanation ---------------------------------------------------------------------------------------------
+
 # Why a query holds, or how close it is: which edge is missing, and which update would complete it.
 #
 # Graphs and numbers of matches may be large, so every search is bounded; where one was cut, the explanation says so.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_EXPLAIN_STEPS = 300_000  # of a search: a second or two
+_STEPS = 300_000  # of a search: a second or two
 _LISTED = 10_000  # matches that are counted one by one
 _MOST_FOUND = ", the most that were found in time"
 
 
-@runtime_checkable
-class Counting(Protocol):
-    """A mode that knows how many solutions there are for each binding of the GROUP BY variables."""
-
-    @property
-    def counts(self) -> Mapping[Key, int]: ...
-
-
 def explain(watched: Watched, answers: Reevaluation, publication_id: str | None) -> Explanation:
     """The explanation of a subscription over the graph as it is now."""
-    explained = _explain(watched, answers)
-    return replace(explained, publication_id=publication_id)
+    return replace(_explain(watched, answers), publication_id=publication_id)
 
 
 def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
     id, query = watched.subscription.id, watched.subscription.query
-    if isinstance(watched.mode, Ranked):
-        return _explain_rank(id, watched.mode)
+    if watched.options.top is not None:
+        return _explain_rank(watched)
     if query.having is not None:
         return _explain_count(watched, answers)
     if query.metrics:
         return explain_metrics(watched, answers) or _explain_pattern(id, query, answers)
-    bounded = Bounded(answers, _EXPLAIN_STEPS)
+    bounded = Bounded(answers, _STEPS)
     found = bounded.some(query, _LISTED + 1)
     if found:
         return _explain_match(id, query, found, bounded.cut)
@@ -246,12 +237,12 @@ def _matches(found: Sequence[Solution], cut: bool) -> str:
 
 
 def _explain_none(watched: Watched, answers: Reevaluation, cut: bool) -> Explanation:
-    """No match was found; where the search was cut, edges that are judged apart may still show one."""
+    """No match was found; where the search was cut, edges that are looked at apart may still show one."""
     id, query = watched.subscription.id, watched.subscription.query
     near = unmet(query, answers) or nearest(query, answers)
     if cut and not near.missing and not near.waiting:
         return _explain_match(id, query, [near.solution], cut)
-    if cut and watched.mode.standing:
+    if cut and watched.matches:
         return Explanation("watch", id, None, True, f"{id} holds: at least 1 match, which was not found again in time")
     return _explain_missing(id, near, query) if near.missing else _explain_condition(id, near)
 
@@ -265,14 +256,14 @@ def _explain_pattern(id: str, query: Query, answers: Reevaluation) -> Explanatio
     return _explain_missing(id, near._replace(waiting=(*near.waiting, *asked)), query)
 
 
-def _explain_condition(id: str, near: Near) -> Explanation:
+def _explain_condition(id: str, near: NearestPart) -> Explanation:
     failed = spell_filters(near.waiting) or "VALUES"
     all_hold = f"all {_edges(len(near.held))} hold together" if near.held else "there is no edge to hold"
     summary = f"{id} is silent: {all_hold}, but not {failed}{_where(near)}"
     return Explanation("watch", id, None, False, summary, failed=failed, held=_held(near))
 
 
-def _explain_missing(id: str, near: Near, query: Query) -> Explanation:
+def _explain_missing(id: str, near: NearestPart, query: Query) -> Explanation:
     missing = [spell_pattern(pattern, near.solution) for pattern in near.missing]
     hold = f"{len(near.held)} of {_edges(len(query.patterns))} hold together" + (_MOST_FOUND if near.cut else "")
     updates = ", ".join(_update(pattern, near.solution) for pattern in near.missing)
@@ -286,11 +277,11 @@ def _explain_count(watched: Watched, answers: Reevaluation) -> Explanation:
     id, query = watched.subscription.id, watched.subscription.query
     assert query.having is not None
     condition = spell_expression(query.having)
-    standing = current(watched.mode)
-    if standing:
-        shown = evidence(query, standing[0], witness=False)
-        kept = _kept(watched, standing[0]) or f", and {condition}"
-        return Explanation("watch", id, None, True, f"{id} holds: {_counted(standing[0])}{kept}", shown)
+    if watched.matches:
+        first = watched.matches[0]
+        shown = evidence(query, first, witness=False)
+        kept = _kept(watched, first) or f", and {condition}"
+        return Explanation("watch", id, None, True, f"{id} holds: {_counted(first)}{kept}", shown)
     most, cut = _explain_largest(watched, answers)
     summary = f"{id} is silent: {_counted(most, cut)}, and {condition} does not hold"
     return Explanation("watch", id, None, False, summary, failed=condition)
@@ -312,18 +303,9 @@ def _kept(watched: Watched, match: Match) -> str:
 def _explain_largest(watched: Watched, answers: Reevaluation) -> tuple[Match, bool]:
     """The group with the largest count, the first in order among equals, and whether it may have more; a count of 0
     where there is no group."""
-    query, mode = watched.subscription.query, watched.mode
-    bounded = Bounded(answers, _EXPLAIN_STEPS)
-    counts: Mapping[Key, int]
-    if isinstance(mode, Counting):
-        counts = mode.counts
-    else:
-        found = (
-            list(islice(answers.answer(query), _EXPLAIN_STEPS))
-            if query.metrics
-            else bounded.some(query, _EXPLAIN_STEPS)
-        )
-        counts = Counter(tuple(solution.get(variable) for variable in query.group_by) for solution in found)
+    query, bounded = watched.subscription.query, Bounded(answers, _STEPS)
+    found = list(islice(answers.answer(query), _STEPS)) if query.metrics else bounded.some(query, _STEPS)
+    counts = Counter(tuple(solution.get(variable) for variable in query.group_by) for solution in found)
     if not counts:
         return Match(None, 0), bounded.cut
     count = max(counts.values())
@@ -340,22 +322,24 @@ def _counted(match: Match, cut: bool = False) -> str:
     return f"COUNT(*) is {'at least ' if cut else ''}{match.value}" + (f" for {group}" if group else "")
 
 
-def _explain_rank(id: str, mode: Ranked) -> Explanation:
-    among = f"the {mode.top.k} largest counts of the set {mode.top.name!r}"
-    matches = f"{mode.count} match" + ("" if mode.count == 1 else "es")
-    if mode.standing:
-        return Explanation("watch", id, None, True, f"{id} holds: {matches}, among {among}", {"value": mode.count})
+def _explain_rank(watched: Watched) -> Explanation:
+    id, top, count = watched.subscription.id, watched.options.top, watched.count
+    assert top is not None
+    among = f"the {top.k} largest counts of the set {top.name!r}"
+    matches = f"{count} match" + ("" if count == 1 else "es")
+    if watched.matches:
+        return Explanation("watch", id, None, True, f"{id} holds: {matches}, among {among}", {"value": count})
     return Explanation("watch", id, None, False, f"{id} is silent: {matches}, not among {among}", failed=among)
 
 
 # --- wording ----------------------------------------------------------------------------------------------------
 
 
-def _held(near: Near) -> tuple[str, ...]:
+def _held(near: NearestPart) -> tuple[str, ...]:
     return tuple(spell_pattern(pattern, near.solution) for pattern in near.held)
 
 
-def _where(near: Near) -> str:
+def _where(near: NearestPart) -> str:
     shown = [f"{variable} = {spell(term)}" for variable, term in near.solution.items() if not variable.hidden]
     return f", with {', '.join(shown)}" if shown else ""
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from heliograph.compiled.growing import first_room
 from heliograph.errors import PublicationError
 from heliograph.terms import Term
+from heliograph.watch import graph_kernels
 from heliograph.watch.layout import (
     ACCEPTED,
     AT,
@@ -19,7 +20,6 @@ from heliograph.watch.layout import (
     CLOCKS,
     COUNTERS,
     EDGE,
-    EDGE_COLUMNS,
     EDGES,
     FREE_EDGE,
     FULL,
@@ -45,7 +45,6 @@ from heliograph.watch.layout import (
     QUEUE,
     QUEUE_FIRST,
     RUN_BITS,
-    RUN_COLUMNS,
     RUNS,
     SEQ,
     SIZES,
@@ -56,47 +55,38 @@ from heliograph.watch.layout import (
     VACANT,
     VIRTUAL,
     VIRTUALS,
-    Graph,
+    EdgeColumns,
+    GraphArrays,
     Int32s,
     Int64s,
-    Rows,
-    Window,
+    WindowArrays,
+    fields_of,
+    zeros,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- new arrays, and room in them --------------------------------------------------------------------------------
+
 # Arrays for an evolving graph: empty ones, larger ones, and how much of them is in use.
 #
 # The law: numbers of edges and the order of rows outlive every growth. Arrays grow by a quarter, and the lists of
 # runs by an eighth: what is copied again and again costs less than the memory, compared with what an edge costs
 # anyway. What was never written to takes no memory but addresses.
-# ----------------------------------------------------------------------------------------------------------------------
 
 LEAST = 8  # rows of a new array
 _NEED = 6  # places for two blocks of two, one after a gap
-_TIMES = 3
+_ADJACENCY = frozenset({"runs", "heads", "pool"})
 _ARRAY = TypeVar("_ARRAY", bound="npt.NDArray[Any]")
 
 
-def empty_graph(timed: bool) -> Graph:
+def empty_graph(timed: bool) -> GraphArrays:
     """A graph without edges: without adjacency, without weights, and with times if they matter."""
-    counters = np.zeros(COUNTERS, np.int64)
-    counters[NEED], counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
-    return Graph(
-        slots=np.zeros(slots_for(first_room(LEAST)), np.int64),
-        edges=np.empty((first_room(LEAST), EDGE_COLUMNS), np.int32),
-        places=np.empty((0, 2), np.int32),
-        heads=np.empty(0, np.int32),
-        runs=np.empty((0, RUN_COLUMNS), np.int32),
-        first=np.empty(0, np.int32),
-        pool=np.empty((0, 2), np.int32),
-        free=np.zeros(SIZES, np.int64),
-        weights=np.empty(0),
-        times=np.empty((first_room(LEAST) if timed else 0, _TIMES), np.int64),
-        counters=counters,
-    )
+    room = first_room(LEAST)
+    graph = zeros(GraphArrays, slots=slots_for(room), edges=room, times=room * timed, free=SIZES, counters=COUNTERS)
+    graph.counters[NEED], graph.counters[VIRTUAL] = _NEED, -VIRTUALS  # no ids are virtual
+    return graph
 
 
-def without_runs(graph: Graph, vertices: int) -> Graph:
+def without_runs(graph: GraphArrays, vertices: int) -> GraphArrays:
     """The same edges, listed nowhere, with about as much room as lists of them will need."""
     edges, counters = int(graph.counters[LIVE]), graph.counters.copy()
     counters[[RUNS, POOL, CLASSES, IDLE, VACANT]] = 0
@@ -104,21 +94,15 @@ def without_runs(graph: Graph, vertices: int) -> Graph:
     rows = edges + first_room(LEAST)
     heads = slots_for(rows)
     counters[RUN_BITS] = heads.bit_length()
-    return graph._replace(
-        places=np.empty((len(graph.edges), 2), np.int32),
-        heads=np.zeros(heads, np.int32),
-        runs=np.empty((rows, RUN_COLUMNS), np.int32),
-        first=np.zeros(vertices, np.int32),
-        pool=np.empty((rows, 2), np.int32),
-        free=np.zeros(SIZES, np.int64),
-        counters=counters,
-    )
+    runs = zeros(GraphArrays, places=len(graph.edges), heads=heads, runs=rows, first=vertices, pool=rows, free=SIZES)
+    names = ("places", "heads", "runs", "first", "pool", "free")
+    return graph._replace(counters=counters, **{name: getattr(runs, name) for name in names})
 
 
-def empty_window(span: int | None, last: int | None) -> Window:
-    clocks = np.zeros(CLOCKS, np.int64)
-    clocks[SPAN], clocks[LAST], clocks[CLOCK] = span or 0, last or 0, NO_TIME
-    return Window(np.empty((0, 3), np.int64), np.empty((0, 2), np.int64), clocks)
+def empty_window(span: int | None, last: int | None) -> WindowArrays:
+    window = zeros(WindowArrays, clocks=CLOCKS)
+    window.clocks[SPAN], window.clocks[LAST], window.clocks[CLOCK] = span or 0, last or 0, NO_TIME
+    return window
 
 
 def more(rows: int, share: int = 4) -> int:
@@ -146,43 +130,27 @@ def enlarged(array: _ARRAY, rows: int) -> _ARRAY:
     return larger  # type: ignore[return-value]
 
 
-# --- what is short ----------------------------------------------------------------------------------------------
+def lacking(graph: GraphArrays) -> set[str]:
+    """The arrays that have no room for another edge; those of adjacency only where it is kept."""
+    counters, found = graph.counters, set()
+    if counters[FREE_EDGE] == 0 and counters[EDGES] >= len(graph.edges):
+        found.add("edges")
+    if slots_for(int(counters[TAKEN]) + 1) > len(graph.slots):
+        found.add("slots")
+    if len(graph.runs):
+        needed = {"runs": counters[RUNS] + 2, "heads": slots_for(int(counters[RUNS]) + 2)}
+        needed["pool"] = counters[POOL] + counters[NEED]
+        found.update(name for name, rows in needed.items() if rows > len(getattr(graph, name)))
+    return found
 
 
-def lacks_edges(graph: Graph) -> bool:
-    return bool(graph.counters[FREE_EDGE] == 0 and graph.counters[EDGES] >= len(graph.edges))
-
-
-def lacks_slots(graph: Graph) -> bool:
-    return bool(slots_for(int(graph.counters[TAKEN]) + 1) > len(graph.slots))
-
-
-def lacks_runs(graph: Graph) -> bool:
-    return bool(graph.counters[RUNS] + 2 > len(graph.runs))
-
-
-def lacks_heads(graph: Graph) -> bool:
-    return bool(slots_for(int(graph.counters[RUNS]) + 2) > len(graph.heads))
-
-
-def lacks_places(graph: Graph) -> bool:
-    return bool(graph.counters[POOL] + graph.counters[NEED] > len(graph.pool))
-
-
-def lacks_adjacency(graph: Graph) -> bool:
-    return lacks_runs(graph) or lacks_heads(graph) or lacks_places(graph)
-
-
-def is_wasteful(graph: Graph) -> bool:
+def is_wasteful(graph: GraphArrays) -> bool:
     """Whether most runs are empty, or most places in the pool are free: then the runs are better listed anew."""
     counters = graph.counters
     return bool(2 * counters[IDLE] > counters[RUNS] or 2 * counters[VACANT] > counters[POOL])
 
 
-# --- the window -------------------------------------------------------------------------------------------------
-
-
-def promising(window: Window, promises: int) -> Window:
+def promising(window: WindowArrays, promises: int) -> WindowArrays:
     """A window with room for so many more promises; a ring begins anew at the beginning of a larger array."""
     heap, queue, clocks = window
     if clocks[SPAN] and len(heap) < clocks[HEAP] + promises:
@@ -190,7 +158,7 @@ def promising(window: Window, promises: int) -> Window:
     if clocks[LAST] and len(queue) < clocks[QUEUE] + promises:
         queue = _unrolled(queue, clocks, int(clocks[QUEUE]) + promises)
         clocks[QUEUE_FIRST] = 0
-    return Window(heap, queue, clocks)
+    return WindowArrays(heap, queue, clocks)
 
 
 def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
@@ -199,19 +167,19 @@ def _unrolled(queue: Int64s, clocks: Int64s, rows: int) -> Int64s:
     return larger
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- edges that agree with a pattern -----------------------------------------------------------------------------
+
 # Which edges of an evolving graph agree with a pattern? For Python; kernels have ways of their own.
 #
 # The law: the answer is the numbers of exactly those present edges that have the parts given, ascending, each once.
 # It is read from the runs of a vertex that is given, if they are kept, and otherwise from the table of edges.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Parts = tuple[int | None, int | None, int | None]  # subject, predicate, object
 
 _NOTHING = np.empty(0, np.int64)
 
 
-def present(graph: Graph, hidden: Collection[int] = ()) -> Int64s:
+def present(graph: GraphArrays, hidden: Collection[int] = ()) -> Int64s:
     """All present edges but those of hidden properties."""
     edges = np.flatnonzero(graph.edges[: graph.counters[EDGES], LINK] & PRESENT)
     if not hidden:
@@ -220,7 +188,7 @@ def present(graph: Graph, hidden: Collection[int] = ()) -> Int64s:
     return seen
 
 
-def touching(graph: Graph, vertex: int, hidden: Collection[int] = ()) -> Int64s:
+def touching(graph: GraphArrays, vertex: int, hidden: Collection[int] = ()) -> Int64s:
     """The edges with a vertex at either end."""
     if len(graph.runs):
         return _listed(graph, vertex, lambda key: key >> 1 not in hidden)
@@ -229,7 +197,7 @@ def touching(graph: Graph, vertex: int, hidden: Collection[int] = ()) -> Int64s:
     return found
 
 
-def matching(graph: Graph, parts: Parts, hidden: Collection[int] = ()) -> Int64s:
+def matching(graph: GraphArrays, parts: Parts, hidden: Collection[int] = ()) -> Int64s:
     """The edges with these parts; None is anything, as a property anything but hidden ones."""
     edges = _candidates(graph, parts, hidden if parts[PREDICATE] is None else ())
     for column, part in enumerate(parts):
@@ -238,7 +206,7 @@ def matching(graph: Graph, parts: Parts, hidden: Collection[int] = ()) -> Int64s
     return edges
 
 
-def _candidates(graph: Graph, parts: Parts, hidden: Collection[int]) -> Int64s:
+def _candidates(graph: GraphArrays, parts: Parts, hidden: Collection[int]) -> Int64s:
     """Some edges, all that match among them: those of the given end that has fewer, or all."""
     subject, predicate, object = parts
     ends = [(vertex, side) for vertex, side in ((subject, OUT), (object, IN)) if vertex is not None]
@@ -252,16 +220,16 @@ def _candidates(graph: Graph, parts: Parts, hidden: Collection[int]) -> Int64s:
     return _listed(graph, vertex, wanted(side))
 
 
-def _listed(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Int64s:
+def _listed(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> Int64s:
     lists = [_edges_of(graph, run) for run in _runs_of(graph, vertex, wanted)]
     return np.unique(np.concatenate(lists)).astype(np.int64) if lists else _NOTHING
 
 
-def _degree(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> int:
+def _degree(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> int:
     return sum(int(graph.runs[run, LENGTH]) for run in _runs_of(graph, vertex, wanted))
 
 
-def _runs_of(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Iterator[int]:
+def _runs_of(graph: GraphArrays, vertex: int, wanted: Callable[[int], bool]) -> Iterator[int]:
     """The runs of a vertex whose keys are wanted."""
     run = int(graph.first[vertex]) - 1 if 0 <= vertex < len(graph.first) else -1
     while run >= 0:
@@ -270,21 +238,21 @@ def _runs_of(graph: Graph, vertex: int, wanted: Callable[[int], bool]) -> Iterat
         run = int(graph.runs[run, NEXT_RUN]) - 1
 
 
-def _edges_of(graph: Graph, run: int) -> Int32s:
+def _edges_of(graph: GraphArrays, run: int) -> Int32s:
     start, length = int(graph.runs[run, START]), int(graph.runs[run, LENGTH])
     return graph.pool[start : start + length, EDGE] if length != 1 else graph.runs[run, START : START + 1]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the graph ---------------------------------------------------------------------------------------------------
+
 # The evolving graph in flat arrays: triples of term ids, each with an optional weight and times, at 32 bytes an edge.
 #
 # `FlatGraph` owns the arrays that kernels work on, makes room in them, and answers Python. Kernels may change the
 # graph for as long as they have room; then they return, `grow` makes more, and `arrays` and `window` are to be asked
 # for again. Edges keep their numbers; runs, the lists of a vertex's edges, may get others.
 #
-# Lists of edges by vertex cost more than the edges, and are only kept for those who need them: see `keep_adjacency`.
-# Edges of virtual properties are seen by those who ask for them by name only: they are neither counted nor saved.
-# ----------------------------------------------------------------------------------------------------------------------
+# Lists of edges by vertex cost more than the edges, and are only kept where they are needed: see `keep_adjacency`.
+# Edges of virtual properties are seen where they are asked for by name only: they are neither counted nor saved.
 
 Column: TypeAlias = "npt.NDArray[Any] | Sequence[float]"
 
@@ -293,7 +261,7 @@ class FlatGraph:
     """A set of edges between term ids. `span` (in microseconds) and `last` (in updates) are its window, if any."""
 
     def __init__(self, span: int | None = None, last: int | None = None) -> None:
-        self.arrays: Graph = empty_graph(timed=span is not None or last is not None)
+        self.arrays: GraphArrays = empty_graph(timed=span is not None or last is not None)
         self.window = empty_window(span, last)
         self._vertices = 0
 
@@ -350,9 +318,7 @@ class FlatGraph:
 
     def find(self, subject: int, predicate: int, object: int) -> int:
         """The number of an edge that is there, or -1."""
-        from heliograph.watch.graph_kernels import find
-
-        return int(find(self.arrays, subject, predicate, object))
+        return int(graph_kernels.find(self.arrays, subject, predicate, object))
 
     def holds(self, subject: int, predicate: int, object: int) -> bool:
         return self.find(subject, predicate, object) >= 0
@@ -372,30 +338,24 @@ class FlatGraph:
 
     def drop_edges(self, edges: Int64s) -> None:
         """Takes edges away that are there."""
-        from heliograph.watch.graph_kernels import drop_all
-
-        drop_all(self.arrays, _fixed(edges, np.int64))
+        graph_kernels.drop_all(self.arrays, _fixed(edges, np.int64))
 
     def enter_edges(self, subject: Column, predicate: Column, object: Column) -> Int64s:
-        """The numbers of edges to wait for, there or not. Whoever waits says so in LINK before anything else is done.
+        """The numbers of edges to wait for, there or not.
 
-        They keep their numbers until `leave_edges`.
+        The query that waits says so in LINK before anything else is done. They keep their numbers until `leave_edges`.
         """
-        from heliograph.watch.graph_kernels import enter_all
-
         s, p, o = (_fixed(column, np.int32) for column in (subject, predicate, object))
         self.reserve(edges=len(s))
         edges = np.empty(len(s), np.int64)
         row = 0
-        while (row := enter_all(self.arrays, s, p, o, row, edges)) < len(edges):
+        while (row := graph_kernels.enter_all(self.arrays, s, p, o, row, edges)) < len(edges):
             self.grow()
         return edges
 
     def leave_edges(self, edges: Int64s) -> None:
-        """Nobody waits for these any more."""
-        from heliograph.watch.graph_kernels import leave_all
-
-        leave_all(self.arrays, _fixed(edges, np.int64))
+        """No query waits for these any more."""
+        graph_kernels.leave_all(self.arrays, _fixed(edges, np.int64))
 
     # --- many edges ---------------------------------------------------------------------------------------------
 
@@ -412,42 +372,39 @@ class FlatGraph:
 
         What is there already takes a weight that is given, and a later time if it has one.
         """
-        from heliograph.watch import graph_kernels as evolution_bulk
-
         none = np.full(len(subject), NO_TIME)
         at = none if at is None else at
         known = none if seq is None else np.where(np.asarray(at) == NO_TIME, NO_TIME, seq)
         weight = np.full(len(subject), np.nan) if weight is None else weight
-        self._add(Rows._make((subject, predicate, object, weight, at, known, none)))
-        evolution_bulk.expire(self.arrays, self.window)
+        self._add(EdgeColumns._make((subject, predicate, object, weight, at, known, none)))
+        graph_kernels.expire(self.arrays, self.window)
 
-    def saved(self) -> Rows:
+    def saved(self) -> EdgeColumns:
         """The edges in the order of their numbers; NaN and NO_TIME where something is not known."""
         edges, graph = self.edge_numbers(), self.arrays
         parts = (graph.edges[edges, part] for part in (SUBJECT, PREDICATE, OBJECT))
         weights = graph.weights[edges] if len(graph.weights) else np.full(len(edges), np.nan)
         times = graph.times[edges] if len(graph.times) else np.full((len(edges), 3), NO_TIME)
-        return Rows._make((*parts, weights, *(times[:, part].copy() for part in (AT, SEQ, NUMBER))))
+        return EdgeColumns._make((*parts, weights, *(times[:, part].copy() for part in (AT, SEQ, NUMBER))))
 
-    def restore(self, rows: Rows) -> None:
+    def restore(self, rows: EdgeColumns) -> None:
         """Puts saved edges back exactly as they were, into a graph without edges; see `set_clocks` for the rest.
 
         An edge may have come too late for its window: it stays until the next update lets it go.
         """
         order = np.argsort(rows.number, kind="stable")  # promises by number are made in the order of numbers
         self.reserve(edges=len(order))
-        self._add(Rows._make(column[order] for column in rows))
+        self._add(EdgeColumns._make(column[order] for column in rows))
 
-    def _add(self, rows: Rows) -> None:
-        from heliograph.watch import graph_kernels as evolution_bulk
-
-        fixed = Rows._make(_fixed(column, kind) for column, kind in zip(rows, _KINDS, strict=True))
+    def _add(self, rows: EdgeColumns) -> None:
+        kinds = (field.dtype for field in fields_of(EdgeColumns))
+        fixed = EdgeColumns._make(_fixed(column, kind) for column, kind in zip(rows, kinds, strict=True))
         if not np.isnan(fixed.weight).all():
             self.keep_weights()
         if len(fixed.subject):
             self.cover(1 + max(int(fixed.subject.max()), int(fixed.object.max())))
         row = 0
-        while (row := evolution_bulk.load(self.arrays, self.window, fixed, row)) < len(fixed.subject):
+        while (row := graph_kernels.load(self.arrays, self.window, fixed, row)) < len(fixed.subject):
             self.grow()
 
     # --- room ---------------------------------------------------------------------------------------------------
@@ -464,7 +421,7 @@ class FlatGraph:
         """
         if not self.has_adjacency:
             self._list_runs()
-            while lacks_adjacency(self.arrays):
+            while lacking(self.arrays) & _ADJACENCY:
                 self._grow_runs()
 
     def cover(self, vertices: int) -> None:
@@ -488,11 +445,12 @@ class FlatGraph:
 
     def grow(self) -> None:
         """Makes room wherever there is none for another edge."""
-        if lacks_edges(self.arrays):
+        short = lacking(self.arrays)
+        if "edges" in short:
             self._resize_edges(more(len(self.arrays.edges)))
-        if lacks_slots(self.arrays):
+        if "slots" in short:
             self._resize_slots(more(len(self.arrays.slots)))
-        if self.has_adjacency and lacks_adjacency(self.arrays):
+        if short & _ADJACENCY:
             if is_wasteful(self.arrays):
                 self._list_runs()
             self._grow_runs()
@@ -505,39 +463,30 @@ class FlatGraph:
         )
 
     def _resize_slots(self, size: int) -> None:
-        from heliograph.watch.graph_kernels import rehash_slots
-
         slots = np.zeros(size, np.int64)
-        rehash_slots(self.arrays.slots, slots)
+        graph_kernels.rehash_slots(self.arrays.slots, slots)
         self.arrays = self.arrays._replace(slots=slots)
 
     def _list_runs(self) -> None:
         """Lists the edges of each vertex anew, without what earlier edges left behind."""
-        from heliograph.watch.graph_kernels import list_runs
-
         self.arrays = without_runs(self.arrays, self._vertices)
         edge = 0
-        while (edge := list_runs(self.arrays, edge)) < self.arrays.counters[EDGES]:
+        while (edge := graph_kernels.list_runs(self.arrays, edge)) < self.arrays.counters[EDGES]:
             self._grow_runs()
 
     def _grow_runs(self) -> None:
-        from heliograph.watch.graph_kernels import rehash_heads
-
-        graph = self.arrays
-        if lacks_runs(graph):
+        graph, short = self.arrays, lacking(self.arrays)
+        if "runs" in short:
             graph = graph._replace(runs=enlarged(graph.runs, more(len(graph.runs), 8)))
-        if lacks_heads(graph):
+        if "heads" in short:
             check(more(len(graph.heads)))
             graph = graph._replace(heads=np.zeros(more(len(graph.heads)), np.int32))
             graph.counters[RUN_BITS] = len(graph.heads).bit_length()
-            rehash_heads(graph, graph.heads)
-        if lacks_places(graph):
+            graph_kernels.rehash_heads(graph, graph.heads)
+        if "pool" in short:
             needed = int(graph.counters[POOL] + graph.counters[NEED])
             graph = graph._replace(pool=enlarged(graph.pool, max(more(len(graph.pool), 8), needed)))
         self.arrays = graph
-
-
-_KINDS = (*[np.int32] * 3, np.float64, *[np.int64] * 3)
 
 
 def _fixed(column: Any, kind: Any) -> Any:
@@ -547,12 +496,12 @@ def _fixed(column: Any, kind: Any) -> Any:
     return view
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the graph as terms ------------------------------------------------------------------------------------------
+
 # An evolving graph as a set of term triples, for readers that think in terms.
 #
-# The law: it answers what `baselines.graph.Graph` answers that holds the same triples, in another order: by the
+# The law: it answers what a `sparql.solve.Graph` answers that holds the same triples, in another order: by the
 # numbers of edges. Edges of virtual properties are not among the triples, unless their property is asked for.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Triple = tuple[Term, Term, Term]
 
@@ -567,7 +516,7 @@ class Terms(Protocol):
     def term(self, id: int) -> Term: ...
 
 
-class Found:
+class FoundTriples:
     """Triples that were found: counted at once, spelled out when they are read."""
 
     __slots__ = ("_rows", "_terms")
@@ -581,7 +530,7 @@ class Found:
 
     def __iter__(self) -> Iterator[Triple]:
         term = self._terms.term
-        for first in range(0, len(self._rows), _BLOCK):  # whoever stops early has not paid for a million rows
+        for first in range(0, len(self._rows), _BLOCK):  # a reader that stops early has not paid for a million rows
             for subject, predicate, object in self._rows[first : first + _BLOCK].tolist():
                 yield term(subject), term(predicate), term(object)
 
@@ -591,7 +540,7 @@ class Found:
         return bool((self._rows == [self._terms.find(term) for term in triple]).all(axis=1).any())
 
 
-class Triples:
+class GraphTriples:
     """The triples of an evolving graph as it is now."""
 
     def __init__(self, graph: FlatGraph, terms: Terms) -> None:
@@ -616,7 +565,7 @@ class Triples:
             return (triple,) if triple in self else ()
         parts = self._id(subject), self._id(predicate), self._id(object)
         arrays = self._graph.arrays
-        return Found(arrays.edges[matching(arrays, parts, self._graph.virtual), :LINK], self._terms)
+        return FoundTriples(arrays.edges[matching(arrays, parts, self._graph.virtual), :LINK], self._terms)
 
     def _id(self, term: Term | None) -> int | None:
         return None if term is None else self._terms.find(term)

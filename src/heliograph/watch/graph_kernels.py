@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, int32, int64
+from numba import float64, from_dtype, int32, int64
 
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.hashmap import edge_hash
 from heliograph.compiled.text import prefetch
-from heliograph.compiled.types import FLOATS, INT32S, INT64S, array, named, rows
+from heliograph.compiled.types import INT32S, INT64S, array, named, rows
 from heliograph.watch.layout import (
     ACCEPTED,
     AT,
@@ -33,6 +33,7 @@ from heliograph.watch.layout import (
     NEIGHBOUR,
     NEXT_RUN,
     NO_TIME,
+    NUMBER,
     OBJECT,
     OUT,
     PARTS,
@@ -51,50 +52,45 @@ from heliograph.watch.layout import (
     TAKEN,
     VACANT,
     VERTEX,
-    Graph,
+    EdgeColumns,
+    GraphArrays,
     Int32s,
     Int64s,
-    Rows,
     Stamp,
-    Window,
+    WindowArrays,
+    fields_of,
 )
-from heliograph.watch.layout import NUMBER as LAYOUT_NUMBER
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- types -------------------------------------------------------------------------------------------------------
+
 # Numba's types for the arrays of an evolving graph, and rows of edges for its kernels.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NEW_INT32S, NEW_INT64S, NEW_FLOATS = (array(dtype, writable=True) for dtype in (int32, int64, float64))
 INT32_ROWS, INT64_ROWS = rows(int32, writable=True), rows(int64, writable=True)
 
-GRAPH: Any = named(
-    Graph,
-    NEW_INT64S,  # slots
-    INT32_ROWS,  # edges
-    INT32_ROWS,  # places
-    NEW_INT32S,  # heads
-    INT32_ROWS,  # runs
-    NEW_INT32S,  # first
-    INT32_ROWS,  # pool
-    NEW_INT64S,  # free
-    NEW_FLOATS,  # weights
-    INT64_ROWS,  # times
-    NEW_INT64S,  # counters
-)
-WINDOW: Any = named(Window, INT64_ROWS, INT64_ROWS, NEW_INT64S)
-ROWS: Any = named(Rows, INT32S, INT32S, INT32S, FLOATS, INT64S, INT64S, INT64S)
+
+def _typed(structure: type[tuple[Any, ...]], *, writable: bool) -> Any:
+    """The type that kernels see of a structure of arrays."""
+    kinds = [
+        (rows if field.columns else array)(from_dtype(field.dtype), writable=writable) for field in fields_of(structure)
+    ]
+    return named(structure, *kinds)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+GRAPH, WINDOW = _typed(GraphArrays, writable=True), _typed(WindowArrays, writable=True)
+ROWS = _typed(EdgeColumns, writable=False)
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
 # Reading an evolving graph: is an edge there, and which edges has a vertex?
 #
 # The law both tables rely on: an entry stands at its home or after it with no free place between (linear probing), so
 # a search ends at the first free place. Homes follow the order of hashes: a table is made larger by one pass in
 # order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 TAG_BITS = 31
-NUMBER = (1 << 32) - 1  # the part of a slot that holds 1 + an edge's number; its tag stands above
+EDGE_NUMBER = (1 << 32) - 1  # the part of a slot that holds 1 + an edge's number; its tag stands above
 _ABOVE = 32
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -106,7 +102,7 @@ _32, _33 = np.uint64(32), np.uint64(64 - TAG_BITS)
 
 @kernel(inline=True)
 def edge_tag(subject: Any, predicate: Any, object: Any) -> Any:
-    """What a slot tells of an edge: the upper bits of its hash."""
+    """What a slot says of an edge: the upper bits of its hash."""
     return np.int64(edge_hash(subject, predicate, object) >> _33)
 
 
@@ -117,13 +113,13 @@ def home(tag: Any, size: Any) -> Any:
 
 
 @kernel(inline=True)
-def slot_of(graph: Graph, tag: Any, subject: Any, predicate: Any, object: Any) -> Any:
+def slot_of(graph: GraphArrays, tag: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """The slot of an edge, or the free one that it would take."""
     slots, edges = graph.slots, graph.edges
     place = home(tag, len(slots))
     while slots[place] != 0:
         if slots[place] >> _ABOVE == tag:
-            edge = (slots[place] & NUMBER) - 1
+            edge = (slots[place] & EDGE_NUMBER) - 1
             if (
                 edges[edge, SUBJECT] == subject
                 and edges[edge, OBJECT] == object
@@ -137,35 +133,29 @@ def slot_of(graph: Graph, tag: Any, subject: Any, predicate: Any, object: Any) -
 
 
 @kernel()
-def find_edge(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def find_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge that is there or waited for, or -1."""
     place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
-    return (graph.slots[place] & NUMBER) - 1
+    return (graph.slots[place] & EDGE_NUMBER) - 1
 
 
 @kernel(inline=True)
-def is_present(graph: Graph, edge: Any) -> Any:
+def is_present(graph: GraphArrays, edge: Any) -> Any:
     return (graph.edges[edge, LINK] & PRESENT) != 0
 
 
 @kernel(inline=True)
-def holds_edge(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
-    edge = find_edge(graph, subject, predicate, object)
-    return edge >= 0 and is_present(graph, edge)
-
-
-@kernel(inline=True)
-def prefetch_edge(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_edge(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for the memory in which the search for an edge begins, for callers that look a few updates ahead."""
     prefetch(graph.slots, home(edge_tag(subject, predicate, object), len(graph.slots)))
 
 
 @kernel(inline=True)
-def prefetch_row(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_row(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for what an edge's slot, asked for earlier, leads to: its row, if it is the first in its place."""
     entry = graph.slots[home(edge_tag(subject, predicate, object), len(graph.slots))]
     if entry != 0:
-        prefetch(graph.edges, ((entry & NUMBER) - 1) * graph.edges.shape[1])
+        prefetch(graph.edges, ((entry & EDGE_NUMBER) - 1) * graph.edges.shape[1])
 
 
 # --- runs -------------------------------------------------------------------------------------------------------
@@ -187,13 +177,13 @@ def head_entry(tag: Any, number: Any, bits: Any) -> Any:
 
 
 @kernel(inline=True)
-def run_in(graph: Graph, place: Any) -> Any:
+def run_in(graph: GraphArrays, place: Any) -> Any:
     """The run that stands in a place of `heads`, or -1."""
     return (np.int64(graph.heads[place]) & ((1 << graph.counters[RUN_BITS]) - 1)) - 1
 
 
 @kernel(inline=True)
-def head_of(graph: Graph, vertex: Any, key: Any) -> Any:
+def head_of(graph: GraphArrays, vertex: Any, key: Any) -> Any:
     """The place in `heads` of a run, or the free one that it would take."""
     heads, runs, tag, bits = graph.heads, graph.runs, run_tag(vertex, key), graph.counters[RUN_BITS]
     place = home(tag, len(heads))
@@ -210,7 +200,7 @@ def head_of(graph: Graph, vertex: Any, key: Any) -> Any:
 
 
 @kernel()
-def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
+def find_run(graph: GraphArrays, vertex: Any, key: Any) -> Any:
     """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
     if len(graph.heads) == 0:
         return np.int64(-1)
@@ -221,30 +211,30 @@ def find_run(graph: Graph, vertex: Any, key: Any) -> Any:
 
 
 @kernel(inline=True)
-def run_length(graph: Graph, run: Any) -> Any:
+def run_length(graph: GraphArrays, run: Any) -> Any:
     return np.int64(graph.runs[run, LENGTH]) if run >= 0 else np.int64(0)
 
 
 @kernel(inline=True)
-def first_run(graph: Graph, vertex: Any) -> Any:
-    """The first run of a vertex, empty or not, or -1; `next_run` tells the one after it."""
+def first_run(graph: GraphArrays, vertex: Any) -> Any:
+    """The first run of a vertex, empty or not, or -1; `next_run` is the one after it."""
     return np.int64(graph.first[vertex]) - 1
 
 
 @kernel(inline=True)
-def next_run(graph: Graph, run: Any) -> Any:
+def next_run(graph: GraphArrays, run: Any) -> Any:
     return np.int64(graph.runs[run, NEXT_RUN]) - 1
 
 
 @kernel(inline=True)
-def edge_at(graph: Graph, run: Any, i: Any) -> Any:
+def edge_at(graph: GraphArrays, run: Any, i: Any) -> Any:
     if graph.runs[run, LENGTH] == 1:
         return np.int64(graph.runs[run, START])
     return np.int64(graph.pool[graph.runs[run, START] + i, EDGE])
 
 
 @kernel(inline=True)
-def neighbour(graph: Graph, run: Any, i: Any) -> Any:
+def neighbour(graph: GraphArrays, run: Any, i: Any) -> Any:
     """The vertex at the other end of a run's edge."""
     if graph.runs[run, LENGTH] == 1:
         return other_end(graph, graph.runs[run, START], graph.runs[run, KEY] & 1)
@@ -252,12 +242,12 @@ def neighbour(graph: Graph, run: Any, i: Any) -> Any:
 
 
 @kernel(inline=True)
-def other_end(graph: Graph, edge: Any, direction: Any) -> Any:
+def other_end(graph: GraphArrays, edge: Any, direction: Any) -> Any:
     return np.int64(graph.edges[edge, SUBJECT if direction == IN else OBJECT])
 
 
 @kernel(inline=True)
-def prefetch_ends(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_ends(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for the memory in which the search for the runs of an edge's ends begins."""
     size = len(graph.heads)
     prefetch(graph.heads, home(run_tag(subject, 2 * predicate + OUT), size))
@@ -267,20 +257,21 @@ def prefetch_ends(graph: Graph, subject: Any, predicate: Any, object: Any) -> No
 
 
 @kernel(inline=True)
-def prefetch_runs(graph: Graph, subject: Any, predicate: Any, object: Any) -> None:
+def prefetch_runs(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> None:
     """Asks for what that memory, asked for earlier, leads to: the runs, if each is the first in its place."""
     _prefetch_run(graph, subject, 2 * predicate + OUT)
     _prefetch_run(graph, object, 2 * predicate + IN)
 
 
 @kernel(inline=True)
-def _prefetch_run(graph: Graph, vertex: Any, key: Any) -> None:
+def _prefetch_run(graph: GraphArrays, vertex: Any, key: Any) -> None:
     run = run_in(graph, home(run_tag(vertex, key), len(graph.heads)))
     if run >= 0:
         prefetch(graph.runs, run * RUN_COLUMNS)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- blocks of places --------------------------------------------------------------------------------------------
+
 # Blocks of places for the runs of an evolving graph, each of a power of two and at a multiple of its size.
 #
 # A block of 2^k has one buddy, with which it makes a block of 2^(k+1). The law: of two buddies that are free neither
@@ -290,13 +281,12 @@ def _prefetch_run(graph: Graph, vertex: Any, key: Any) -> None:
 # A free block says so in its first place, where a block in use has the number of an edge, which is never negative:
 # EDGE is -1 - k there and NEIGHBOUR 1 + the next free block of its size. NEIGHBOUR of its second place is 1 + the one
 # before.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ONE = np.int64(1)
 
 
 @kernel()
-def take(graph: Graph, k: Any) -> Any:
+def take(graph: GraphArrays, k: Any) -> Any:
     """A block of 2^k places: a free one, a part of a larger free one, or a new one."""
     classes = graph.counters[CLASSES] >> k
     if classes == 0:
@@ -314,7 +304,7 @@ def take(graph: Graph, k: Any) -> Any:
 
 
 @kernel()
-def _extend(graph: Graph, k: Any) -> Any:
+def _extend(graph: GraphArrays, k: Any) -> Any:
     """A block at the end of the pool; what is passed over for it to begin at a multiple of its size becomes free."""
     size, end = _ONE << k, graph.counters[POOL]
     while end & (size - 1):
@@ -329,7 +319,7 @@ def _extend(graph: Graph, k: Any) -> Any:
 
 
 @kernel()
-def give(graph: Graph, block: Any, k: Any) -> None:
+def give(graph: GraphArrays, block: Any, k: Any) -> None:
     """A block is free from now on, together with its buddy if that is free too."""
     while is_free(graph, block ^ (_ONE << k), k):
         buddy = block ^ (_ONE << k)
@@ -340,12 +330,12 @@ def give(graph: Graph, block: Any, k: Any) -> None:
 
 
 @kernel(inline=True)
-def is_free(graph: Graph, block: Any, k: Any) -> Any:
+def is_free(graph: GraphArrays, block: Any, k: Any) -> Any:
     return block < graph.counters[POOL] and graph.pool[block, EDGE] == -1 - k
 
 
 @kernel()
-def claim_buddy(graph: Graph, block: Any, k: Any) -> Any:
+def claim_buddy(graph: GraphArrays, block: Any, k: Any) -> Any:
     """Takes the block just above one, if both make a larger one and it is free; whether it did."""
     upper = block + (_ONE << k)
     if (block >> k) & 1 or not is_free(graph, upper, k):
@@ -355,7 +345,7 @@ def claim_buddy(graph: Graph, block: Any, k: Any) -> Any:
 
 
 @kernel()
-def _link(graph: Graph, block: Any, k: Any) -> None:
+def _link(graph: GraphArrays, block: Any, k: Any) -> None:
     following = graph.free[k]
     graph.pool[block, NEIGHBOUR] = following
     graph.pool[block, EDGE] = -1 - k
@@ -368,7 +358,7 @@ def _link(graph: Graph, block: Any, k: Any) -> None:
 
 
 @kernel()
-def _unlink(graph: Graph, block: Any, k: Any) -> None:
+def _unlink(graph: GraphArrays, block: Any, k: Any) -> None:
     following, before = graph.pool[block, NEIGHBOUR], graph.pool[block + 1, NEIGHBOUR]
     if before:
         graph.pool[before - 1, NEIGHBOUR] = following
@@ -381,17 +371,17 @@ def _unlink(graph: Graph, block: Any, k: Any) -> None:
         graph.counters[CLASSES] &= ~(_ONE << k)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- runs --------------------------------------------------------------------------------------------------------
+
 # The edges of each vertex by property and direction, kept as edges come and go.
 #
 # A run's block has room for the next power of two of its length, which therefore need not be stored. An edge goes out
 # of a run by the last one taking its place, so both cost the same whatever the run's length; only a run that outgrows
 # its block is copied, if the block above it is taken.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def join_runs(graph: Graph, edge: Any) -> None:
+def join_runs(graph: GraphArrays, edge: Any) -> None:
     """An edge that has come stands in a run of each of its ends."""
     subject, key, object = graph.edges[edge, SUBJECT], 2 * graph.edges[edge, PREDICATE], graph.edges[edge, OBJECT]
     _join(graph, subject, key + OUT, edge)
@@ -399,7 +389,7 @@ def join_runs(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def quit_runs(graph: Graph, edge: Any) -> None:
+def quit_runs(graph: GraphArrays, edge: Any) -> None:
     """An edge that goes leaves the runs of its ends."""
     subject, key, object = graph.edges[edge, SUBJECT], 2 * graph.edges[edge, PREDICATE], graph.edges[edge, OBJECT]
     _quit(graph, subject, key + OUT, edge)
@@ -407,7 +397,7 @@ def quit_runs(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def _join(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
+def _join(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     place = head_of(graph, vertex, key)
     if graph.heads[place] == 0:
         _begin(graph, vertex, key, place)
@@ -429,7 +419,7 @@ def _join(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
 
 
 @kernel()
-def _begin(graph: Graph, vertex: Any, key: Any, place: Any) -> None:
+def _begin(graph: GraphArrays, vertex: Any, key: Any, place: Any) -> None:
     """A run without edges, in its place in `heads`."""
     run = graph.counters[RUNS]
     graph.runs[run, VERTEX], graph.runs[run, KEY] = vertex, key
@@ -442,7 +432,7 @@ def _begin(graph: Graph, vertex: Any, key: Any, place: Any) -> None:
 
 
 @kernel()
-def _widen(graph: Graph, run: Any, length: Any) -> None:
+def _widen(graph: GraphArrays, run: Any, length: Any) -> None:
     """A full run, of a power of two, gets room for twice as many."""
     k, start = _logarithm(length), np.int64(graph.runs[run, START])
     if k == 0:
@@ -460,7 +450,7 @@ def _widen(graph: Graph, run: Any, length: Any) -> None:
 
 
 @kernel()
-def _quit(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
+def _quit(graph: GraphArrays, vertex: Any, key: Any, edge: Any) -> None:
     run = run_in(graph, head_of(graph, vertex, key))
     length, start = np.int64(graph.runs[run, LENGTH]) - 1, np.int64(graph.runs[run, START])
     graph.runs[run, LENGTH] = length
@@ -477,7 +467,7 @@ def _quit(graph: Graph, vertex: Any, key: Any, edge: Any) -> None:
 
 
 @kernel()
-def _narrow(graph: Graph, run: Any, length: Any) -> None:
+def _narrow(graph: GraphArrays, run: Any, length: Any) -> None:
     """A run that fills half of its block gives the other half back; a single edge needs no block."""
     start = np.int64(graph.runs[run, START])
     if length == 1:
@@ -496,18 +486,18 @@ def _logarithm(power: Any) -> Any:
     return k
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- changing ----------------------------------------------------------------------------------------------------
+
 # Changing an evolving graph, one edge at a time.
 #
 # The laws: what `put` adds `drop` takes away, and the graph is as it was; an edge keeps its number for as long as it
-# is there or somebody waits for it. An entry that goes leaves no gap in the way of a search: those behind it that may
+# is there or a query waits for it. An entry that goes leaves no gap in the way of a search: those behind it that may
 # stand nearer to their homes move up (backward-shift deletion), so that no table ever fills up with traces of what
 # was there.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
-def has_room(graph: Graph) -> Any:
+def has_room(graph: GraphArrays) -> Any:
     """Whether one more edge can be put or entered, whatever it is."""
     counters = graph.counters
     return (
@@ -518,7 +508,7 @@ def has_room(graph: Graph) -> Any:
 
 
 @kernel(inline=True)
-def runs_have_room(graph: Graph) -> Any:
+def runs_have_room(graph: GraphArrays) -> Any:
     """Whether one more edge can be listed with its ends."""
     runs = graph.counters[RUNS] + 2
     return (
@@ -529,7 +519,7 @@ def runs_have_room(graph: Graph) -> Any:
 
 
 @kernel()
-def put(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def put(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """Adds an edge that is not present, without a weight or times; its number. Needs room."""
     edge = enter(graph, subject, predicate, object)
     graph.edges[edge, LINK] |= PRESENT
@@ -537,15 +527,15 @@ def put(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
     if len(graph.weights):
         graph.weights[edge] = np.nan
     if len(graph.times):
-        graph.times[edge, AT] = graph.times[edge, SEQ] = graph.times[edge, LAYOUT_NUMBER] = NO_TIME
+        graph.times[edge, AT] = graph.times[edge, SEQ] = graph.times[edge, NUMBER] = NO_TIME
     if len(graph.runs):
         join_runs(graph, edge)
     return edge
 
 
 @kernel()
-def drop(graph: Graph, edge: Any) -> None:
-    """Takes a present edge away; its number is free, unless somebody waits for it."""
+def drop(graph: GraphArrays, edge: Any) -> None:
+    """Takes a present edge away; its number is free, unless a query waits for it."""
     if len(graph.runs):
         quit_runs(graph, edge)
     graph.edges[edge, LINK] &= ~PRESENT
@@ -555,8 +545,8 @@ def drop(graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def enter(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
-    """The number of an edge; one that is not there is entered as absent, for somebody to wait for. Needs room."""
+def enter(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
+    """The number of an edge; one that is not there is entered as absent, for a query to wait for. Needs room."""
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
     if graph.slots[place] == 0:
@@ -565,19 +555,19 @@ def enter(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
         graph.counters[TAKEN] += 1
         graph.edges[edge, SUBJECT], graph.edges[edge, OBJECT] = subject, object
         graph.edges[edge, PREDICATE], graph.edges[edge, LINK] = predicate, 0
-    return (graph.slots[place] & NUMBER) - 1
+    return (graph.slots[place] & EDGE_NUMBER) - 1
 
 
 @kernel()
-def leave(graph: Graph, edge: Any) -> None:
-    """Nobody waits for an edge any more: if it is absent, its entry goes."""
+def leave(graph: GraphArrays, edge: Any) -> None:
+    """No query waits for an edge any more: if it is absent, its entry goes."""
     graph.edges[edge, LINK] &= PRESENT
     if graph.edges[edge, LINK] == 0:
         _forget(graph, edge)
 
 
 @kernel()
-def _number(graph: Graph) -> Any:
+def _number(graph: GraphArrays) -> Any:
     """A number that no edge has."""
     edge = graph.counters[FREE_EDGE] - 1
     if edge >= 0:
@@ -592,13 +582,13 @@ def _number(graph: Graph) -> Any:
 
 
 @kernel()
-def _forget(graph: Graph, edge: Any) -> None:
+def _forget(graph: GraphArrays, edge: Any) -> None:
     """Takes an absent edge out of the slots and its number back."""
     slots = graph.slots
     place = home(
         edge_tag(graph.edges[edge, SUBJECT], graph.edges[edge, PREDICATE], graph.edges[edge, OBJECT]), len(slots)
     )
-    while (slots[place] & NUMBER) - 1 != edge:
+    while (slots[place] & EDGE_NUMBER) - 1 != edge:
         place = place + 1 if place + 1 < len(slots) else 0
     _vacate(slots, place)
     graph.counters[TAKEN] -= 1
@@ -626,34 +616,34 @@ def _distance(slots: Any, start: Any, place: Any) -> Any:
     return place - start if place >= start else place - start + len(slots)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- windows -----------------------------------------------------------------------------------------------------
+
 # Sliding windows in flat arrays: which edge is too old, and what an edge that is added again becomes.
 #
-# The laws are those of watch.window: by time an edge goes when `at <= clock - span`, in order of (at, seq); by
+# The laws are those of `plain.Window`: by time an edge goes when `at <= clock - span`, in order of (at, seq); by
 # updates when `number <= accepted - last`. What was loaded without a time, or as no update, never goes by that
 # measure. Every edge that can go has a promise by each measure that can take it; one that a renewal or a removal made
 # void is noticed when it comes up, because the edge, if there is one of that number, does not have that time.
 #
 # Promises by number are made in the order of numbers, so they are a queue; those by time are a heap.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _EDGE = 2  # of the heap, after (at, seq); of the queue it is 1
 
 
 @kernel(inline=True)
-def tick(window: Window, at: Any) -> None:
+def tick(window: WindowArrays, at: Any) -> None:
     """One more update is accepted; the time is the latest so far."""
     window.clocks[ACCEPTED] += 1
     move(window, at)
 
 
 @kernel(inline=True)
-def move(window: Window, at: Any) -> None:
+def move(window: WindowArrays, at: Any) -> None:
     window.clocks[CLOCK] = max(window.clocks[CLOCK], at)  # NO_TIME is below every time
 
 
 @kernel(inline=True)
-def window_has_room(window: Window) -> Any:
+def window_has_room(window: WindowArrays) -> Any:
     """Whether one more edge can be noted."""
     clocks = window.clocks
     return (clocks[SPAN] == 0 or clocks[HEAP] < len(window.heap)) and (
@@ -665,12 +655,12 @@ def window_has_room(window: Window) -> Any:
 
 
 @kernel()
-def settle_new(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> None:
+def stamp_new(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> None:
     """A fresh edge takes the weight and the times it is given, and will go in its time."""
     if len(graph.weights):
         graph.weights[edge] = stamp.weight
     if len(graph.times):
-        graph.times[edge, AT], graph.times[edge, SEQ], graph.times[edge, LAYOUT_NUMBER] = (
+        graph.times[edge, AT], graph.times[edge, SEQ], graph.times[edge, NUMBER] = (
             stamp.at,
             stamp.seq,
             stamp.number,
@@ -679,7 +669,7 @@ def settle_new(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> None:
 
 
 @kernel()
-def renew(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> None:
+def renew(graph: GraphArrays, window: WindowArrays, edge: Any, stamp: Stamp) -> None:
     """A present edge that is added again: it takes a weight that is given, and in a window the later time.
 
     What has no time stays without: background does not begin to age by being mentioned.
@@ -692,9 +682,9 @@ def renew(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> None:
     if known != NO_TIME and stamp.at >= known and (stamp.at != known or stamp.seq != graph.times[edge, SEQ]):
         graph.times[edge, AT], graph.times[edge, SEQ] = stamp.at, stamp.seq
         _note_time(window, graph, edge)
-    known = graph.times[edge, LAYOUT_NUMBER]
+    known = graph.times[edge, NUMBER]
     if known != NO_TIME and stamp.number != NO_TIME and stamp.number != known:
-        graph.times[edge, LAYOUT_NUMBER] = stamp.number
+        graph.times[edge, NUMBER] = stamp.number
         _note_number(window, graph, edge)
 
 
@@ -702,16 +692,16 @@ def renew(graph: Graph, window: Window, edge: Any, stamp: Stamp) -> None:
 
 
 @kernel()
-def note(window: Window, graph: Graph, edge: Any) -> None:
+def note(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
     """Promises that an edge with its times will go, by each measure of the window."""
     if graph.times[edge, AT] != NO_TIME:
         _note_time(window, graph, edge)
-    if graph.times[edge, LAYOUT_NUMBER] != NO_TIME:
+    if graph.times[edge, NUMBER] != NO_TIME:
         _note_number(window, graph, edge)
 
 
 @kernel()
-def next_due(window: Window, graph: Graph) -> Any:
+def next_due(window: WindowArrays, graph: GraphArrays) -> Any:
     """The next edge that is too old, or -1; the caller takes it away."""
     clocks = window.clocks
     while clocks[HEAP] and window.heap[0, AT] <= clocks[CLOCK] - clocks[SPAN]:
@@ -723,13 +713,13 @@ def next_due(window: Window, graph: Graph) -> Any:
         number, edge = window.queue[clocks[QUEUE_FIRST], 0], window.queue[clocks[QUEUE_FIRST], 1]
         clocks[QUEUE_FIRST] = (clocks[QUEUE_FIRST] + 1) & (len(window.queue) - 1)
         clocks[QUEUE] -= 1
-        if is_present(graph, edge) and graph.times[edge, LAYOUT_NUMBER] == number:
+        if is_present(graph, edge) and graph.times[edge, NUMBER] == number:
             return edge
     return np.int64(-1)
 
 
 @kernel()
-def _note_time(window: Window, graph: Graph, edge: Any) -> None:
+def _note_time(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
     if window.clocks[SPAN] == 0:
         return
     place = window.clocks[HEAP]
@@ -742,17 +732,17 @@ def _note_time(window: Window, graph: Graph, edge: Any) -> None:
 
 
 @kernel()
-def _note_number(window: Window, graph: Graph, edge: Any) -> None:
+def _note_number(window: WindowArrays, graph: GraphArrays, edge: Any) -> None:
     clocks = window.clocks
     if clocks[LAST] == 0:
         return
     place = (clocks[QUEUE_FIRST] + clocks[QUEUE]) & (len(window.queue) - 1)
-    window.queue[place, 0], window.queue[place, 1] = graph.times[edge, LAYOUT_NUMBER], edge
+    window.queue[place, 0], window.queue[place, 1] = graph.times[edge, NUMBER], edge
     clocks[QUEUE] += 1
 
 
 @kernel()
-def _pop(window: Window) -> None:
+def _pop(window: WindowArrays) -> None:
     """Takes the earliest promise out of the heap: the last one sinks from the top to where it belongs."""
     size = window.clocks[HEAP] - 1
     window.clocks[HEAP] = size
@@ -769,35 +759,35 @@ def _pop(window: Window) -> None:
 
 
 @kernel(inline=True)
-def _is_before(window: Window, at: Any, seq: Any, place: Any) -> Any:
+def _is_before(window: WindowArrays, at: Any, seq: Any, place: Any) -> Any:
     return at < window.heap[place, AT] or (at == window.heap[place, AT] and seq < window.heap[place, SEQ])
 
 
 @kernel(inline=True)
-def _copy(window: Window, source: Any, target: Any) -> None:
+def _copy(window: WindowArrays, source: Any, target: Any) -> None:
     for column in range(3):
         window.heap[target, column] = window.heap[source, column]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- many edges at once ------------------------------------------------------------------------------------------
+
 # Many edges of an evolving graph at once, and what Python asks of single ones.
 #
 # Whatever may need room works row by row and returns the row at which there was none: the caller makes room and goes
 # on.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _AHEAD = 12  # rows; the memory of their slots is asked for that much earlier
 
 
 @kernel((GRAPH, int64, int64, int64))
-def find(graph: Graph, subject: Any, predicate: Any, object: Any) -> Any:
+def find(graph: GraphArrays, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of a present edge, or -1."""
     edge = find_edge(graph, subject, predicate, object)
     return edge if edge >= 0 and is_present(graph, edge) else -1
 
 
 @kernel((GRAPH, WINDOW, ROWS, int64))
-def load(graph: Graph, window: Window, rows: Rows, first: Any) -> Any:
+def load(graph: GraphArrays, window: WindowArrays, rows: EdgeColumns, first: Any) -> Any:
     """Adds edges as rows say, or renews them; the row at which there was no room."""
     for row in range(first, len(rows.subject)):
         if not has_room(graph) or not window_has_room(window):
@@ -810,12 +800,12 @@ def load(graph: Graph, window: Window, rows: Rows, first: Any) -> Any:
             renew(graph, window, edge, stamp)
         else:
             edge = put(graph, rows.subject[row], rows.predicate[row], rows.object[row])
-            settle_new(graph, window, edge, stamp)
+            stamp_new(graph, window, edge, stamp)
     return len(rows.subject)
 
 
 @kernel(inline=True)
-def _look_ahead(graph: Graph, rows: Rows, row: Any) -> None:
+def _look_ahead(graph: GraphArrays, rows: EdgeColumns, row: Any) -> None:
     """Asks for memory that later rows will need."""
     far, near, last = row + _AHEAD, row + _AHEAD // 2, len(rows.subject)
     if far < last:
@@ -829,7 +819,7 @@ def _look_ahead(graph: Graph, rows: Rows, row: Any) -> None:
 
 
 @kernel((GRAPH, WINDOW))
-def expire(graph: Graph, window: Window) -> None:
+def expire(graph: GraphArrays, window: WindowArrays) -> None:
     """Takes away what is too old."""
     edge = next_due(window, graph)
     while edge >= 0:
@@ -838,7 +828,7 @@ def expire(graph: Graph, window: Window) -> None:
 
 
 @kernel((GRAPH, INT32S, INT32S, INT32S, int64, NEW_INT64S))
-def enter_all(graph: Graph, subject: Int32s, predicate: Int32s, object: Int32s, first: Any, edges: Int64s) -> Any:
+def enter_all(graph: GraphArrays, subject: Int32s, predicate: Int32s, object: Int32s, first: Any, edges: Int64s) -> Any:
     """The numbers of edges, entered as absent where they are not there; the row at which there was no room."""
     for row in range(first, len(subject)):
         if not has_room(graph):
@@ -848,14 +838,14 @@ def enter_all(graph: Graph, subject: Int32s, predicate: Int32s, object: Int32s, 
 
 
 @kernel((GRAPH, INT64S))
-def leave_all(graph: Graph, edges: Int64s) -> None:
-    """Nobody waits for these edges any more."""
+def leave_all(graph: GraphArrays, edges: Int64s) -> None:
+    """No query waits for these edges any more."""
     for edge in edges:
         leave(graph, edge)
 
 
 @kernel((GRAPH, INT64S))
-def drop_all(graph: Graph, edges: Int64s) -> None:
+def drop_all(graph: GraphArrays, edges: Int64s) -> None:
     """Takes present edges away."""
     for row in range(len(edges)):
         _look_ahead_of(graph, edges, row)
@@ -863,7 +853,7 @@ def drop_all(graph: Graph, edges: Int64s) -> None:
 
 
 @kernel(inline=True)
-def _look_ahead_of(graph: Graph, edges: Int64s, row: Any) -> None:
+def _look_ahead_of(graph: GraphArrays, edges: Int64s, row: Any) -> None:
     """Asks for memory that edges which go later will need: their rows, then what those lead to."""
     far, near = row + 2 * _AHEAD, row + _AHEAD
     if far < len(edges):
@@ -882,7 +872,7 @@ def _look_ahead_of(graph: Graph, edges: Int64s, row: Any) -> None:
 
 
 @kernel((GRAPH, int64))
-def list_runs(graph: Graph, first: Any) -> Any:
+def list_runs(graph: GraphArrays, first: Any) -> Any:
     """Lists the present edges in the runs of their ends; the edge at which there was no room."""
     for edge in range(first, graph.counters[EDGES]):
         if not runs_have_room(graph):
@@ -907,7 +897,7 @@ def rehash_slots(old: Int64s, slots: Int64s) -> None:
 
 
 @kernel((GRAPH, NEW_INT32S))
-def rehash_heads(graph: Graph, heads: Int32s) -> None:
+def rehash_heads(graph: GraphArrays, heads: Int32s) -> None:
     """Enters all runs into a table of another size."""
     for run in range(graph.counters[RUNS]):
         later = min(run + _AHEAD, graph.counters[RUNS] - 1)

@@ -13,21 +13,18 @@ from heliograph.compiled.growing import Array, Pairs, Rows, first_room, pair_key
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
 from heliograph.terms import RDF_TYPE, Term
-from heliograph.watch import layout
-from heliograph.watch.derived import Relation
+from heliograph.watch.changes import CountLimits
+from heliograph.watch.derived import DerivedRelation
 from heliograph.watch.layout import (
     AMONG_NODE,
     C_CONSTANT,
     C_FIRST,
     C_GROUP,
     C_NEXT,
-    COMPONENT_COLUMNS,
-    CONSTANT_COLUMNS,
     COUNT,
     F_NEXT,
     F_PREVIOUS,
     FILLED,
-    FILLING_COLUMNS,
     FLAT,
     G_CONSTANTS,
     G_EDGES,
@@ -35,13 +32,10 @@ from heliograph.watch.layout import (
     G_FIRST_HOLE,
     G_PARTS,
     G_SLOTS,
-    GROUP_COLUMNS,
     H_FIRST,
     H_KEY,
     H_LAST,
     H_VERTEX,
-    HEAD_COLUMNS,
-    HOLE_COLUMNS,
     IN,
     IS_NODE,
     K_FRESH,
@@ -49,27 +43,21 @@ from heliograph.watch.layout import (
     K_POSTINGS,
     L_ITEM,
     L_NEXT,
-    LIMIT_COLUMNS,
     LINK,
-    LINK_COLUMNS,
     M_LEVEL,
     M_NEXT,
     M_NODE,
     M_REF,
     M_USERS,
     MASK,
-    MESSAGE_COLUMNS,
     MOST_LEVELS,
     N_FIRST,
     N_MESSAGES,
-    NETWORK_LAYOUT_EDGE_COLUMNS,
-    NODE_COLUMNS,
     NONE,
     O_COUNT,
     O_FIRST,
     OUT,
     P_MAP,
-    PART_COLUMNS,
     PART_FILLS,
     PART_HEARS,
     PART_TEST,
@@ -80,75 +68,100 @@ from heliograph.watch.layout import (
     Q_FACTORS,
     Q_KIND,
     Q_MISSING,
-    Q_ROWS,
     Q_TRUTH,
     Q_WATCH,
-    QUERY_COLUMNS,
     ROWS,
     S_HEAD,
     S_LEVEL,
     S_NEXT,
     S_PREVIOUS,
     SAME,
-    SITE_COLUMNS,
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
-    START_COLUMNS,
-    STEP_COLUMNS,
     U_NEXT,
-    USER_COLUMNS,
     USER_GROUP,
     USER_NODE,
-    Graph,
+    GraphArrays,
+    NetworkArrays,
+    fields_of,
 )
 from heliograph.watch.network_compile import (
     HERE,
     NODE,
     Branch,
-    Compiled,
+    CompiledQuery,
     Customs,
     Edge,
     Hears,
     Intern,
-    Listed,
-    Shape,
+    ListedPattern,
+    QueryShape,
     Slots,
-    Test,
+    TermTest,
     Virtual,
     compiled,
     orders_of,
     question_of,
 )
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- tests -------------------------------------------------------------------------------------------------------
+
 # Tests of terms as kernels read them: intervals end to end, alone or in banks of 64.
 #
 # A bank holds tests that differ in their ends alone; the place of a test in it is its tag. Both stay for good. A term
-# in doubt is judged here, by the expressions that the test came from.
-# ----------------------------------------------------------------------------------------------------------------------
+# in doubt is checked here, by the expressions that the test came from.
 
 TAGS = 64
-_ATOM_COLUMNS = 4
+
+
+def _rows(name: str, room: int = 16) -> Rows:
+    """Rows of an array of the network, as `layout.NetworkArrays` declares it."""
+    field = next(each for each in fields_of(NetworkArrays) if each.name == name)
+    return Rows(field.columns, field.dtype.type, room)
+
+
+class Chain:
+    """Rows that follow one another: each names the next one in a column, and here the one before it. Of the first row
+    `before` is negative, and the owner of the chain says where it begins."""
+
+    def __init__(self, rows: Rows, column: int) -> None:
+        self._rows, self._column = rows, column
+        self.before = Rows(0)
+
+    def add(self, row: int, following: int, before: int = NONE) -> None:
+        """A row, the latest, that comes first from now on, before another one or none."""
+        self.before.append(before)
+        if following >= 0:
+            self.before.array[following] = row
+
+    def cut(self, row: int) -> tuple[int, int]:
+        """Takes a row out; the one before it and the one that follows."""
+        before, following = int(self.before.array[row]), int(self._rows.array[row, self._column])
+        if before >= 0:
+            self._rows.array[before, self._column] = following
+        if following >= 0:
+            self.before.array[following] = before
+        return before, following
 
 
 class Tests:
     """All tests, by number."""
 
     def __init__(self) -> None:
-        self.offsets = Rows(0)
-        self.atoms = Rows(_ATOM_COLUMNS, np.float64)
-        self.banks = Rows(TAGS)
+        self.offsets = _rows("tests")
+        self.atoms = _rows("atoms")
+        self.banks = _rows("banks")
         self.offsets.append(0)
-        self._numbers: dict[Test, int] = {}
+        self._numbers: dict[TermTest, int] = {}
         self._conditions: list[tuple[Condition, ...]] = []
-        self._banked: dict[Test, tuple[int, int]] = {}
+        self._banked: dict[TermTest, tuple[int, int]] = {}
         self._open: dict[tuple[object, ...], tuple[int, int]] = {}  # by form: the bank with room, and its next place
 
     def __len__(self) -> int:
         return len(self._conditions)
 
-    def number(self, test: Test) -> int:
+    def number(self, test: TermTest) -> int:
         """The number of a test."""
         if test not in self._numbers:
             self._numbers[test] = len(self._numbers)
@@ -157,7 +170,7 @@ class Tests:
             self._conditions.append(tuple(Condition.of(each) for each in test.expressions))
         return self._numbers[test]
 
-    def banked(self, test: Test) -> tuple[int, int]:
+    def banked(self, test: TermTest) -> tuple[int, int]:
         """The bank of a test and its place there."""
         if test not in self._banked:
             form = _form(test)
@@ -169,23 +182,23 @@ class Tests:
             self._open[form] = bank, place + 1
         return self._banked[test]
 
-    def judge(self, number: int, term: Term) -> bool:
+    def check(self, number: int, term: Term) -> bool:
         """Whether a term passes a test, by the expressions that it came from."""
         return all(condition.holds({HERE: term}) for condition in self._conditions[number])
 
 
-def _form(test: Test) -> tuple[object, ...]:
+def _form(test: TermTest) -> tuple[object, ...]:
     """What tests of one bank have in common."""
     return tuple((atom.domain, atom.flags, atom.low == -np.inf, atom.high == np.inf) for atom in test.atoms)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sites -------------------------------------------------------------------------------------------------------
+
 # Where in the network a changed edge is asked for: chains of sites under (vertex or -1, key).
 #
 # The heads of chains stand in a table by open addressing whose slots hold 1 + the number of a head. The hash of
 # (vertex, key) is that of the pair (vertex + 1, key + 4), for both may be negative. A chain runs from the highest
 # level to the lowest; joins stand before all messages. Under a vertex there are joins only.
-# ----------------------------------------------------------------------------------------------------------------------
 
 ANYWHERE = -1  # in place of a vertex
 ANY_KEY, OUT_KEY, IN_KEY = -1, -2, -3  # of edges whose predicate is a variable: no end known, the subject, the object
@@ -197,9 +210,11 @@ class Sites:
     """All sites, and the heads of their chains."""
 
     def __init__(self) -> None:
-        self.rows = Rows(SITE_COLUMNS)
-        self.heads = Rows(HEAD_COLUMNS)
-        self.slots: Array = np.zeros(first_room(16, 2), np.int32)  # a single one stands for no sites: see Machine.world
+        self.rows = _rows("sites")
+        self.heads = _rows("site_heads")
+        self.slots: Array = np.zeros(
+            first_room(16, 2), np.int32
+        )  # a single one stands for no sites: see `Runner.world`
         self.exchanged = False
         self.dead = 0
         self._firsts: dict[int, dict[int, int]] = {}  # by head of no vertex and by level: the first site
@@ -274,23 +289,23 @@ class Sites:
             self.slots[self._slot(vertex, key)] = head + 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Messages: what a vertex hears through one edge, each kept once for all who listen, and gone when nobody does.
+# --- messages ----------------------------------------------------------------------------------------------------
+
+# Messages: what a vertex hears through one edge, each kept once for all that hear it, and gone when nothing does.
 #
 # A message of masks has a tag for each choice of constants below it; `uses` counts by tag how many nodes and
 # components rely on it. Constants next to a variable stand in anchor sets, up to 64 in each, under the key of their
 # message; a further one opens another set, and so another message.
 #
 # The law: a node or group hears no message twice. Where it needs the same thing at two places, the second is a twin
-# of the first, with states of its own: for a change is told to one part after the other, and each must find the
+# of the first, with states of its own: for a change reaches one part after the other, and each must find the
 # others as they were or as they are, not half of it.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NO_TAG = -1
 WHOLE = 1  # the mask of a message without tags
 
 
-class Part(NamedTuple):
+class NetworkPart(NamedTuple):
     """What a node or a slot of a group asks: a message, a test or a bank, and the tag of it if it has tags."""
 
     kind: int  # PART_HEARS, PART_TEST or PART_TESTS
@@ -316,12 +331,12 @@ class _Open(NamedTuple):
 
 
 class Messages:
-    """All messages, with the anchors of constants and the chains of those who hear them."""
+    """All messages, with the anchors of constants and the chains of what hears them."""
 
     def __init__(self, sites: Sites) -> None:
-        self.rows = Rows(MESSAGE_COLUMNS)
-        self.nodes = Rows(NODE_COLUMNS)  # filled by `nodes.Nodes`; here for the chains of their messages
-        self.users = Rows(USER_COLUMNS)
+        self.rows = _rows("messages")
+        self.nodes = _rows("nodes")  # filled by `NetworkNodes`; here for the chains of their messages
+        self.users = _rows("users")
         self.anchors = Pairs()
         self.fresh: dict[int, int] = {}  # by message: the bits to be populated
         self.dead: list[int] = []
@@ -335,7 +350,7 @@ class Messages:
         self._among: dict[tuple[int, int, int], tuple[int, int]] = {}  # by key, twin and constant: message and tag
         self._constants: dict[tuple[int, int], tuple[int, int, int]] = {}  # the other way
         self._anchor_site: dict[tuple[int, int], int] = {}  # by message and tag
-        self._previous = Rows(0)  # by user
+        self._listeners = Chain(self.users, U_NEXT)
         self._sets = 0
 
     # --- finding ------------------------------------------------------------------------------------------------
@@ -345,12 +360,12 @@ class Messages:
         message = self._numbers.get(key)
         return self._add(key, level, bits) if message is None else message
 
-    def among(self, key: int, constant: int, twin: int) -> Part:
+    def among(self, key: int, constant: int, twin: int) -> NetworkPart:
         """The message and the tag by which a constant is heard."""
         found = self._among.get((key, twin, constant))
         if found is None:
             found = self._anchor(key, constant, twin)
-        return Part(PART_HEARS, *found)
+        return NetworkPart(PART_HEARS, *found)
 
     def _anchor(self, key: int, constant: int, twin: int) -> tuple[int, int]:
         message, tag = self._open.get((key, twin), _Open(NONE, TAGS))
@@ -425,7 +440,7 @@ class Messages:
         return True
 
     def _withdraw(self, message: int, tag: int) -> None:
-        """A constant whose tag nobody uses is no anchor any more."""
+        """A constant whose tag is not used is no anchor any more."""
         if (message, tag) in self._constants:
             among = self._constants.pop((message, tag))
             del self._among[among]
@@ -453,10 +468,6 @@ class Messages:
         else:
             self.nodes.array[node, N_MESSAGES] = following
 
-    def settled(self) -> None:
-        """Everything was populated."""
-        self.fresh.clear()
-
     # --- users --------------------------------------------------------------------------------------------------
 
     def listen(self, message: int, kind: int, ref: int, part: int) -> int:
@@ -464,36 +475,30 @@ class Messages:
         following = int(self.rows.array[message, M_USERS])
         user = self.users.append((kind, ref, part, following))
         self.rows.array[message, M_USERS] = user
-        self._previous.append(NONE)
-        if following >= 0:
-            self._previous.array[following] = user
+        self._listeners.add(user, following)
         return user
 
     def ignore(self, message: int, user: int) -> None:
         """It does no longer."""
-        before, following = int(self._previous.array[user]), int(self.users.array[user, U_NEXT])
-        if before >= 0:
-            self.users.array[before, U_NEXT] = following
-        else:
+        before, following = self._listeners.cut(user)
+        if before < 0:
             self.rows.array[message, M_USERS] = following
-        if following >= 0:
-            self._previous.array[following] = before
 
     def __len__(self) -> int:
         return len(self._numbers)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Nodes: slots that were folded away, each with the parts that it asks, kept once for all who hear of it.
+# --- nodes -------------------------------------------------------------------------------------------------------
+
+# NetworkNodes: slots that were folded away, each with the parts that it asks, kept once for all that hear of it.
 #
 # Below a node there may be several choices of constants and thresholds: one for each tuple of the tags of its parts.
 # Each tuple that is used has a tag of the node. Where only one part has tags, they are the node's own; else tags are
-# given in order of appearance and a map of 64 bytes for each part tells which of its tags one of the node stands for.
+# given in order of appearance and a map of 64 bytes for each part says which of its tags one of the node stands for.
 # When all 64 are given, another node of the same parts takes the next: a *bank*.
 #
-# The law: every message of a node is kept for all tags in `ones`. A tag that nobody uses any more leaves `ones` and
+# The law: every message of a node is kept for all tags in `ones`. A tag that is not used any more leaves `ones` and
 # is never given again in that node, because states may still hold its bit.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _Parts = tuple[tuple[int, int], ...]  # kind and ref of each
 
@@ -505,26 +510,26 @@ class _Bank(NamedTuple):
     tags: int
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """A node and one of its tags."""
 
     node: int
     tag: int
 
 
-class Nodes:
-    """All nodes, and who of them uses which messages."""
+class NetworkNodes:
+    """All nodes, and which of them uses which messages."""
 
     def __init__(self, messages: Messages) -> None:
         self.rows = messages.nodes
-        self.ones = Rows(0, np.uint64)
-        self.parts = Rows(PART_COLUMNS)
-        self.maps = Rows(0, np.uint8, room=TAGS)
+        self.ones = _rows("ones")
+        self.parts = _rows("parts")
+        self.maps = _rows("maps", room=TAGS)
         self._messages = messages
         self._open: dict[tuple[int, _Parts], _Bank] = {}  # by kind and parts
-        self._places: dict[tuple[int, tuple[Part, ...]], Place] = {}
-        self._asked: dict[Place, tuple[int, tuple[Part, ...]]] = {}  # the other way
-        self._uses: dict[Place, int] = {}
+        self._places: dict[tuple[int, tuple[NetworkPart, ...]], NodePlace] = {}
+        self._asked: dict[NodePlace, tuple[int, tuple[NetworkPart, ...]]] = {}  # the other way
+        self._uses: dict[NodePlace, int] = {}
         self._users: dict[int, list[tuple[int, int]]] = {}  # by node: messages and their users
         self._levels: dict[int, int] = {}
         self._retired: set[tuple[int, int]] = set()  # nodes and tags that they must not give again
@@ -532,28 +537,28 @@ class Nodes:
     def __len__(self) -> int:
         return len(self._users)
 
-    def find(self, kind: int, parts: tuple[Part, ...]) -> Place:
+    def find(self, kind: int, parts: tuple[NetworkPart, ...]) -> NodePlace:
         """The node that asks these parts, which are in order, and the tag for their tags."""
         place = self._places.get((kind, parts))
         return self._give(kind, parts) if place is None else place
 
-    def hear(self, kind: int, key: int, place: Place, twin: int) -> Part:
+    def hear(self, kind: int, key: int, place: NodePlace, twin: int) -> NetworkPart:
         """What is heard from a node through an edge."""
         message_key = MessageKey(kind, key, place.node, NONE, twin)
         bits = int(self.ones.array[place.node])
         message = self._messages.find(message_key, self._levels[place.node], bits)
-        return Part(PART_HEARS, message, place.tag)
+        return NetworkPart(PART_HEARS, message, place.tag)
 
     # --- tags ---------------------------------------------------------------------------------------------------
 
-    def _give(self, kind: int, parts: tuple[Part, ...]) -> Place:
+    def _give(self, kind: int, parts: tuple[NetworkPart, ...]) -> NodePlace:
         tagged = [part.tag for part in parts if part.tag != NO_TAG]
         bare = tuple((part.kind, part.ref) for part in parts)
         bank = self._open.get((kind, bare))
         if bank is None or bank.node not in self._users or not self._has_room(bank, tagged):
             bank = _Bank(self._add(parts, len(tagged)), 0)
         self._open[kind, bare] = bank._replace(tags=bank.tags + 1)
-        place = Place(bank.node, _own_tag(bank, tagged))
+        place = NodePlace(bank.node, _own_tag(bank, tagged))
         self._places[kind, parts], self._asked[place] = place, (kind, parts)
         self._translate(place, parts)
         self._begin(place)
@@ -563,14 +568,14 @@ class Nodes:
         """Whether a node may give the tag that it must."""
         return bank.tags < TAGS if len(tagged) > 1 else (bank.node, _own_tag(bank, tagged)) not in self._retired
 
-    def _begin(self, place: Place) -> None:
+    def _begin(self, place: NodePlace) -> None:
         """A tag is in use from now on, in every message of the node."""
         bit = _bit(place.tag)
         self.ones.array[place.node] |= np.uint64(bit)
         for message in self._messages.on_node(place.node):
             self._messages.refresh(message, bit)
 
-    def _translate(self, place: Place, parts: tuple[Part, ...]) -> None:
+    def _translate(self, place: NodePlace, parts: tuple[NetworkPart, ...]) -> None:
         """Writes which tags of the parts a tag of the node stands for."""
         first = int(self.rows.array[place.node, N_FIRST])
         for number, part in enumerate(parts):
@@ -578,7 +583,7 @@ class Nodes:
             if begin >= 0:
                 self.maps.array[begin + place.tag] = part.tag
 
-    def _add(self, parts: tuple[Part, ...], tagged: int) -> int:
+    def _add(self, parts: tuple[NetworkPart, ...], tagged: int) -> int:
         first = self.parts.extend([(part.kind, part.ref, self._map(part, tagged), NONE) for part in parts])
         node = self.rows.append((first, len(parts), NONE))
         self.ones.append(0)
@@ -589,38 +594,38 @@ class Nodes:
         self._levels[node] = 1 + max((self._messages.level(message) for _, message in heard), default=-1)
         return node
 
-    def _map(self, part: Part, tagged: int) -> int:
+    def _map(self, part: NetworkPart, tagged: int) -> int:
         if part.tag == NO_TAG:
             return FLAT
         return SAME if tagged == 1 else self.maps.extend(np.zeros(TAGS, np.uint8))
 
     # --- coming and going ---------------------------------------------------------------------------------------
 
-    def use(self, part: Part) -> None:
+    def use(self, part: NetworkPart) -> None:
         """One more relies on a part; what is below it is in use as well."""
         if part.kind != PART_HEARS or not self._messages.use(part.ref, part.tag):
             return
         node = self._messages.node(part.ref)
         if node >= 0:
-            place = Place(node, part.tag)
+            place = NodePlace(node, part.tag)
             self._uses[place] = self._uses.get(place, 0) + 1
             if self._uses[place] == 1:
                 for each in self._asked[place][1]:
                     self.use(each)
 
-    def disuse(self, part: Part) -> None:
+    def disuse(self, part: NetworkPart) -> None:
         """One less does."""
         if part.kind != PART_HEARS:
             return
         node = self._messages.node(part.ref)
         if self._messages.disuse(part.ref, part.tag) and node >= 0:
-            place = Place(node, part.tag)
+            place = NodePlace(node, part.tag)
             self._uses[place] -= 1
             if not self._uses[place]:
                 self._end(place)
 
-    def _end(self, place: Place) -> None:
-        """Nobody uses a tag of a node any more."""
+    def _end(self, place: NodePlace) -> None:
+        """A tag of a node is not used any more."""
         asked = self._asked.pop(place)
         del self._uses[place], self._places[asked]
         self.ones.array[place.node] &= ~np.uint64(_bit(place.tag))
@@ -643,13 +648,14 @@ def _bit(tag: int) -> int:
     return WHOLE if tag == NO_TAG else 1 << tag
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- fillings ----------------------------------------------------------------------------------------------------
+
 # What fills the holes of listed patterns: found by all terms of a pattern together, by one hole and one term, and
 # beside what fills other holes.
 #
-# A pattern's terms are looked up one by one in the table of constants (`network_layout.Network.constant_slots`): the
+# A pattern's terms are looked up one by one in the table of constants (`layout.NetworkArrays.constant_slots`): the
 # group and the first term lead to a number, that and the second to another, and the last one to the row that stands
-# for them all. Numbers on the way are counted by those who pass, as are the fillings of a hole.
+# for them all. Numbers on the way are counted by the rows behind them, as are the fillings of a hole.
 #
 # Where a join binds one hole after others, it asks what fills it beside them. That is a hole of its own, found by the
 # terms of the others: thousands of patterns with two constants each are then followed pair by pair, not in all
@@ -657,15 +663,14 @@ def _bit(tag: int) -> int:
 #
 # The law: a term is a filling of a hole for as long as some row of its group has it there, and beside others for as
 # long as some row has it there and them.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 class Fillings:
     """All holes, their fillings, and the way to the rows that they name."""
 
     def __init__(self, slots: Pairs) -> None:
-        self.holes = Rows(HOLE_COLUMNS)
-        self.rows = Rows(FILLING_COLUMNS)
+        self.holes = _rows("holes")
+        self.rows = _rows("fillings")
         self.dead = 0
         self._slots = slots
         self._users: dict[tuple[int, int], int] = {}  # by pair that is not the last: how many rows lie behind it
@@ -770,22 +775,22 @@ class Fillings:
         return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Groups: components of one structure, found by their driving constant, and the components themselves.
+# --- groups ------------------------------------------------------------------------------------------------------
+
+# NetworkGroups: components of one structure, found by their driving constant, and the components themselves.
 #
 # A group is a core: slots with the parts they ask, edges between them and, if there is one, the key by which the
 # driver's slot leads to a constant. Its constants are rows, each with a chain of components; a component says which
 # tag of each part it needs. A group that lists solutions has a row for each choice of what fills its holes, its last
 # slots. A group without driver and holes has one row without a constant.
 #
-# The law: equal components are one row, which stands for as long as somebody waits for it.
-# ----------------------------------------------------------------------------------------------------------------------
+# The law: equal components are one row, which stands for as long as a query waits for it.
 
 NO_BIT = 255  # of a part without tags
 _MOST_GIVEN = 0x7FFFFFFF  # bits of 31 holes: a pattern with more constants is followed without chains
 
 
-class Core(NamedTuple):
+class GroupCore(NamedTuple):
     """What makes two groups one; `driver` is (slot, key), or both -1."""
 
     kind: int
@@ -810,7 +815,7 @@ class _Beside(NamedTuple):
 class _Group(NamedTuple):
     """What must be undone when a group goes."""
 
-    core: Core
+    core: GroupCore
     chains: dict[_Beside, int]  # where they begin
     sites: list[int]  # of edges without holes
     users: list[tuple[int, int]]  # messages and their users
@@ -823,29 +828,30 @@ class _Member(NamedTuple):
     tags: tuple[int, ...]
 
 
-class Groups:
+class NetworkGroups:
     """All groups, their constants and their components."""
 
-    def __init__(self, sites: Sites, messages: Messages, nodes: Nodes) -> None:
-        self.rows = Rows(GROUP_COLUMNS)
-        self.edges = Rows(NETWORK_LAYOUT_EDGE_COLUMNS)
-        self.steps = Rows(STEP_COLUMNS)
-        self.starts = Rows(START_COLUMNS)
-        self.constants = Rows(CONSTANT_COLUMNS)
+    def __init__(self, sites: Sites, messages: Messages, nodes: NetworkNodes) -> None:
+        self.rows = _rows("groups")
+        self.edges = _rows("edges")
+        self.steps = _rows("steps")
+        self.starts = _rows("starts")
+        self.constants = _rows("constants")
         self.constant_slots = Pairs()
         self.fillings = Fillings(self.constant_slots)
-        self.components = Rows(COMPONENT_COLUMNS)
-        self.bits = Rows(0, np.uint8)
-        self.values = Rows(0, np.int64)
+        self.components = _rows("components")
+        self.bits = _rows("bits")
+        self.values = _rows("values")
         self.fresh: dict[int, None] = {}  # components that are still to be populated
         self.dead = 0
         self._sites, self._messages, self._nodes = sites, messages, nodes
-        self._numbers: dict[Core, int] = {}
+        self._numbers: dict[GroupCore, int] = {}
         self._groups: dict[int, _Group] = {}
         self._numbered: dict[_Member, int] = {}
         self._members: list[_Member] = []  # by component, dead ones included
-        self._previous = Rows(0)  # by component: the one before it in its chain
-        self._placed = Rows(2)  # by constant: the one before it in its chain, and its site
+        self._component_chain = Chain(self.components, K_NEXT)
+        self._constant_chain = Chain(self.constants, C_NEXT)
+        self._driver_sites = Rows(0)  # by constant
         self._filled: dict[int, tuple[int, ...]] = {}  # by constant: what fills the holes
         self._hole_sites: dict[tuple[int, int], list[int]] = {}  # by hole and what fills it: the sites of its edges
 
@@ -859,7 +865,7 @@ class Groups:
 
     # --- finding ------------------------------------------------------------------------------------------------
 
-    def enter(self, core: Core, tags: tuple[int, ...], constants: tuple[int, ...] = ()) -> int:
+    def enter(self, core: GroupCore, tags: tuple[int, ...], constants: tuple[int, ...] = ()) -> int:
         """The component of a core with these tags under a driving constant, or with holes that these fill."""
         group = self._numbers.get(core)
         if group is None:
@@ -879,18 +885,18 @@ class Groups:
         """What fills the holes of a component."""
         return self._filled.get(self._members[component].constant, ())
 
-    def core(self, group: int) -> Core:
+    def core(self, group: int) -> GroupCore:
         return self._groups[group].core
 
-    def parts_of(self, component: int) -> Iterator[Part]:
+    def parts_of(self, component: int) -> Iterator[NetworkPart]:
         """What a component asks."""
         core = self.core(self.group_of(component))
         for (_, kind, ref), tag in zip(core.parts, self._members[component].tags, strict=True):
-            yield Part(kind, ref, tag)
+            yield NetworkPart(kind, ref, tag)
 
     # --- coming -------------------------------------------------------------------------------------------------
 
-    def _add_group(self, core: Core) -> int:
+    def _add_group(self, core: GroupCore) -> int:
         group = self.rows.used
         shown, first_hole = core.slots - core.holes, self.fillings.add_holes(core.holes)
         fills = [(PART_FILLS, first_hole + hole, FLAT, shown + hole) for hole in range(core.holes)]
@@ -915,7 +921,7 @@ class Groups:
         self._numbers[core], self._groups[group] = group, _Group(core, chains, sites, users)
         return group
 
-    def _add_starts(self, core: Core, first_edge: int, first_hole: int, chains: dict[_Beside, int]) -> int:
+    def _add_starts(self, core: GroupCore, first_edge: int, first_hole: int, chains: dict[_Beside, int]) -> int:
         first_start = self.starts.used
         choosy = {slot for slot, _, _ in core.parts}
         for order in orders_of(core.edges, Slots(core.slots, core.holes, frozenset(choosy)), core.kind == ROWS):
@@ -957,8 +963,7 @@ class Groups:
         row = self.constants.append((group, constant, NONE, following))
         self.rows.array[group, G_FIRST_CONSTANT] = row
         self.rows.array[group, G_CONSTANTS] += 1
-        if following >= 0:
-            self._placed.array[following, 0] = row
+        self._constant_chain.add(row, following)
         site = NONE
         if constants:
             self.fillings.put(group, constants, row)
@@ -966,7 +971,7 @@ class Groups:
             site = self._sites.add((SITE_DRIVER, row, NONE), JOIN_LEVEL, constant, core.driver[1] ^ 1)
         elif constants:
             self._fill(group, row, constants)
-        self._placed.append((NONE, site))
+        self._driver_sites.append(site)
         return row
 
     def _fill(self, group: int, row: int, terms: tuple[int, ...]) -> None:
@@ -1000,9 +1005,7 @@ class Groups:
         component = self.components.append((following, bits, NONE, 1))
         self.values.append(0)
         self.constants.array[member.constant, C_FIRST] = component
-        self._previous.append(NONE)
-        if following >= 0:
-            self._previous.array[following] = component
+        self._component_chain.add(component, following)
         self._numbered[member] = component
         self._members.append(member)
         self.fresh[component] = None
@@ -1013,11 +1016,13 @@ class Groups:
     # --- going --------------------------------------------------------------------------------------------------
 
     def leave(self, component: int) -> None:
-        """Nobody waits for a component any more."""
+        """No query waits for a component any more."""
         group, parts = self.group_of(component), list(self.parts_of(component))
         member = self._members[component]
         del self._numbered[member]
-        self._unchain_component(component, member.constant)
+        before, following = self._component_chain.cut(component)
+        if before < 0:
+            self.constants.array[member.constant, C_FIRST] = following
         self.fresh.pop(component, None)
         self.dead += 1
         if self.constants.array[member.constant, C_FIRST] < 0:
@@ -1027,24 +1032,11 @@ class Groups:
         for part in parts:
             self._nodes.disuse(part)
 
-    def _unchain_component(self, component: int, constant: int) -> None:
-        before, following = int(self._previous.array[component]), int(self.components.array[component, K_NEXT])
-        if before >= 0:
-            self.components.array[before, K_NEXT] = following
-        else:
-            self.constants.array[constant, C_FIRST] = following
-        if following >= 0:
-            self._previous.array[following] = before
-
     def _remove_constant(self, group: int, row: int) -> None:
-        before, site = (int(each) for each in self._placed.array[row])
-        following = int(self.constants.array[row, C_NEXT])
-        if before >= 0:
-            self.constants.array[before, C_NEXT] = following
-        else:
+        before, following = self._constant_chain.cut(row)
+        if before < 0:
             self.rows.array[group, G_FIRST_CONSTANT] = following
-        if following >= 0:
-            self._placed.array[following, 0] = before
+        site = int(self._driver_sites.array[row])
         self.rows.array[group, G_CONSTANTS] -= 1
         if site >= 0:
             self._sites.remove(site)
@@ -1060,7 +1052,7 @@ class Groups:
         for message, user in users:
             self._messages.ignore(message, user)
 
-    def settled(self) -> None:
+    def populated(self) -> None:
         """Everything was populated."""
         for component in self.fresh:
             self.components.array[component, K_FRESH] = 0
@@ -1071,13 +1063,13 @@ def _at(first: int, place: int) -> int:
     return first + place if place >= 0 else NONE
 
 
-def _hole_of(core: Core, edge: Edge) -> int | None:
+def _hole_of(core: GroupCore, edge: Edge) -> int | None:
     """The hole by which an edge is asked for: that at its subject, or at its object; None if there is neither."""
     first = core.slots - core.holes
     return next((~node - first for node in (edge[0], edge[2]) if ~node >= first), None)
 
 
-def _with(edge: Edge, core: Core, hole: int, term: int) -> Edge:
+def _with(edge: Edge, core: GroupCore, hole: int, term: int) -> Edge:
     """An edge with a term in place of a hole."""
     subject, predicate, object = (term if ~node == core.slots - core.holes + hole else node for node in edge)
     return subject, predicate, object
@@ -1093,12 +1085,12 @@ def _asked_by(edge: Edge) -> tuple[int, int]:
     return ANYWHERE, 2 * predicate + OUT if predicate >= 0 else ANY_KEY
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- shapes ------------------------------------------------------------------------------------------------------
+
 # Shapes with their constants, entered: branch by branch into nodes and messages, and the core into a group.
 #
-# In masks constants are looked up among the anchors of their key and tests in banks, so the tags tell them; in counts
-# they are part of the structure. What a slot hears twice over is heard once in masks, and by twins in counts.
-# ----------------------------------------------------------------------------------------------------------------------
+# In masks constants are looked up among the anchors of their key and tests in banks, so the tags stand for them; in
+# counts they are part of the structure. What a slot hears twice over is heard once in masks, and by twins in counts.
 
 
 class Given(NamedTuple):
@@ -1106,7 +1098,7 @@ class Given(NamedTuple):
 
     kind: int
     constants: tuple[int, ...]
-    tests: Mapping[int, Test]
+    tests: Mapping[int, TermTest]
 
 
 class _Sound(NamedTuple):
@@ -1115,19 +1107,19 @@ class _Sound(NamedTuple):
     key: int
     kind: int
     constant: int
-    place: Place
+    place: NodePlace
 
 
-_NOWHERE = Place(NONE, NO_TAG)
+_NOWHERE = NodePlace(NONE, NO_TAG)
 
 
-class Weaver:
+class Inserter:
     """Enters components into the network."""
 
-    def __init__(self, messages: Messages, nodes: Nodes, groups: Groups, tests: Tests) -> None:
+    def __init__(self, messages: Messages, nodes: NetworkNodes, groups: NetworkGroups, tests: Tests) -> None:
         self._messages, self._nodes, self._groups, self._tests = messages, nodes, groups, tests
 
-    def component(self, shape: Shape, given: Given) -> int:
+    def component(self, shape: QueryShape, given: Given) -> int:
         """The component of a shape with the constants of a query."""
         twins: Counter[tuple[int, ...]] = Counter()
         parts = [(slot, part) for slot, branch in enumerate(shape.core) for part in self._parts(branch, given, twins)]
@@ -1137,17 +1129,17 @@ class Weaver:
         constants: tuple[int, ...] = ()
         if shape.driver is not None:
             driver, constants = (shape.driver.slot, shape.driver.key), (given.constants[shape.driver.constant],)
-        core = Core(given.kind, len(shape.core), edges, bare, driver)
+        core = GroupCore(given.kind, len(shape.core), edges, bare, driver)
         return self._groups.enter(core, tuple(part.tag for _, part in parts), constants)
 
-    def listing(self, listed: Listed) -> int:
+    def listing(self, listed: ListedPattern) -> int:
         """The component of a pattern whose solutions are listed."""
         banked = [(slot, *self._tests.banked(test)) for slot, test in listed.tests]
         parts = tuple((slot, PART_TESTS, bank) for slot, bank, _ in banked)
-        core = Core(ROWS, listed.slots, listed.edges, parts, holes=len(listed.fillings))
+        core = GroupCore(ROWS, listed.slots, listed.edges, parts, holes=len(listed.fillings))
         return self._groups.enter(core, tuple(tag for _, _, tag in banked), listed.fillings)
 
-    def _parts(self, branch: Branch, given: Given, twins: Counter[tuple[int, ...]]) -> list[Part]:
+    def _parts(self, branch: Branch, given: Given, twins: Counter[tuple[int, ...]]) -> list[NetworkPart]:
         """The parts of a slot, in order."""
         sounds = sorted(self._sound(each, given) for each in branch.hears)
         if given.kind == MASK:
@@ -1164,7 +1156,7 @@ class Weaver:
         constant = given.constants[each.constant] if each.kind == IS_NODE else NONE
         return _Sound(each.key, each.kind, constant, _NOWHERE)
 
-    def _heard(self, sound: _Sound, given: Given, twins: Counter[tuple[int, ...]]) -> Part:
+    def _heard(self, sound: _Sound, given: Given, twins: Counter[tuple[int, ...]]) -> NetworkPart:
         """A sound as a message that this node or group does not hear yet."""
         anchored = sound.kind == IS_NODE and given.kind == MASK
         below = sound.place.node if sound.kind == NODE else AMONG_NODE if anchored else sound.kind
@@ -1176,64 +1168,54 @@ class Weaver:
         if sound.kind == NODE:
             return self._nodes.hear(given.kind, sound.key, sound.place, twin)
         key = MessageKey(given.kind, sound.key, sound.kind, sound.constant, twin)
-        return Part(PART_HEARS, self._messages.find(key))
+        return NetworkPart(PART_HEARS, self._messages.find(key))
 
-    def _tested(self, test: Test, given: Given) -> Part:
+    def _tested(self, test: TermTest, given: Given) -> NetworkPart:
         if given.kind == COUNT:
-            return Part(PART_TEST, self._tests.number(test))
-        return Part(PART_TESTS, *self._tests.banked(test))
+            return NetworkPart(PART_TEST, self._tests.number(test))
+        return NetworkPart(PART_TESTS, *self._tests.banked(test))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- queries -----------------------------------------------------------------------------------------------------
+
 # Queries, and the links between them and what they wait for: edges of the graph, and components.
 #
-# Whoever an edge concerns stands in a chain of links that begins in the edge's LINK; whoever a component concerns, in
+# What an edge concerns stands in a chain of links that begins in the edge's LINK; what a component concerns, in
 # one that begins in its K_POSTINGS. A query lists its components in a chain of its own. All links of a query lie one
 # behind the other: first those of its edges, then those in the chains of its components, then its own list.
 #
 # The law: Q_MISSING is the number of edges that a query waits for and that are absent, and for truth also of
 # components that hold nowhere. It is 1 for ever where nothing can satisfy the query.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Ints: TypeAlias = "npt.NDArray[Any]"
 
 _FIRST, _EDGES, _COMPONENTS = range(3)  # of spans: the first link of a query, and how many of each there are
-_SPAN_COLUMNS = 3
 
 
 class Waited(Protocol):
-    """A graph whose edges can be waited for; see `evolution.graph.FlatGraph`."""
+    """A graph whose edges can be waited for; see `graph.FlatGraph`."""
 
     @property
-    def arrays(self) -> Graph: ...
+    def arrays(self) -> GraphArrays: ...
 
     def enter_edges(self, subject: Ints, predicate: Ints, object: Ints) -> Ints: ...
 
     def leave_edges(self, edges: Ints) -> None: ...
 
 
-class Limits(NamedTuple):
-    """A count holds from `enter_low` to `enter_high`, and if it held already from `stay_low` to `stay_high`."""
-
-    enter_low: int
-    enter_high: int
-    stay_low: int
-    stay_high: int
-
-
 class Queries:
     """All queries, by row."""
 
-    def __init__(self, graph: Waited, groups: Groups) -> None:
-        self.rows = Rows(QUERY_COLUMNS)
-        self.limits = Rows(LIMIT_COLUMNS, np.int64)
-        self.links = Rows(LINK_COLUMNS)
+    def __init__(self, graph: Waited, groups: NetworkGroups) -> None:
+        self.rows = _rows("queries")
+        self.limits = _rows("limits")
+        self.links = _rows("links")
         self.numbers = Rows(0, np.int64)
         self.dead_links = 0
         self.alive = 0
         self._graph, self._groups = graph, groups
-        self._previous = Rows(0)  # by link: the one before it in its chain, or ~edge, or ~component
-        self._spans = Rows(_SPAN_COLUMNS)
+        self._chain = Chain(self.links, L_NEXT)  # where a chain begins, ~edge or ~component comes before
+        self._spans = Rows(3)
 
     # --- coming -------------------------------------------------------------------------------------------------
 
@@ -1250,7 +1232,7 @@ class Queries:
         self._post(row, components)
         first = self._list(components)
         self.rows.append((missing, kind, 0, 0, first, 0))
-        self.limits.append((0,) * LIMIT_COLUMNS)
+        self.limits.append(0)
         self.numbers.append(number)
         self.alive += 1
         return row
@@ -1266,9 +1248,7 @@ class Queries:
         known = self._graph.arrays.edges[edge]
         following = (int(known[LINK]) >> 1) - 1
         link = self.links.append((row, following))
-        self._previous.append(~edge)
-        if following >= 0:
-            self._previous.array[following] = link
+        self._chain.add(link, following, ~edge)
         known[LINK] = int(known[LINK]) & PRESENT | (link + 1) << 1
 
     def add_many(self, numbers: Ints, kind: int, edges: Ints, owner: Ints) -> int:
@@ -1279,12 +1259,12 @@ class Queries:
         absent = (self._graph.arrays.edges[numbered, LINK] & PRESENT) == 0
         missing = np.bincount(owner[absent], minlength=len(numbers))
         first = self.rows.used
-        rows = np.zeros((len(numbers), QUERY_COLUMNS), np.int32)
+        rows = np.zeros((len(numbers), self.rows.array.shape[1]), np.int32)
         rows[:, Q_MISSING], rows[:, Q_KIND], rows[:, Q_FACTORS] = missing, kind, NONE
         self.rows.extend(rows)
-        self.limits.extend(np.zeros((len(numbers), LIMIT_COLUMNS), np.int64))
+        self.limits.extend(np.zeros((len(numbers), self.limits.array.shape[1]), np.int64))
         self.numbers.extend(numbers)
-        spans = np.zeros((len(numbers), _SPAN_COLUMNS), np.int32)
+        spans = np.zeros((len(numbers), 3), np.int32)
         spans[:, _FIRST] = self.links.used + np.concatenate(([0], np.cumsum(counts)[:-1]))
         spans[:, _EDGES] = counts
         self._spans.extend(spans)
@@ -1302,9 +1282,9 @@ class Queries:
         return pairs & 0xFFFFFFFF, pairs >> 32
 
     def _wait(self, edges: Ints, rows: Ints) -> None:
-        """Puts a link for each edge, in order, before those who wait for it already."""
+        """Puts a link for each edge, in order, before those of queries that wait for it already."""
         first = self.links.extend(np.stack((rows, np.full(len(rows), NONE)), 1))
-        self._previous.extend(np.zeros(len(rows), np.int32))
+        self._chain.before.extend(np.zeros(len(rows), np.int32))
         if not len(edges):
             return
         order = np.argsort(edges, kind="stable")
@@ -1315,9 +1295,9 @@ class Queries:
         waiting = self._graph.arrays.edges
         following[ends] = (waiting[sorted_edges[ends], LINK] >> 1) - 1
         before[begins] = ~sorted_edges[begins]
-        self.links.array[links, L_NEXT], self._previous.array[links] = following, before
+        self.links.array[links, L_NEXT], self._chain.before.array[links] = following, before
         known = following[ends] >= 0
-        self._previous.array[following[ends][known]] = links[ends][known]
+        self._chain.before.array[following[ends][known]] = links[ends][known]
         waiting[sorted_edges[begins], LINK] = waiting[sorted_edges[begins], LINK] & PRESENT | (links[begins] + 1) << 1
 
     def _post(self, row: int, components: Sequence[int]) -> None:
@@ -1325,30 +1305,30 @@ class Queries:
         for component in components:
             following = int(chains[component, K_POSTINGS])
             link = self.links.append((row, following))
-            self._previous.append(~component)
+            self._chain.add(link, following, ~component)
             chains[component, K_POSTINGS] = link
-            if following >= 0:
-                self._previous.array[following] = link
 
     def _list(self, components: Sequence[int]) -> int:
         """The components of a query, as a chain; its first link."""
         first = self.links.used
         for place, component in enumerate(components, 1):
             self.links.append((component, first + place if place < len(components) else NONE))
-            self._previous.append(NONE)
+            self._chain.before.append(NONE)
         return first if components else NONE
 
     # --- going --------------------------------------------------------------------------------------------------
 
     def remove(self, row: int) -> None:
-        """Takes a query out of all chains; components that nobody waits for any more leave the network."""
+        """Takes a query out of all chains; components that no query waits for any more leave the network."""
         first, edges, components = (int(each) for each in self._spans.array[row])
         left = [edge for edge in map(self._unwait, range(first, first + edges)) if edge >= 0]
         if left:
             self._graph.leave_edges(np.array(left, np.int64))
         for link in range(first + edges, first + edges + components):
             component = int(self.links.array[link + components, L_ITEM])
-            self._unpost(link, component)
+            before, following = self._chain.cut(link)
+            if before < 0:
+                self._groups.components.array[component, K_POSTINGS] = following
             if self._groups.components.array[component, K_POSTINGS] < 0:
                 self._groups.leave(component)
         self.dead_links += edges + 2 * components
@@ -1356,25 +1336,13 @@ class Queries:
         self.alive -= 1
 
     def _unwait(self, link: int) -> int:
-        """Takes a link out of the chain of its edge; the edge, if nobody is left there, or -1."""
-        before, following = int(self._previous.array[link]), int(self.links.array[link, L_NEXT])
-        if following >= 0:
-            self._previous.array[following] = before
+        """Takes a link out of the chain of its edge; the edge, if none is left there, or -1."""
+        before, following = self._chain.cut(link)
         if before >= 0:
-            self.links.array[before, L_NEXT] = following
             return NONE
         row = self._graph.arrays.edges[~before]
         row[LINK] = row[LINK] & PRESENT | (following + 1) << 1
         return ~before if following < 0 else NONE
-
-    def _unpost(self, link: int, component: int) -> None:
-        before, following = int(self._previous.array[link]), int(self.links.array[link, L_NEXT])
-        if following >= 0:
-            self._previous.array[following] = before
-        if before >= 0:
-            self.links.array[before, L_NEXT] = following
-        else:
-            self._groups.components.array[component, K_POSTINGS] = following
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -1386,27 +1354,27 @@ class Queries:
         ].tolist()
         return listed
 
-    def set_limits(self, row: int, limits: Limits | None) -> None:
-        """When a count holds; None asks to be told of every change of it."""
+    def set_limits(self, row: int, limits: CountLimits | None) -> None:
+        """When a count holds; None makes every change of it an event."""
         self.rows.array[row, Q_WATCH] = limits is None
         if limits is not None:
             self.limits.array[row, :4] = limits
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the network -------------------------------------------------------------------------------------------------
+
 # The network: queries compiled, entered, found again and taken out, in arrays that kernels read.
 #
 # Everything that several queries ask is kept once, so a query costs what it adds. What a query adds to a network over
-# a graph that is not empty must be populated before the next update: `fresh` tells what, `settled` that it was done.
-# What nobody asks any more leaves every chain at once; its rows stay behind as garbage until the network is made
+# a graph that is not empty must be populated before the next update: `fresh` says what, `populated` that it was done.
+# What no query asks any more leaves every chain at once; its rows stay behind as garbage until the network is made
 # anew.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_CLASSES = (Relation.TYPE, Relation.IS_A, Relation.SUBCLASS_OF)
+_CLASSES = (DerivedRelation.TYPE, DerivedRelation.IS_A, DerivedRelation.SUBCLASS_OF)
 
 
 class Fresh(NamedTuple):
-    """What was added since it was last `settled`: messages with the bits to be populated, lowest level first, and
+    """What was added since it was last `populated`: messages with the bits to be populated, lowest level first, and
     components."""
 
     messages: tuple[tuple[int, int], ...]
@@ -1416,32 +1384,64 @@ class Fresh(NamedTuple):
         return bool(self.messages or self.components)
 
 
-class Network:
+class QueryNetwork:
     """All queries over one graph."""
 
     def __init__(self, intern: Intern, derived: Virtual | None, graph: Waited) -> None:
         self._intern, self._derived = intern, derived
         self.sites = Sites()
         self.messages = Messages(self.sites)
-        self.nodes = Nodes(self.messages)
-        self.groups = Groups(self.sites, self.messages, self.nodes)
+        self.nodes = NetworkNodes(self.messages)
+        self.groups = NetworkGroups(self.sites, self.messages, self.nodes)
         self.tests = Tests()
         self.queries = Queries(graph, self.groups)
         self.verdicts = Pairs()
+        self.version = 0  # of what kernels read: it changes with every change of the network
         self._domains: Array = np.zeros((0, 2), np.float64)
-        self._weaver = Weaver(self.messages, self.nodes, self.groups, self.tests)
-        self._arrays: layout.Network | None = None
+        self._inserter = Inserter(self.messages, self.nodes, self.groups, self.tests)
+        self._arrays: NetworkArrays | None = None
+        messages, nodes, groups, queries = self.messages, self.nodes, self.groups, self.queries
+        self._tables: dict[str, Rows | Pairs] = {  # as `layout.NetworkArrays` names them
+            "messages": messages.rows,
+            "users": messages.users,
+            "anchors": messages.anchors,
+            "nodes": nodes.rows,
+            "ones": nodes.ones,
+            "parts": nodes.parts,
+            "maps": nodes.maps,
+            "sites": self.sites.rows,
+            "site_heads": self.sites.heads,
+            "groups": groups.rows,
+            "edges": groups.edges,
+            "steps": groups.steps,
+            "starts": groups.starts,
+            "constants": groups.constants,
+            "constant_slots": groups.constant_slots,
+            "holes": groups.fillings.holes,
+            "fillings": groups.fillings.rows,
+            "components": groups.components,
+            "bits": groups.bits,
+            "values": groups.values,
+            "queries": queries.rows,
+            "links": queries.links,
+            "limits": queries.limits,
+            "tests": self.tests.offsets,
+            "atoms": self.tests.atoms,
+            "banks": self.tests.banks,
+            "verdicts": self.verdicts,
+        }
         properties = [intern(RDF_TYPE), *(derived.virtual(each) for each in _CLASSES if derived is not None)]
         self._customs = Customs(frozenset(2 * each for each in properties), Counter())
 
     # --- queries ------------------------------------------------------------------------------------------------
 
-    def compile(self, query: Query, kind: int) -> Compiled:
-        """What a query needs to be told by truth, count or rows; its `kind` is Q_ROWS where nothing else will do."""
+    def compile(self, query: Query, kind: int) -> CompiledQuery:
+        """What a query needs to be answered by truth, count or rows; `kind` is Q_ROWS where nothing else will do."""
         return compiled(query, question_of(query, self._intern, self._derived), kind, self._customs)
 
-    def subscribe(self, number: int, wanted: Compiled) -> int:
+    def subscribe(self, number: int, wanted: CompiledQuery) -> int:
         """Enters a query; its row. What it adds is `fresh`."""
+        self.version += 1
         components = [] if wanted.never else self._components(wanted)
         row = self.queries.add(number, wanted.kind, () if wanted.never else wanted.concrete, components)
         if wanted.never:
@@ -1453,25 +1453,27 @@ class Network:
 
         `edges` has rows (subject, predicate, object); `owner` says which of `numbers` an edge is of, ascending.
         """
+        self.version += 1
         return self.queries.add_many(np.asarray(numbers, np.int64), kind, edges, owner)
 
     def unsubscribe(self, row: int) -> None:
-        """Takes a query out, with everything that nobody else needs."""
+        """Takes a query out, with everything that no other one needs."""
+        self.version += 1
         self.queries.remove(row)
 
-    def set_limits(self, row: int, limits: Limits | None) -> None:
-        """When a count holds; None asks to be told of every change of it."""
+    def set_limits(self, row: int, limits: CountLimits | None) -> None:
+        """When a count holds; None makes every change of it an event."""
         self.queries.set_limits(row, limits)
 
     def component(self, row: int) -> int:
         """The component whose rows are those of a listing query; -1 if it never has any."""
         return next(iter(self.queries.components(row)), NONE)
 
-    def _components(self, wanted: Compiled) -> list[int]:
+    def _components(self, wanted: CompiledQuery) -> list[int]:
         if wanted.listed is not None:
-            return [self._weaver.listing(wanted.listed)]
+            return [self._inserter.listing(wanted.listed)]
         given = Given(COUNT if wanted.kind == Q_COUNT else MASK, wanted.constants, wanted.tests)
-        found = [self._weaver.component(shape, given) for shape in wanted.shapes]
+        found = [self._inserter.component(shape, given) for shape in wanted.shapes]
         return found if given.kind == COUNT else list(dict.fromkeys(found))  # the same twice is squared in counts
 
     # --- what is new, and what is left --------------------------------------------------------------------------
@@ -1482,15 +1484,11 @@ class Network:
         messages = sorted(self.messages.fresh.items(), key=lambda item: self.messages.level(item[0]))
         return Fresh(tuple(messages), tuple(self.groups.fresh))
 
-    def settled(self) -> None:
+    def populated(self) -> None:
         """Everything that was fresh is populated."""
-        self.messages.settled()
-        self.groups.settled()
-
-    @property
-    def dead_messages(self) -> list[int]:
-        """Messages whose states nobody needs."""
-        return self.messages.dead
+        self.messages.fresh.clear()
+        self.groups.populated()
+        self.version += 1
 
     @property
     def widest(self) -> int:
@@ -1500,19 +1498,15 @@ class Network:
 
     @property
     def garbage(self) -> int:
-        """How many rows of links, components, fillings, messages and sites nobody needs."""
+        """How many rows of links, components, fillings, messages and sites are not needed."""
         groups = self.groups.dead + self.groups.fillings.dead
         return self.queries.dead_links + groups + len(self.messages.dead) + self.sites.dead
-
-    def judge(self, test: int, term: Term) -> bool:
-        """Whether a term in doubt passes a test."""
-        return self.tests.judge(test, term)
 
     # --- arrays -------------------------------------------------------------------------------------------------
 
     @property
     def domains(self) -> Array:
-        """By term: its coordinate and the code of its domain. Given by whoever knows the terms."""
+        """By term: its coordinate and the code of its domain. Given by `ExactChecks`, which knows the terms."""
         return self._domains
 
     @domains.setter
@@ -1520,60 +1514,12 @@ class Network:
         self._domains, self._arrays = domains, None
 
     @property
-    def arrays(self) -> layout.Network:
+    def arrays(self) -> NetworkArrays:
         """Everything as kernels read it; to be asked for again after every change of the network."""
-        tables = self._tables()
-        if self._arrays is None or self.sites.exchanged or any(table.exchanged for table in tables):
-            for each in (*tables, self.sites):
+        tables = self._tables
+        if self._arrays is None or self.sites.exchanged or any(table.exchanged for table in tables.values()):
+            for each in (*tables.values(), self.sites):
                 each.exchanged = False
-            self._arrays = self._gathered()
+            arrays = {name: table.array for name, table in tables.items()}
+            self._arrays = NetworkArrays(site_slots=self.sites.slots, domains=self._domains, **arrays)
         return self._arrays
-
-    def _tables(self) -> list[Rows | Pairs]:
-        messages, nodes, groups, queries, tests = self.messages, self.nodes, self.groups, self.queries, self.tests
-        return [
-            *(messages.rows, nodes.rows, nodes.ones, nodes.parts, nodes.maps, messages.users, self.sites.rows),
-            *(self.sites.heads, messages.anchors, groups.rows, groups.edges, groups.steps, groups.starts),
-            *(groups.constants, groups.constant_slots, groups.components, groups.bits, groups.values),
-            *(groups.fillings.holes, groups.fillings.rows),
-            *(queries.rows, queries.links, queries.limits, tests.offsets, tests.atoms, tests.banks, self.verdicts),
-        ]
-
-    def _gathered(self) -> layout.Network:
-        messages, nodes, groups, queries, tests = self.messages, self.nodes, self.groups, self.queries, self.tests
-        return layout.Network(
-            messages=messages.rows.array,
-            nodes=nodes.rows.array,
-            ones=nodes.ones.array,
-            parts=nodes.parts.array,
-            maps=nodes.maps.array,
-            users=messages.users.array,
-            sites=self.sites.rows.array,
-            site_slots=self.sites.slots,
-            site_heads=self.sites.heads.array,
-            anchors=messages.anchors.array,
-            groups=groups.rows.array,
-            edges=groups.edges.array,
-            steps=groups.steps.array,
-            starts=groups.starts.array,
-            constants=groups.constants.array,
-            constant_slots=groups.constant_slots.array,
-            holes=groups.fillings.holes.array,
-            fillings=groups.fillings.rows.array,
-            components=groups.components.array,
-            bits=groups.bits.array,
-            values=groups.values.array,
-            queries=queries.rows.array,
-            links=queries.links.array,
-            limits=queries.limits.array,
-            tests=tests.offsets.array,
-            atoms=tests.atoms.array,
-            banks=tests.banks.array,
-            domains=self._domains,
-            verdicts=self.verdicts.array,
-        )
-
-
-def needs_rows(network: Network, query: Query) -> bool:
-    """Whether a query can be answered by listing its solutions only."""
-    return network.compile(query, layout.Q_TRUTH).kind == Q_ROWS

@@ -17,10 +17,11 @@ from heliograph.sparql.evaluate import holds
 from heliograph.sparql.query import And, ClassPattern, Expression, Metric, Node, Pattern, Query, walk
 from heliograph.sparql.regions import Atom, Domain
 from heliograph.terms import Term, Variable
-from heliograph.watch.derived import Relation
+from heliograph.watch.derived import DerivedRelation
 from heliograph.watch.layout import ANY_NODE, IN, IS_NODE, NONE, OUT, Q_ROWS, Q_TRUTH, SELF_NODE
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a query as numbers ------------------------------------------------------------------------------------------
+
 # A query as numbers: edges between terms and slots, and what is asked of each slot by itself.
 #
 # A node of an edge is a term id, or `~v` for the variable number v; variables are numbered by first appearance. Class
@@ -29,26 +30,25 @@ from heliograph.watch.layout import ANY_NODE, IN, IS_NODE, NONE, OUT, Q_ROWS, Q_
 #
 # The law: edges, tests and remaining conjuncts together are true of exactly the solutions of the query's pattern and
 # filters; a test is necessary even where its conjunct remains.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Intern: TypeAlias = Callable[[Term], int]
 Edge: TypeAlias = tuple[int, int, int]
-Want: TypeAlias = tuple[Relation, int | None]  # a relation, for one class at its upper end or for any
+Want: TypeAlias = tuple[DerivedRelation, int | None]  # a relation, for one class at its upper end or for any
 
-HERE = Variable("")  # what the expressions of a test call the term that they judge
-_MOST_NODES = 200  # of a conjunct that becomes a test: what is larger is judged outside
+HERE = Variable("")  # what the expressions of a test call the term that they check
+_MOST_NODES = 200  # of a conjunct that becomes a test: what is larger is checked outside
 
 
 class Virtual(Protocol):
-    """What relates patterns to virtual properties; see `evolution.derived.Derived`."""
+    """What relates patterns to virtual properties; see `derived.Derived`."""
 
-    def relation(self, pattern: Pattern) -> Relation | None: ...
+    def relation(self, pattern: Pattern) -> DerivedRelation | None: ...
 
-    def virtual(self, relation: Relation) -> int: ...
+    def virtual(self, relation: DerivedRelation) -> int: ...
 
 
-class Test(NamedTuple):
-    """What is asked of a slot: that its term lies in one of the atoms; where that is in doubt, the expressions tell."""
+class TermTest(NamedTuple):
+    """What is asked of a slot: that its term lies in one of the atoms; in doubt, the expressions decide."""
 
     atoms: tuple[Atom, ...]
     expressions: tuple[Expression, ...]
@@ -59,7 +59,7 @@ class Question(NamedTuple):
 
     edges: tuple[Edge, ...]
     variables: tuple[Variable, ...]
-    tests: Mapping[int, Test]  # by variable
+    tests: Mapping[int, TermTest]  # by variable
     remaining: tuple[Expression, ...]
     never: bool
     wants: tuple[Want, ...]
@@ -103,7 +103,7 @@ def _wants(query: Query, intern: Intern, derived: Virtual) -> tuple[Want, ...]:
 
 def _asked(
     query: Query, numbers: Mapping[Variable, int], intern: Intern
-) -> tuple[dict[int, Test], tuple[Expression, ...], bool]:
+) -> tuple[dict[int, TermTest], tuple[Expression, ...], bool]:
     """Tests by variable, the conjuncts that remain, and whether nothing can satisfy them."""
     alone: dict[int, list[Expression]] = {}
     remaining: list[Expression] = []
@@ -165,12 +165,12 @@ def _renamed(node: Any, variable: Variable) -> Any:
     return node
 
 
-def _tests(alone: Mapping[int, list[Expression]], intern: Intern) -> dict[int, Test]:
+def _tests(alone: Mapping[int, list[Expression]], intern: Intern) -> dict[int, TermTest]:
     tests = {}
     for number, expressions in alone.items():
         atoms = _interval(conditions_of(expressions, intern))
         if atoms is not None:
-            tests[number] = Test(atoms, tuple(expressions))
+            tests[number] = TermTest(atoms, tuple(expressions))
     return tests
 
 
@@ -182,13 +182,13 @@ def _interval(conditions: Conditions) -> tuple[Atom, ...] | None:
     return None
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the order of slots ------------------------------------------------------------------------------------------
+
 # An order of the slots of a core that does not depend on how a query names or lists them.
 #
 # Slots are told apart by what they hear, then by what their neighbours are, round by round; where some still look
 # alike, one of them is taken first and the rest told apart from it. If those are truly interchangeable, any choice
 # gives the same core. Where they only look it, equal cores may be entered twice: that costs work, never an answer.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _FORWARD, _BACKWARD = range(2)
 _MOST = 200  # slots: an order that tells more of them apart takes longer than it saves
@@ -237,7 +237,8 @@ def _first_alike(ranks: Mapping[int, int]) -> int:
     return next(slot for slot, following in pairwise(ordered) if ranks[slot] == ranks[following])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- components and shapes ---------------------------------------------------------------------------------------
+
 # Components of a pattern, and each of them folded: trees into what a slot hears, the rest into a core.
 #
 # A component is what variables connect. Where one of its slots hangs by a single edge from another, the slot with all
@@ -248,7 +249,6 @@ def _first_alike(ranks: Mapping[int, int]) -> int:
 # The law: every edge of a component is in its shape exactly once, as something that is heard, as the driver or as an
 # edge of the core; and shapes that differ in nothing but the order and the names of slots are equal, as far as the
 # order of the core's slots can be told from the pattern.
-# ----------------------------------------------------------------------------------------------------------------------
 
 NODE = 0  # the kind of what is heard from a branch
 MOST_ROUNDS = 60  # of folding; a tree is at most twice as deep from any other root, and MOST_LEVELS is 128
@@ -287,7 +287,7 @@ class Driver(NamedTuple):
     constant: int
 
 
-class Shape(NamedTuple):
+class QueryShape(NamedTuple):
     """A component: the branches of its core, one a slot, the edges between slots, and the driver."""
 
     core: tuple[Branch, ...]
@@ -389,7 +389,7 @@ def peel(component: Component) -> Peeled:
     return Peeled(tuple(left), rounds, last)
 
 
-def shape_of(component: Component, rules: Rules) -> Shape | None:
+def shape_of(component: Component, rules: Rules) -> QueryShape | None:
     """A component folded; None if its trees are too deep."""
     peeled = peel(component)
     if peeled.rounds > MOST_ROUNDS:
@@ -405,7 +405,7 @@ def shape_of(component: Component, rules: Rules) -> Shape | None:
     return _driven(tuple(branches[variable] for variable in order), edges, rules)
 
 
-def _tree_shape(component: Component, peeled: Peeled, rules: Rules) -> Shape:
+def _tree_shape(component: Component, peeled: Peeled, rules: Rules) -> QueryShape:
     """A tree hangs from the root whose code is smallest."""
     roots = _roots(component, peeled, rules)[:_MOST_ROOTS]
     shapes = [_driven((_folded(component, (root,))[root],), (), rules) for root in roots]
@@ -476,7 +476,7 @@ def _heard(branch: Branch, edge: Edge) -> Hears:
     return Hears(key, ANY_NODE) if plain else Hears(key, NODE, NONE, branch)
 
 
-def _driven(core: tuple[Branch, ...], edges: tuple[Edge, ...], rules: Rules) -> Shape:
+def _driven(core: tuple[Branch, ...], edges: tuple[Edge, ...], rules: Rules) -> QueryShape:
     """The core with one of its constants, rather no class, as the driver."""
     found = [
         (each.key in rules.class_keys, slot, each.key, place)
@@ -485,12 +485,12 @@ def _driven(core: tuple[Branch, ...], edges: tuple[Edge, ...], rules: Rules) -> 
         if each.kind == IS_NODE
     ]
     if not found or not rules.driven:
-        return Shape(core, edges, None)
+        return QueryShape(core, edges, None)
     _, slot, key, place = min(found)
     branch = core[slot]
     rest = _branch(branch.variable, [*branch.hears[:place], *branch.hears[place + 1 :]], branch.tested)
     driver = Driver(slot, key, branch.hears[place].constant)
-    return Shape((*core[:slot], rest, *core[slot + 1 :]), edges, driver)
+    return QueryShape((*core[:slot], rest, *core[slot + 1 :]), edges, driver)
 
 
 def _touching(component: Component) -> dict[int, list[Edge]]:
@@ -505,22 +505,22 @@ def _other(edge: Edge, variable: int) -> int:
     return edge[2] if edge[0] == variable else edge[0]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the order of joins ------------------------------------------------------------------------------------------
+
 # In which order the edges of a core are joined: from each slot, from each edge, and from nothing but filled holes.
 #
 # Edges all of whose parts are known come first: they only refuse. Then edges that lead from what is known to one new
 # slot, rather to one that hears or is tested, so that few ways are followed; then those that begin anew, from
-# constants if they have any. An edge that could have bound the same slot is told as the `other` of the one that does:
+# constants if they have any. An edge that could have bound the same slot is named as the `other` of the one that does:
 # the one with fewer neighbours is then walked through.
 #
 # An order depends on which nodes of an edge are slots, never on the terms and properties, so orders are shared.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _ALL = 7  # subject 1, predicate 2, object 4
 _WALKED = (3, 6)  # what is known where a run is walked through
 
 
-class Step(NamedTuple):
+class JoinStep(NamedTuple):
     """A core edge, which of its parts are known when it is reached, a later step that could bind the same slot, the
     hole that it binds, if it walks through neighbours, and the holes that are filled then, as bits."""
 
@@ -554,7 +554,7 @@ class _Choice(NamedTuple):
     edge: int
 
 
-def orders_of(edges: Sequence[Edge], slots: Slots, listed: bool) -> tuple[tuple[Step, ...], ...]:
+def orders_of(edges: Sequence[Edge], slots: Slots, listed: bool) -> tuple[tuple[JoinStep, ...], ...]:
     """Orders from each of the slots, from each edge and from nothing but holes.
 
     No join of a listed pattern starts from a slot, for nothing is heard there: those orders are empty.
@@ -567,7 +567,7 @@ def _abstract(edge: Edge) -> Edge:
 
 
 @lru_cache(maxsize=4096)
-def _orders(edges: tuple[Edge, ...], slots: Slots, listed: bool) -> tuple[tuple[Step, ...], ...]:
+def _orders(edges: tuple[Edge, ...], slots: Slots, listed: bool) -> tuple[tuple[JoinStep, ...], ...]:
     holes = range(slots.first_hole, slots.number)
     join = _Join(edges, slots.choosy.union(holes), slots.first_hole)
     from_slots = [() if listed else join.order({slot}) for slot in range(slots.number)]
@@ -585,12 +585,12 @@ class _Join:
             for slot in _slots_of(edge):
                 self._touching.setdefault(slot, []).append(place)
 
-    def order(self, bound: set[int], done: int = NONE) -> tuple[Step, ...]:
+    def order(self, bound: set[int], done: int = NONE) -> tuple[JoinStep, ...]:
         """All edges but the one that is done, from slots that are bound. What a choice is worth changes only when a
         slot of its edge is bound: it is entered again then."""
         left = set(range(len(self._edges))) - {done}
         heap = sorted(self._choice(edge, bound) for edge in left)
-        steps: list[tuple[Step, list[int]]] = []
+        steps: list[tuple[JoinStep, list[int]]] = []
         while left:
             edge = heappop(heap).edge
             if edge not in left:
@@ -600,7 +600,7 @@ class _Join:
             known = _known(self._edges[edge], bound)
             hole = fresh[0] - self._first_hole if known in _WALKED else NONE
             others = self._others(edge, fresh, bound) if left else []
-            steps.append((Step(edge, known, hole=max(hole, NONE), given=self._filled(bound)), others))
+            steps.append((JoinStep(edge, known, hole=max(hole, NONE), given=self._filled(bound)), others))
             bound.update(fresh)
             for other in {other for slot in fresh for other in self._touching[slot]} & left:
                 heappush(heap, self._choice(other, bound))
@@ -636,46 +636,46 @@ def _slots_of(edge: Edge) -> list[int]:
     return list(dict.fromkeys(~node for node in edge if node < 0))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what is entered for a query ---------------------------------------------------------------------------------
+
 # From a query to what is entered for it: components with a shape each, or the whole pattern as one core.
 #
 # Constants next to variables are numbered out of the pattern first, so that a shape is worked out once for all
 # queries that differ in constants: what remains for each of them is to look its parts up.
 #
 # Truth and counts need every edge to have a known property and every filter to be said by tests of single slots.
-# Anything else lists solutions, and what is left of its filters is judged outside. There constants are slots as well,
+# Anything else lists solutions, and what is left of its filters is checked outside. There constants are slots as well,
 # to be filled, so that patterns which differ in them are joined as one. If a pattern falls apart even so, its
 # constants stay where they are: what is known of one piece would not say which constants another could have.
-# ----------------------------------------------------------------------------------------------------------------------
 
 FEW = 64  # counts of one structure that have no driver
 
 
-class Listed(NamedTuple):
+class ListedPattern(NamedTuple):
     """A pattern all of whose solutions are listed: its edges between slots, the tests of slots, and what fills the last
     ones, its holes."""
 
     slots: int
     edges: tuple[Edge, ...]
-    tests: tuple[tuple[int, Test], ...]
+    tests: tuple[tuple[int, TermTest], ...]
     fillings: tuple[int, ...]
 
 
-class Compiled(NamedTuple):
+class CompiledQuery(NamedTuple):
     """What a query needs.
 
     `kind` is Q_ROWS where truth or count cannot be had otherwise. `never`: it has no solution, whatever the graph.
     `slots` are the variables in the order of a listed solution's terms; `remaining` are the conjuncts of its filters
-    that are still to be judged. VALUES and metrics are nobody's business here.
+    that are still to be checked. VALUES and metrics are no business of the network.
     """
 
     kind: int
     never: bool
     concrete: tuple[Edge, ...]  # edges without variables
-    shapes: tuple[Shape, ...]
+    shapes: tuple[QueryShape, ...]
     constants: tuple[int, ...]  # by the numbers that shapes have for them
-    tests: Mapping[int, Test]  # by variable
-    listed: Listed | None
+    tests: Mapping[int, TermTest]  # by variable
+    listed: ListedPattern | None
     slots: tuple[Variable, ...]
     remaining: tuple[Expression, ...]
     wants: tuple[Want, ...]
@@ -688,7 +688,7 @@ class Customs(NamedTuple):
     counted: Counter[tuple[Edge, ...]]
 
 
-def compiled(query: Query, question: Question, kind: int, customs: Customs) -> Compiled:
+def compiled(query: Query, question: Question, kind: int, customs: Customs) -> CompiledQuery:
     """A query made ready to be entered."""
     if kind != Q_ROWS and not _lists(query, question):
         found = _compiling_folded(question, kind, customs)
@@ -705,7 +705,7 @@ def _lists(query: Query, question: Question) -> bool:
 # --- truth and counts -------------------------------------------------------------------------------------------
 
 
-def _compiling_folded(question: Question, kind: int, customs: Customs) -> Compiled | None:
+def _compiling_folded(question: Question, kind: int, customs: Customs) -> CompiledQuery | None:
     concrete, abstract = [], []
     constants: list[int] = []
     for s, p, o in question.edges:
@@ -720,7 +720,7 @@ def _compiling_folded(question: Question, kind: int, customs: Customs) -> Compil
     if shapes is None:
         return None
     known = (tuple(concrete), shapes, tuple(constants), question.tests)
-    return Compiled(kind, question.never, *known, None, (), (), question.wants)
+    return CompiledQuery(kind, question.never, *known, None, (), (), question.wants)
 
 
 def _is_crowded(edges: tuple[Edge, ...], counted: Counter[tuple[Edge, ...]]) -> bool:
@@ -733,7 +733,7 @@ def _is_crowded(edges: tuple[Edge, ...], counted: Counter[tuple[Edge, ...]]) -> 
 @lru_cache(maxsize=4096)
 def _shapes(
     edges: tuple[Edge, ...], tested: frozenset[int], driven: bool, class_keys: frozenset[int]
-) -> tuple[Shape, ...] | None:
+) -> tuple[QueryShape, ...] | None:
     """The shapes of all components; None if one of them is too deep."""
     rules, shapes = Rules(driven, class_keys), []
     for component in components_of(edges, tested):
@@ -747,7 +747,7 @@ def _shapes(
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _listing(question: Question) -> Compiled:
+def _listing(question: Question) -> CompiledQuery:
     count = len(question.variables)
     edges, fillings = _with_holes(question.edges, count)
     if not _is_connected(edges):
@@ -758,9 +758,9 @@ def _listing(question: Question) -> Compiled:
     renumbered = tuple(sorted((renamed.get(s, s), renamed.get(p, p), renamed.get(o, o)) for s, p, o in edges))
     tests = tuple(sorted(((slots[each], test) for each, test in question.tests.items()), key=lambda pair: pair[0]))
     filled = tuple(fillings[number - count] for number in order[count:])
-    listed = Listed(len(order), renumbered, tests, filled)
+    listed = ListedPattern(len(order), renumbered, tests, filled)
     variables = tuple(question.variables[number] for number in order[:count])
-    return Compiled(
+    return CompiledQuery(
         Q_ROWS, question.never, (), (), (), question.tests, listed, variables, question.remaining, question.wants
     )
 

@@ -1,5 +1,7 @@
-"""The query network in kernels: an update changes the graph, messages carry the change, cores are joined, queries
-report.
+"""The query network in kernels. The path of an update, from the end of this file to its beginning: `run` takes the next
+update and changes the graph edge by edge; `react` joins the cores that a changed edge stands in (the join), and lets
+messages carry the change on from vertex to vertex; both lead to solutions of a core, which let components hold or not,
+and touch queries; at the end of a phase the touched queries write events.
 """
 
 from __future__ import annotations
@@ -7,16 +9,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int32, int64, uint8, uint64
+from numba import from_dtype, int32, int64, uint64
 
 from heliograph.compiled.compile import kernel
+from heliograph.compiled.hashmap import FREE, OTHER, find_row, find_value, pair_key, search, spread
+from heliograph.compiled.hashmap import SAME as SAME_KEY
 from heliograph.compiled.types import array, array_at, rows
 from heliograph.filter.layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
-from heliograph.watch import graph_kernels as evolution
-from heliograph.watch.graph_kernels import NUMBER, edge_tag, prefetch_edge, prefetch_row, slot_of
-from heliograph.watch.graph_kernels import drop as graph_kernels_drop
+from heliograph.watch import graph_kernels
+from heliograph.watch.graph_kernels import EDGE_NUMBER, edge_tag, prefetch_edge, prefetch_row, slot_of
 from heliograph.watch.layout import (
     ACCEPTED,
+    ADD_EDGE,
     AMONG_NODE,
     ANY_NODE,
     B_COUNT,
@@ -27,10 +31,7 @@ from heliograph.watch.layout import (
     C_NEXT,
     CANDIDATES,
     CLOCK,
-    COMPONENT_COLUMNS,
-    CONSTANT_COLUMNS,
     COUNT,
-    CURSOR_COLUMNS,
     CURSOR_OTHER,
     CURSOR_PLACE,
     CURSOR_RUN,
@@ -42,12 +43,10 @@ from heliograph.watch.layout import (
     EDGES,
     ENTER_HIGH,
     ENTER_LOW,
-    EVENT_COLUMNS,
     EVENTS,
     F_NEXT,
     F_TERM,
     FILLED,
-    FILLING_COLUMNS,
     FILLINGS,
     FLAT,
     FREE_EDGE,
@@ -65,14 +64,12 @@ from heliograph.watch.layout import (
     G_PARTS,
     G_SLOTS,
     G_STARTS,
-    GROUP_COLUMNS,
     H_FIRST,
     H_KEY,
     H_VERTEX,
-    HEAD_COLUMNS,
     HEAP,
     HELD,
-    HOLE_COLUMNS,
+    IDLE_LEVEL,
     IN,
     IS_NODE,
     J_CHANGE,
@@ -81,7 +78,6 @@ from heliograph.watch.layout import (
     J_PREDICATE,
     J_SUBJECT,
     J_UPDATE,
-    JOURNAL_COLUMNS,
     JOURNALLED,
     K_BITS,
     K_FRESH,
@@ -94,9 +90,7 @@ from heliograph.watch.layout import (
     LAST_STAMP,
     LATEST,
     LENGTH,
-    LIMIT_COLUMNS,
     LINK,
-    LINK_COLUMNS,
     LIVE,
     LOWEST,
     M_KEY,
@@ -106,7 +100,6 @@ from heliograph.watch.layout import (
     M_NODE,
     M_REF,
     M_USERS,
-    MESSAGE_COLUMNS,
     MOST_EVENTS,
     N_FIRST,
     N_MESSAGES,
@@ -120,8 +113,6 @@ from heliograph.watch.layout import (
     NEED_STATES,
     NEED_WORK,
     NEEDED,
-    NETWORK_LAYOUT_EDGE_COLUMNS,
-    NODE_COLUMNS,
     NONE,
     O_COUNT,
     O_FIRST,
@@ -144,12 +135,10 @@ from heliograph.watch.layout import (
     P_STAGE,
     P_SUBJECT,
     P_UPDATE,
-    PART_COLUMNS,
     PART_FILLS,
     PART_HEARS,
     PART_TEST,
     PARTS,
-    PARTS_OF_WORLD,
     PAUSED,
     PHASE,
     PREDICATE,
@@ -161,23 +150,22 @@ from heliograph.watch.layout import (
     Q_MISSING,
     Q_STAMP,
     Q_WATCH,
-    QUERY_COLUMNS,
     QUEUE,
+    REMOVE_EDGE,
     ROWS,
     S_KIND,
     S_NEXT,
     S_PLACE,
     S_REF,
     SAME,
-    SITE_COLUMNS,
+    SET_EDGE,
     SITE_CORE,
     SITE_DRIVER,
     SITE_MESSAGE,
     STAMP,
-    START_COLUMNS,
     STAY_HIGH,
     STAY_LOW,
-    STEP_COLUMNS,
+    STRUCTURES,
     SUBJECT,
     T_CHAINS,
     T_EDGE,
@@ -194,7 +182,6 @@ from heliograph.watch.layout import (
     U_REF,
     UPDATE,
     USED,
-    USER_COLUMNS,
     USER_NODE,
     V_COUNT,
     V_ROW,
@@ -208,127 +195,69 @@ from heliograph.watch.layout import (
     W_SIGN,
     W_UPDATE,
     W_VALUE,
-    Graph,
+    EventArrays,
+    GraphArrays,
+    JoinArrays,
+    JournalArrays,
+    NetworkArrays,
+    RunArrays,
     Stamp,
-    Window,
+    StateArrays,
+    UpdateArrays,
+    WindowArrays,
+    WorkArrays,
+    fields_of,
 )
 from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Everything that the network's kernels work on, as one table of addresses: `world`.
-#
-# What is taken from it by name is an array again, at the cost of loading its address.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the world --------------------------------------------------------------------------------------------------
+
+# Everything that these kernels work on is one table of addresses and lengths: `world`. What is taken from it by name is
+# an array again, at the cost of loading its address.
 
 WORLD = array(int64)
+_0, _1 = np.uint64(0), np.uint64(1)
 
-_PLACES = {
-    f"{part.__name__}.{name}": 2 * number
-    for number, (part, name) in enumerate((part, name) for part in PARTS_OF_WORLD for name in part._fields)
-}
+_PLACES = [(each, field) for each in STRUCTURES for field in fields_of(each)]
 
 
-def _line(name: str, dtype: Any) -> Any:
-    """A function that gives an array of numbers by its name."""
-    return array_at(_PLACES[name], dtype)
+def _at(structure: type[tuple[Any, ...]], *names: str) -> Any:
+    """Functions that take arrays of a structure, as it declares them, out of the world."""
+    found = [
+        array_at(2 * place, from_dtype(field.dtype), field.columns)
+        for name in names
+        for place, (each, field) in enumerate(_PLACES)
+        if each is structure and field.name == name
+    ]
+    return found[0] if len(found) == 1 else found
 
 
-def _rows(name: str, columns: int, dtype: Any = int32) -> Any:
-    """A function that gives an array of rows by its name."""
-    return array_at(_PLACES[name], dtype, columns)
-
-
-# --- the network ------------------------------------------------------------------------------------------------
-
-messages = _rows("Network.messages", MESSAGE_COLUMNS)
-nodes = _rows("Network.nodes", NODE_COLUMNS)
-ones = _line("Network.ones", uint64)
-parts = _rows("Network.parts", PART_COLUMNS)
-maps = _line("Network.maps", uint8)
-users = _rows("Network.users", USER_COLUMNS)
-sites = _rows("Network.sites", SITE_COLUMNS)
-site_slots = _line("Network.site_slots", int32)
-site_heads = _rows("Network.site_heads", HEAD_COLUMNS)
-anchors = _rows("Network.anchors", 2, int64)
-groups = _rows("Network.groups", GROUP_COLUMNS)
-core_edges = _rows("Network.edges", NETWORK_LAYOUT_EDGE_COLUMNS)
-steps = _rows("Network.steps", STEP_COLUMNS)
-starts = _rows("Network.starts", START_COLUMNS)
-constants = _rows("Network.constants", CONSTANT_COLUMNS)
-constant_slots = _rows("Network.constant_slots", 2, int64)
-holes = _rows("Network.holes", HOLE_COLUMNS)
-fillings = _rows("Network.fillings", FILLING_COLUMNS)
-components = _rows("Network.components", COMPONENT_COLUMNS)
-tag_bits = _line("Network.bits", uint8)
-values = _line("Network.values", int64)
-queries = _rows("Network.queries", QUERY_COLUMNS)
-links = _rows("Network.links", LINK_COLUMNS)
-limits = _rows("Network.limits", LIMIT_COLUMNS, int64)
-tests = _line("Network.tests", int32)
-atoms = _rows("Network.atoms", 4, float64)
-banks = _rows("Network.banks", 64)
-domains = _rows("Network.domains", 2, float64)
-verdicts = _rows("Network.verdicts", 2, int64)
-
-entries = _rows("States.entries", 2, uint64)
-marks = _line("States.marks", uint64)
-state_counts = _line("States.counts", int64)
-
-items = _rows("Work.items", 3)
-payloads = _line("Work.payloads", uint64)
-levels = _line("Work.levels", int32)
-plans = _rows("Work.plans", 2, int64)
-sayings = _line("Work.sayings", uint64)
-work_state = _line("Work.state", int64)
-
-events = _rows("Reports.events", EVENT_COLUMNS, int64)
-solutions = _line("Reports.rows", int32)
-touched = _line("Reports.touched", int32)
-report_state = _line("Reports.state", int64)
-
-path = _line("Scratch.path", int32)
-masks = _line("Scratch.masks", uint64)
-cursors = _rows("Scratch.cursors", CURSOR_COLUMNS, int64)
-
-batch_seq = _line("Batch.seq", int64)
-batch_op = _line("Batch.op", uint8)
-batch_subject = _line("Batch.subject", int32)
-batch_predicate = _line("Batch.predicate", int32)
-batch_object = _line("Batch.object", int32)
-batch_weight = _line("Batch.weight", float64)
-batch_at = _line("Batch.at", int64)
-deriving = _line("Batch.deriving", int32)
-
-run_progress = _line("Run.progress", int64)
-run_changes = _line("Run.changes", int32)
-
-journal = _rows("Journal.rows", JOURNAL_COLUMNS)
-journal_weights = _line("Journal.weights", float64)
-journal_state = _line("Journal.state", int64)
-
-# --- the graph --------------------------------------------------------------------------------------------------
-
-_slots = _line("Graph.slots", int64)
-edges = _rows("Graph.edges", 4)
-_places = _rows("Graph.places", 2)
-_heads = _line("Graph.heads", int32)
-runs = _rows("Graph.runs", 5)
-first_runs = _line("Graph.first", int32)
-_pool = _rows("Graph.pool", 2)
-_free = _line("Graph.free", int64)
-edge_weights = _line("Graph.weights", float64)
-_times = _rows("Graph.times", 3, int64)
-counters = _line("Graph.counters", int64)
-
-_heap = _rows("Window.heap", 3, int64)
-_queue = _rows("Window.queue", 2, int64)
-clocks = _line("Window.clocks", int64)
+messages, nodes, ones, parts, maps = _at(NetworkArrays, "messages", "nodes", "ones", "parts", "maps")
+users, sites, site_slots, site_heads = _at(NetworkArrays, "users", "sites", "site_slots", "site_heads")
+anchors, groups, core_edges, steps, starts = _at(NetworkArrays, "anchors", "groups", "edges", "steps", "starts")
+constants, constant_slots, holes, fillings = _at(NetworkArrays, "constants", "constant_slots", "holes", "fillings")
+components, tag_bits, values, queries = _at(NetworkArrays, "components", "bits", "values", "queries")
+links, limits, tests, atoms, banks = _at(NetworkArrays, "links", "limits", "tests", "atoms", "banks")
+domains, verdicts = _at(NetworkArrays, "domains", "verdicts")
+entries, marks, state_counts = _at(StateArrays, "entries", "marks", "counts")
+items, payloads, levels, plans, sayings, work_state = _at(WorkArrays, *WorkArrays._fields)
+events, solutions, touched, report_state = _at(EventArrays, "events", "rows", "touched", "state")
+path, masks, cursors = _at(JoinArrays, "path", "masks", "cursors")
+batch_seq, batch_op, batch_subject, batch_predicate = _at(UpdateArrays, "seq", "op", "subject", "predicate")
+batch_object, batch_weight, batch_at, deriving = _at(UpdateArrays, "object", "weight", "at", "deriving")
+run_progress, run_changes = _at(RunArrays, "progress", "changes")
+journal, journal_weights, journal_state = _at(JournalArrays, "rows", "weights", "state")
+_slots, edges, _places, _heads, runs, first_runs = _at(
+    GraphArrays, "slots", "edges", "places", "heads", "runs", "first"
+)
+_pool, _free, edge_weights, _times, counters = _at(GraphArrays, "pool", "free", "weights", "times", "counters")
+_heap, _queue, clocks = _at(WindowArrays, "heap", "queue", "clocks")
 
 
 @kernel(inline=True)
 def graph_of(world: Any) -> Any:
     """Only what its user looks at is loaded."""
-    return Graph(
+    return GraphArrays(
         _slots(world),
         edges(world),
         _places(world),
@@ -345,94 +274,94 @@ def graph_of(world: Any) -> Any:
 
 @kernel(inline=True)
 def _window(world: Any) -> Any:
-    return Window(_heap(world), _queue(world), clocks(world))
+    return WindowArrays(_heap(world), _queue(world), clocks(world))
 
 
 @kernel()
 def find_edge(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """The number of an edge that is there or waited for, or -1."""
-    graph, tag = graph_of(world), evolution.edge_tag(subject, predicate, object)
-    place = evolution.slot_of(graph, tag, subject, predicate, object)
-    return (graph.slots[place] & evolution.NUMBER) - 1
+    graph, tag = graph_of(world), graph_kernels.edge_tag(subject, predicate, object)
+    place = graph_kernels.slot_of(graph, tag, subject, predicate, object)
+    return (graph.slots[place] & EDGE_NUMBER) - 1
 
 
 @kernel(inline=True)
 def is_present(world: Any, edge: Any) -> Any:
-    return evolution.is_present(graph_of(world), edge)
+    return graph_kernels.is_present(graph_of(world), edge)
 
 
 @kernel()
 def find_run(world: Any, vertex: Any, key: Any) -> Any:
     """The run of a vertex's edges of one property in one direction, or -1 if there are none."""
     graph = graph_of(world)
-    run = evolution.run_in(graph, evolution.head_of(graph, vertex, key))
+    run = graph_kernels.run_in(graph, graph_kernels.head_of(graph, vertex, key))
     return run if run < 0 or graph.runs[run, LENGTH] else np.int64(-1)
 
 
 @kernel(inline=True)
 def run_length(world: Any, run: Any) -> Any:
-    return evolution.run_length(graph_of(world), run)
+    return graph_kernels.run_length(graph_of(world), run)
 
 
 @kernel(inline=True)
 def neighbour(world: Any, run: Any, place: Any) -> Any:
-    return evolution.neighbour(graph_of(world), run, place)
+    return graph_kernels.neighbour(graph_of(world), run, place)
 
 
 @kernel(inline=True)
 def edge_at(world: Any, run: Any, place: Any) -> Any:
-    return evolution.edge_at(graph_of(world), run, place)
+    return graph_kernels.edge_at(graph_of(world), run, place)
 
 
 @kernel(inline=True)
 def first_run(world: Any, vertex: Any) -> Any:
-    return evolution.first_run(graph_of(world), vertex)
+    return graph_kernels.first_run(graph_of(world), vertex)
 
 
 @kernel(inline=True)
 def next_run(world: Any, run: Any) -> Any:
-    return evolution.next_run(graph_of(world), run)
+    return graph_kernels.next_run(graph_of(world), run)
 
 
 @kernel(inline=True)
 def prefetch_first(world: Any, row: Any) -> None:
     """Asks for the memory that an update to come begins with."""
     subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    evolution.prefetch_edge(graph_of(world), subject, predicate, object)
+    graph_kernels.prefetch_edge(graph_of(world), subject, predicate, object)
     if len(_heads(world)):
-        evolution.prefetch_ends(graph_of(world), subject, predicate, object)
+        graph_kernels.prefetch_ends(graph_of(world), subject, predicate, object)
 
 
 @kernel(inline=True)
 def prefetch_second(world: Any, row: Any) -> None:
     """Asks for what that leads to."""
     subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    evolution.prefetch_row(graph_of(world), subject, predicate, object)
+    graph_kernels.prefetch_row(graph_of(world), subject, predicate, object)
     if len(_heads(world)):
-        evolution.prefetch_runs(graph_of(world), subject, predicate, object)
+        graph_kernels.prefetch_runs(graph_of(world), subject, predicate, object)
 
 
 @kernel()
 def put(world: Any, subject: Any, predicate: Any, object: Any) -> Any:
     """Adds an edge that is not there; its number."""
-    return evolution.put(graph_of(world), subject, predicate, object)
+    return graph_kernels.put(graph_of(world), subject, predicate, object)
 
 
 @kernel()
 def drop(world: Any, edge: Any) -> None:
     """Takes an edge away."""
-    evolution.drop(graph_of(world), edge)
+    graph_kernels.drop(graph_of(world), edge)
 
 
 @kernel(inline=True)
 def has_room(world: Any) -> Any:
     """Whether another edge can be added, and noted in the window."""
-    return evolution.has_room(graph_of(world)) and evolution.window_has_room(_window(world))
+    return graph_kernels.has_room(graph_of(world)) and graph_kernels.window_has_room(_window(world))
 
 
 @kernel(inline=True)
 def tick(world: Any, at: Any) -> None:
-    evolution.tick(_window(world), at)
+    graph_kernels.tick(_window(world), at)
 
 
 @kernel()
@@ -440,48 +369,38 @@ def next_due(world: Any) -> Any:
     """The next edge that is too old, or -1."""
     if clocks(world)[HEAP] == 0 and clocks(world)[QUEUE] == 0:
         return np.int64(-1)
-    return evolution.next_due(_window(world), graph_of(world))
+    return graph_kernels.next_due(_window(world), graph_of(world))
 
 
 @kernel()
-def settle_new(world: Any, edge: Any, stamp: Stamp) -> None:
+def stamp_new(world: Any, edge: Any, stamp: Stamp) -> None:
     """A fresh edge takes the weight and the times it is given."""
     if len(edge_weights(world)) or len(_times(world)):
-        evolution.settle_new(graph_of(world), _window(world), edge, stamp)
+        graph_kernels.stamp_new(graph_of(world), _window(world), edge, stamp)
 
 
 @kernel()
 def renew(world: Any, edge: Any, stamp: Stamp) -> None:
     """A present edge takes the weight and the times it is given."""
     if len(edge_weights(world)) or len(_times(world)):
-        evolution.renew(graph_of(world), _window(world), edge, stamp)
+        graph_kernels.renew(graph_of(world), _window(world), edge, stamp)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- tests of terms ----------------------------------------------------------------------------------------------
+
 # Whether a term passes a test: an interval, or several, of its domain.
 #
 # A term in doubt (its coordinate is rounded and ties with an end, or it is an xsd:float, which is promoted
-# differently against each kind of number) was judged outside, exactly, and its verdict stands in a table.
-# ----------------------------------------------------------------------------------------------------------------------
+# differently against each kind of number) was checked outside, exactly, and what was found stands in a table.
 
-_FLOAT = 11  # index.domains.Domain
-_LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # index.interests
-_network_tests_1 = np.uint64(1)
+_FLOAT = 11  # sparql.regions.Domain.FLOAT
+_LOW_OPEN, _HIGH_OPEN, _ROUNDED = 1, 2, 4  # flags of filter.layout's atoms
 
 
 @kernel()
 def _verdict(world: Any, test: Any, term: Any) -> Any:
-    """What was judged outside; -1 where nothing was."""
-    table = verdicts(world)
-    key = ((np.int64(test) << 32) | np.int64(term)) + 1
-    mask = np.uint64(len(table) - 1)
-    hashed = np.uint64(key) * _ODD
-    slot = ((hashed ^ (hashed >> np.uint64(32))) * _ODD >> np.uint64(20)) & mask
-    while table[slot, 0] != 0:
-        if table[slot, 0] == key:
-            return table[slot, 1]
-        slot = (slot + _network_tests_1) & mask
-    return np.int64(-1)
+    """What was found outside; -1 where nothing was."""
+    return find_value(verdicts(world), pair_key(test, term))
 
 
 @kernel()
@@ -522,47 +441,19 @@ def banked(world: Any, bank: Any, term: Any) -> Any:
         if test < 0:
             break
         if passes(world, test, term):
-            answer |= _network_tests_1 << np.uint64(place)
+            answer |= _1 << np.uint64(place)
     return answer
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- messages and nodes ------------------------------------------------------------------------------------------
+
 # What a vertex hears, and what a node says there: masks of tags, or counts modulo 2^64.
 #
 # The law: a node's mask at a vertex is the AND of what its parts hear, each translated into the node's tags; its
 # count is their product. A sum or product that wraps around is right modulo 2^64, so a count is exact as long as the
 # whole of it is below 2^63, whatever lies between.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
-_32 = np.uint64(32)
-_0, _1 = np.uint64(0), np.uint64(1)
 MOST = 2.0**62  # half of what a count may be: sums of what is below it are noticed in time
-
-
-@kernel(inline=True)
-def pair_key(first: Any, second: Any) -> Any:
-    """What stands for a pair of small numbers in a table where 0 is free."""
-    return ((np.int64(first) << 32) | np.int64(second)) + 1
-
-
-@kernel(inline=True)
-def pair_slot(key: Any) -> Any:
-    """A hash of a pair's key, every bit of it spread."""
-    hashed = np.uint64(key) * _ODD
-    return (hashed ^ (hashed >> _32)) * _ODD >> np.uint64(20)
-
-
-@kernel(inline=True)
-def find_pair(table: Any, key: Any) -> Any:
-    """What a table of rows (key, value) holds for a key, or -1."""
-    mask = np.uint64(len(table) - 1)
-    slot = pair_slot(key) & mask
-    while table[slot, 0] != 0:
-        if table[slot, 0] == key:
-            return table[slot, 1]
-        slot = (slot + _1) & mask
-    return np.int64(-1)
 
 
 # --- messages ---------------------------------------------------------------------------------------------------
@@ -571,13 +462,7 @@ def find_pair(table: Any, key: Any) -> Any:
 @kernel(inline=True)
 def state_slot(world: Any, message: Any, vertex: Any) -> Any:
     """Where a message to a vertex stands, or the free place where it would."""
-    key = np.uint64(pair_key(message, vertex))
-    table = entries(world)
-    mask = np.uint64(len(table) - 1)
-    slot = pair_slot(key) & mask
-    while table[slot, 0] != _0 and table[slot, 0] != key:
-        slot = (slot + _1) & mask
-    return slot
+    return find_row(entries(world), np.uint64(pair_key(message, vertex)))
 
 
 @kernel(inline=True)
@@ -589,7 +474,7 @@ def heard(world: Any, message: Any, vertex: Any) -> Any:
 
 
 @kernel(inline=True)
-def tell(world: Any, message: Any, vertex: Any, value: Any) -> None:
+def set_heard(world: Any, message: Any, vertex: Any, value: Any) -> None:
     """Sets the value of a message at a vertex; there is room for one more."""
     slot = state_slot(world, message, vertex)
     if entries(world)[slot, 0] == _0:
@@ -611,7 +496,7 @@ def part_mask(world: Any, part: Any, vertex: Any) -> Any:
     if kind == PART_TEST:
         return _1 if passes(world, ref, vertex) else _0
     if kind == PART_FILLS:
-        found = find_pair(constant_slots(world), pair_key(np.int64(FILLED) + ref, vertex))
+        found = find_value(constant_slots(world), pair_key(np.int64(FILLED) + ref, vertex))
         return _1 if found >= 0 else _0
     return banked(world, ref, vertex)
 
@@ -648,7 +533,7 @@ def node_bits(world: Any, node: Any, vertex: Any, skipped: Any, bits: Any) -> An
 
 @kernel(inline=True)
 def note_size(world: Any, size: Any) -> None:
-    """Remembers that a product was too large to be told."""
+    """Remembers that a product was too large to be reported."""
     if size >= MOST or size <= -MOST:
         report_state(world)[TOO_MANY] = 1
 
@@ -689,17 +574,17 @@ def spoken(world: Any, message: Any, hearer: Any, speaker: Any) -> Any:
     if node == IS_NODE:
         return _1 if speaker == ref else _0
     if node == AMONG_NODE:
-        bit = find_pair(anchors(world), pair_key(ref, speaker))
+        bit = find_value(anchors(world), pair_key(ref, speaker))
         return _0 if bit < 0 else _1 << np.uint64(bit)
     return _1 if speaker == hearer else _0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What became of edges, written down for whoever measures the graph.
+# --- the journal -------------------------------------------------------------------------------------------------
+
+# What became of edges, written down for the metrics of the graph.
 #
 # The law: while a journal is kept, every change of an edge that is no derived one stands in it once, in order. Room
 # is asked for before anything is done, so a run that lacks it can go on from where it stands.
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -737,12 +622,12 @@ def write_down_weight(world: Any, update: Any, phase: Any, edge: Any, weight: An
         journal_weights(world)[journal_state(world)[JOURNALLED] - 1] = weight
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Queries that a change touches, and what is told of them once the change is done.
+# --- queries that a change touches -------------------------------------------------------------------------------
+
+# Queries that a change touches, and what is reported of them once the change is done.
 #
 # A query is touched when one of its components begins or ceases to hold, or when a count in it changes. What it was
-# before is remembered at the first touch of a phase, so that what comes and goes within the phase is never told.
-# ----------------------------------------------------------------------------------------------------------------------
+# before is remembered at the first touch of a phase, so that what comes and goes within the phase is never reported.
 
 
 @kernel()
@@ -758,7 +643,7 @@ def touch(world: Any, query: Any) -> None:
 
 
 @kernel()
-def tell_queries(world: Any, link: Any, missing: Any) -> None:
+def touch_queries(world: Any, link: Any, missing: Any) -> None:
     """Adds to the number of missing components of all queries in a chain of links."""
     while link >= 0:
         query = np.int64(links(world)[link, L_ITEM])
@@ -773,9 +658,9 @@ def hold_more(world: Any, component: Any, sign: Any) -> None:
     before = values(world)[component]
     values(world)[component] = before + sign
     if sign > 0 and before == 0:
-        tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(-1))
+        touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(-1))
     elif sign < 0 and before == 1:
-        tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(1))
+        touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(1))
 
 
 @kernel()
@@ -783,7 +668,7 @@ def count_more(world: Any, component: Any, count: Any) -> None:
     """A component is counted higher or lower."""
     values(world)[component] += np.int64(count)
     note_size(world, np.float64(values(world)[component]))
-    tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
+    touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
 # --- at the end of a phase --------------------------------------------------------------------------------------
@@ -812,7 +697,7 @@ def _write(world: Any, update: Any, phase: Any, kind: Any, ref: Any, sign: Any, 
 
 
 @kernel()
-def _tell_count(world: Any, query: Any, update: Any, phase: Any) -> None:
+def _report_count(world: Any, query: Any, update: Any, phase: Any) -> None:
     known, count = limits(world)[query], counted(world, query)
     if queries(world)[query, Q_WATCH]:
         if count != known[LATEST]:
@@ -835,7 +720,7 @@ def flush(world: Any, update: Any, phase: Any) -> Any:
     for place in range(state[TOUCHED]):
         query = np.int64(touched(world)[place])
         if queries(world)[query, Q_KIND] == Q_COUNT:
-            _tell_count(world, query, update, phase)
+            _report_count(world, query, update, phase)
         else:
             holds = queries(world)[query, Q_MISSING] == 0
             if holds != (queries(world)[query, Q_BEFORE] != 0):
@@ -847,7 +732,7 @@ def flush(world: Any, update: Any, phase: Any) -> Any:
 
 @kernel()
 def _begin_phase(world: Any) -> None:
-    """No query has the next stamp; as `Machine.forget`."""
+    """No query has the next stamp; as `Runner.forget`."""
     state = report_state(world)
     state[STAMP] += 1
     if state[STAMP] > LAST_STAMP:
@@ -856,9 +741,9 @@ def _begin_phase(world: Any) -> None:
         state[STAMP] = 1
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- solutions of a core -----------------------------------------------------------------------------------------
+
 # What becomes of a solution of a group's core: components gain or lose a place, counts change, or it is listed.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _NO_BIT = 255
 
@@ -877,12 +762,12 @@ class Start(NamedTuple):
 
 
 @kernel()
-def settle(world: Any, start: Start) -> Any:
+def note_solution(world: Any, start: Start) -> Any:
     """Takes note of a solution; False if it was to be listed and there was no room."""
     kind = groups(world)[start.group, G_KIND]
     if kind == ROWS:
         return _list(world, start)
-    _settle(world, start, _change(world, start) if kind == COUNT else start.sign)
+    _note_components(world, start, _change(world, start) if kind == COUNT else start.sign)
     return True
 
 
@@ -892,8 +777,8 @@ def settle(world: Any, start: Start) -> Any:
 @kernel()
 def _change(world: Any, start: Start) -> Any:
     """By how much a solution of the core changes a count: what its parts hear multiplied. Of the changed part that is
-    what it changed by; of a changed edge the sign tells."""
-    total, size = _network_tests_1, 1.0
+    what it changed by; of a changed edge the sign says it."""
+    total, size = _1, 1.0
     for part in range(groups(world)[start.group, G_PARTS]):
         total, size = total * masks(world)[part], size * np.float64(np.int64(masks(world)[part]))
     note_size(world, size)
@@ -901,35 +786,35 @@ def _change(world: Any, start: Start) -> Any:
 
 
 @kernel()
-def _settle(world: Any, start: Start, change: Any) -> None:
-    """Finds those whom a solution of the core concerns: all, or the driving constants that it leads to."""
+def _note_components(world: Any, start: Start, change: Any) -> None:
+    """Finds what a solution of the core concerns: all components, or the driving constants that it leads to."""
     group = start.group
     key = np.int64(groups(world)[group, G_DRIVER_KEY])
     if start.constant >= 0:
-        _settle_constant(world, start, start.constant, change)
+        _note_constant(world, start, start.constant, change)
     elif key < 0:
-        _settle_constant(world, start, np.int64(groups(world)[group, G_FIRST_CONSTANT]), change)
+        _note_constant(world, start, np.int64(groups(world)[group, G_FIRST_CONSTANT]), change)
     else:
         vertex = np.int64(path(world)[groups(world)[group, G_DRIVER_SLOT]])
         run = find_run(world, vertex, key)
         if run_length(world, run) <= groups(world)[group, G_CONSTANTS]:
-            _settle_neighbours(world, start, run, change)
+            _note_neighbours(world, start, run, change)
         else:
-            _settle_constants(world, start, vertex, key, change)
+            _note_constants(world, start, vertex, key, change)
 
 
 @kernel()
-def _settle_neighbours(world: Any, start: Start, run: Any, change: Any) -> None:
+def _note_neighbours(world: Any, start: Start, run: Any, change: Any) -> None:
     """Components of the driving constants among the neighbours of the driver's vertex."""
     for place in range(run_length(world, run)):
         key = pair_key(start.group, neighbour(world, run, place))
-        constant = find_pair(constant_slots(world), key)
+        constant = find_value(constant_slots(world), key)
         if constant >= 0:
-            _settle_constant(world, start, constant, change)
+            _note_constant(world, start, constant, change)
 
 
 @kernel()
-def _settle_constants(world: Any, start: Start, vertex: Any, key: Any, change: Any) -> None:
+def _note_constants(world: Any, start: Start, vertex: Any, key: Any, change: Any) -> None:
     """The same, where there are fewer constants than neighbours."""
     constant = np.int64(groups(world)[start.group, G_FIRST_CONSTANT])
     while constant >= 0:
@@ -937,12 +822,12 @@ def _settle_constants(world: Any, start: Start, vertex: Any, key: Any, change: A
         s, o = (other, vertex) if key & 1 else (vertex, other)
         edge = find_edge(world, s, key >> 1, o)
         if edge >= 0 and is_present(world, edge):
-            _settle_constant(world, start, constant, change)
+            _note_constant(world, start, constant, change)
         constant = np.int64(constants(world)[constant, C_NEXT])
 
 
 @kernel()
-def _settle_constant(world: Any, start: Start, constant: Any, change: Any) -> None:
+def _note_constant(world: Any, start: Start, constant: Any, change: Any) -> None:
     """Every component of a constant all of whose tags are heard holds in one place more, or less; a count changes."""
     if constant < 0:
         return
@@ -961,7 +846,7 @@ def _settle_constant(world: Any, start: Start, constant: Any, change: Any) -> No
 def _is_heard(world: Any, group: Any, bits: Any) -> Any:
     for part in range(groups(world)[group, G_PARTS]):
         bit = tag_bits(world)[bits + part]
-        if bit != _NO_BIT and not (masks(world)[part] >> np.uint64(bit)) & _network_tests_1:
+        if bit != _NO_BIT and not (masks(world)[part] >> np.uint64(bit)) & _1:
             return False
     return True
 
@@ -977,7 +862,7 @@ def _filled(world: Any, group: Any) -> Any:
         return np.int64(groups(world)[group, G_FIRST_CONSTANT])
     first, found = groups(world)[group, G_SLOTS] - count, np.int64(group)
     for hole in range(count):
-        found = find_pair(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+        found = find_value(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
         if found < 0:
             break
     return found
@@ -1008,7 +893,7 @@ def _list(world: Any, start: Start) -> Any:
     component = np.int64(constants(world)[constant, C_FIRST])
     while component >= 0:
         if _is_heard(world, start.group, components(world)[component, K_BITS]):
-            _tell_row(world, component, start.sign)
+            _report_row(world, component, start.sign)
         component = np.int64(components(world)[component, K_NEXT])
     for slot in range(shown):
         solutions(world)[state[VALUES] + slot] = path(world)[slot]
@@ -1017,17 +902,18 @@ def _list(world: Any, start: Start) -> Any:
 
 
 @kernel()
-def _tell_row(world: Any, component: Any, sign: Any) -> None:
+def _report_row(world: Any, component: Any, sign: Any) -> None:
     """Tells a component of the solution that is about to be written."""
     state = report_state(world)
     event = events(world)[state[EVENTS]]
     event[W_UPDATE], event[W_PHASE], event[W_KIND] = state[UPDATE], state[PHASE], V_ROW
     event[W_REF], event[W_SIGN], event[W_VALUE] = component, sign, state[VALUES]
     state[EVENTS] += 1
-    tell_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
+    touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the join ----------------------------------------------------------------------------------------------------
+
 # The core of a group, joined from a changed edge or from a vertex that hears something new.
 #
 # The law: every solution of the core that holds a changed edge is met exactly once, at the first of the core edges
@@ -1038,9 +924,7 @@ def _tell_row(world: Any, component: Any, sign: Any) -> None:
 # Steps are core edges in a fixed order. Where a later step could bind the same slot, the one with fewer neighbours is
 # walked through and the other one is looked up. Where a hole is bound, what fills it beside the holes that are filled
 # already may be fewer still.
-# ----------------------------------------------------------------------------------------------------------------------
 
-_network_join_0 = np.uint64(0)
 NOTHING = -2  # in place of a hole: no row has what fills the others
 
 
@@ -1062,7 +946,7 @@ def _hears(world: Any, start: Start, slot: Any) -> Any:
         if parts(world)[part, P_SLOT] != slot:
             continue
         mask = start.value if part == start.part else part_mask(world, part, vertex)
-        if mask == _network_join_0:
+        if mask == _0:
             return False
         masks(world)[part - first] = mask
     return True
@@ -1130,7 +1014,7 @@ def _hole_of(world: Any, group: Any, step: Any) -> Any:
     first, hole = groups(world)[group, G_SLOTS] - groups(world)[group, G_HOLES], 0
     while given >> hole:
         if given >> hole & 1:
-            found = find_pair(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
+            found = find_value(constant_slots(world), pair_key(found, np.int64(path(world)[first + hole])))
             if found < 0:
                 return np.int64(NOTHING)
         hole += 1
@@ -1226,7 +1110,7 @@ def _is_virtual(world: Any, predicate: Any) -> Any:
 
 @kernel()
 def _next_of_vertex(world: Any, start: Start, step: Any, depth: Any) -> Any:
-    """The next edge of a vertex, whatever its property, that fits; virtual properties are nobody's variable."""
+    """The next edge of a vertex, whatever its property, that fits; no variable stands for a virtual property."""
     cursor = cursors(world)[depth]
     direction = OUT if steps(world)[step, T_KNOWN] & 1 else IN
     while cursor[CURSOR_RUN] >= 0:
@@ -1279,7 +1163,7 @@ def _join(world: Any, start: Start, which: Any) -> Any:
     row, state = groups(world)[start.group, G_STARTS] + which, report_state(world)
     first, count = np.int64(starts(world)[row, B_STEPS]), starts(world)[row, B_COUNT]
     if count == 0:
-        return settle(world, start)
+        return note_solution(world, start)
     depth = state[DEPTH]
     state[DEPTH] = -1
     again = depth >= 0
@@ -1291,7 +1175,7 @@ def _join(world: Any, start: Start, which: Any) -> Any:
             depth -= 1
         elif depth + 1 == count:
             again = False
-            if not settle(world, start):
+            if not note_solution(world, start):
                 state[DEPTH] = depth
                 return False
         else:
@@ -1317,7 +1201,7 @@ def join_from_driver(world: Any, constant: Any, vertex: Any, edge: Any, sign: An
     """
     group = np.int64(constants(world)[constant, C_GROUP])
     slot, last = np.int64(groups(world)[group, G_DRIVER_SLOT]), np.int64(groups(world)[group, G_EDGES])
-    start = Start(group, np.int64(-1), _network_join_0, edge, last, constant, sign)
+    start = Start(group, np.int64(-1), _0, edge, last, constant, sign)
     path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
@@ -1326,7 +1210,7 @@ def join_from_driver(world: Any, constant: Any, vertex: Any, edge: Any, sign: An
 @kernel()
 def join_from_vertex(world: Any, group: Any, slot: Any, vertex: Any) -> None:
     """All that a slot's vertex takes part in."""
-    start = Start(np.int64(group), np.int64(-1), _network_join_0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(1))
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(1))
     path(world)[slot] = vertex
     if _hears(world, start, slot):
         _join(world, start, slot)
@@ -1335,9 +1219,7 @@ def join_from_vertex(world: Any, group: Any, slot: Any, vertex: Any) -> None:
 @kernel()
 def join_from_edge(world: Any, group: Any, place: Any, number: Any, sign: Any) -> Any:
     """A changed edge of the graph stands for a core edge; False if there was no room to list what it completes."""
-    start = Start(
-        np.int64(group), np.int64(-1), _network_join_0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign)
-    )
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(number), np.int64(place), np.int64(-1), np.int64(sign))
     edge = np.int64(groups(world)[group, G_FIRST_EDGE]) + place
     row, nodes = edges(world)[number], core_edges(world)[edge]
     known = np.int64(1 if nodes[E_SUBJECT] >= 0 else 0) | np.int64(2 if nodes[E_PREDICATE] >= 0 else 0)
@@ -1353,27 +1235,24 @@ def join_from_edge(world: Any, group: Any, place: Any, number: Any, sign: Any) -
 @kernel()
 def join_from_nothing(world: Any, group: Any, edges: Any, sign: Any) -> Any:
     """All solutions of a group's core; `edges` is the number of its core edges. Its holes are filled already."""
-    start = Start(
-        np.int64(group), np.int64(-1), _network_join_0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign)
-    )
+    start = Start(np.int64(group), np.int64(-1), _0, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(sign))
     return _join(world, start, np.int64(groups(world)[group, G_SLOTS]) + edges)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- messages carried on -----------------------------------------------------------------------------------------
+
 # What one changed edge makes vertices hear, carried on from message to message.
 #
 # An item of work says that a vertex may hear something new: bits to gain, bits in danger, or a count to add. Items
 # are taken lowest level first. Bits in danger are then asked for again among the neighbours that are left: what is
-# below is settled by that time, so what none of them says is lost. Each change is applied when its item is taken, and
-# whoever hears it looks at everything else as it stands: so gains and losses add up, however many parts of a node
+# below is done by that time, so what none of them says is lost. Each change is applied when its item is taken, and
+# what hears it looks at everything else as it stands: so gains and losses add up, however many parts of a node
 # change at once.
 #
 # The graph is changed before any of this; what the changed edge itself added to, or takes from, a message was worked
 # out with the messages as they stood.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _MESSAGE, _VERTEX, _NEXT = range(3)  # of items
-IDLE = 1 << 20  # the lowest level when there is no work
 
 
 @kernel()
@@ -1412,7 +1291,7 @@ def has_work(world: Any) -> Any:
     level = work_state(world)[LOWEST]
     while level < len(levels(world)) and levels(world)[level] < 0:
         level += 1
-    work_state(world)[LOWEST] = level if level < len(levels(world)) else IDLE
+    work_state(world)[LOWEST] = level if level < len(levels(world)) else IDLE_LEVEL
     return level < len(levels(world))
 
 
@@ -1436,13 +1315,13 @@ def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
         if sites(world)[site, S_KIND] == SITE_MESSAGE:
             message = np.int64(sites(world)[site, S_REF])
             value = spoken(world, message, hearer, speaker)
-            if value != _network_join_0:
+            if value != _0:
                 if messages(world)[message, M_KIND] == COUNT:
-                    push(world, message, hearer, value if sign > 0 else _network_join_0 - value)
+                    push(world, message, hearer, value if sign > 0 else _0 - value)
                 else:
                     known = heard(world, message, hearer)
                     value &= ~known if sign > 0 else known
-                    if value != _network_join_0:
+                    if value != _0:
                         push(world, message, hearer, value)
         site = np.int64(sites(world)[site, S_NEXT])
 
@@ -1454,7 +1333,7 @@ def seed(world: Any, site: Any, hearer: Any, speaker: Any, sign: Any) -> None:
 def _still_said(world: Any, message: Any, vertex: Any, wanted: Any) -> Any:
     """Which of these bits some neighbour still says."""
     run = find_run(world, vertex, np.int64(messages(world)[message, M_KEY]))
-    said = _network_join_0
+    said = _0
     for place in range(run_length(world, run)):
         said |= spoken(world, message, vertex, neighbour(world, run, place)) & wanted
         if said == wanted:
@@ -1471,20 +1350,20 @@ def _difference(world: Any, message: Any, vertex: Any, payload: Any, sign: Any) 
     if sign > 0:
         return payload & ~known
     payload &= known
-    return _network_join_0 if payload == _network_join_0 else payload & ~_still_said(world, message, vertex, payload)
+    return _0 if payload == _0 else payload & ~_still_said(world, message, vertex, payload)
 
 
 @kernel()
 def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
-    """Finds out to whom a change is carried on: (how many plans, how many items they may lead to)."""
+    """Finds out where a change is carried on to: (how many plans, how many items they may lead to)."""
     count, total = 0, 0
     user = np.int64(messages(world)[message, M_USERS])
     while user >= 0:
         if users(world)[user, U_KIND] == USER_NODE:
             above = np.int64(nodes(world)[users(world)[user, U_REF], N_MESSAGES])
             part = np.int64(users(world)[user, U_PART])
-            value = node_value(world, above, vertex, part, changed) if above >= 0 else _network_join_0
-            while above >= 0 and value != _network_join_0:
+            value = node_value(world, above, vertex, part, changed) if above >= 0 else _0
+            while above >= 0 and value != _0:
                 run = find_run(world, vertex, np.int64(messages(world)[above, M_KEY]) ^ 1)
                 if run >= 0:
                     plans(world)[count, 0], plans(world)[count, 1] = above, run
@@ -1497,7 +1376,7 @@ def _plan(world: Any, message: Any, vertex: Any, changed: Any) -> Any:
 
 @kernel()
 def _carry(world: Any, plan: Any, sign: Any) -> None:
-    """Work for those who may hear something anew, or no longer."""
+    """Work for vertices that may hear something anew, or no longer."""
     message, run, value = plans(world)[plan, 0], plans(world)[plan, 1], sayings(world)[plan]
     counted = messages(world)[message, M_KIND] == COUNT
     for place in range(run_length(world, run)):
@@ -1507,12 +1386,12 @@ def _carry(world: Any, plan: Any, sign: Any) -> None:
         else:
             known = heard(world, message, hearer)
             bits = value & (~known if sign > 0 else known)
-            if bits != _network_join_0:
+            if bits != _0:
                 push(world, message, hearer, bits)
 
 
 @kernel()
-def _network_work_join(world: Any, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
+def _join_groups(world: Any, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
     """Tells the groups that hear a message."""
     user = np.int64(messages(world)[message, M_USERS])
     while user >= 0:
@@ -1530,7 +1409,7 @@ def take(world: Any, sign: Any) -> Any:
     item = np.int64(levels(world)[work_state(world)[LOWEST]])
     message, vertex = np.int64(items(world)[item, _MESSAGE]), np.int64(items(world)[item, _VERTEX])
     changed = _difference(world, message, vertex, payloads(world)[item], sign)
-    if changed == _network_join_0:
+    if changed == _0:
         _pop(world)
         return True
     count, total = _plan(world, message, vertex, changed)
@@ -1540,43 +1419,44 @@ def take(world: Any, sign: Any) -> Any:
     known = heard(world, message, vertex)
     if messages(world)[message, M_KIND] == COUNT:
         note_size(world, np.float64(np.int64(known + changed)))
-        tell(world, message, vertex, known + changed)
+        set_heard(world, message, vertex, known + changed)
     else:
-        tell(world, message, vertex, known | changed if sign > 0 else known & ~changed)
+        set_heard(world, message, vertex, known | changed if sign > 0 else known & ~changed)
     for plan in range(count):
         _carry(world, plan, sign)
-    _network_work_join(world, message, vertex, changed, sign)
+    _join_groups(world, message, vertex, changed, sign)
     return True
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- sites -------------------------------------------------------------------------------------------------------
+
 # Whom a changed edge concerns: the sites under the seven keys that an edge can be asked by.
 #
 # For a core edge the whole core is joined from the changed edge, for a driving constant from the vertex at the other
 # end. Both look at the graph with the edge in it and at messages as they were before: so they come first when an edge
 # was added, and when one is removed they come while it is still there.
-# ----------------------------------------------------------------------------------------------------------------------
 
 HEADS = 7
 
 
 @kernel(inline=True)
-def site_slot(vertex: Any, key: Any) -> Any:
-    """A hash of the key of a head; both may be negative. As sites(world)."""
-    return pair_slot(pair_key(np.int64(vertex) + 1, np.int64(key) + 4))
+def _compare_sites(world: Any, place: Any, key: Any) -> Any:
+    head = site_slots(world)[place] - 1
+    if head < 0:
+        return FREE
+    row = site_heads(world)[head]
+    return SAME_KEY if row[H_VERTEX] == key[0] and row[H_KEY] == key[1] else OTHER
+
+
+_find_site = search(_compare_sites)
 
 
 @kernel()
 def first_site(world: Any, vertex: Any, key: Any) -> Any:
-    """The first site under a key, or -1."""
-    mask = np.uint64(len(site_slots(world)) - 1)
-    slot = site_slot(vertex, key) & mask
-    while site_slots(world)[slot] != 0:
-        head = site_slots(world)[slot] - 1
-        if site_heads(world)[head, H_VERTEX] == vertex and site_heads(world)[head, H_KEY] == key:
-            return np.int64(site_heads(world)[head, H_FIRST])
-        slot = (slot + _network_tests_1) & mask
-    return np.int64(-1)
+    """The first site under a key, or -1. The hash is that of (vertex + 1, key + 4), as in `network.Sites`."""
+    hashed = spread(pair_key(np.int64(vertex) + 1, np.int64(key) + 4))
+    head = site_slots(world)[_find_site(world, len(site_slots(world)), hashed, (vertex, key))] - 1
+    return np.int64(site_heads(world)[head, H_FIRST]) if head >= 0 else np.int64(-1)
 
 
 @kernel()
@@ -1641,28 +1521,27 @@ def seed_messages(world: Any, edge: Any, sign: Any) -> None:
     seed(world, first_site(world, object, key + 1), subject, object, sign)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What new parts of the network hear in the graph as it is, without a word to anybody.
+# --- new parts of the network ------------------------------------------------------------------------------------
+
+# What new parts of the network hear in the graph as it is, silently.
 #
 # The law: afterwards every message and component stands as if it had been there from the beginning. New messages are
 # filled level by level, so what they are made of is there; of a message that was there before only new tags are
 # filled. Then the places where new components hold are counted.
-# ----------------------------------------------------------------------------------------------------------------------
 
 INT32S, INT64S, MASKS = (array(dtype, writable=True) for dtype in (int32, int64, uint64))
 MASK_ROWS = rows(uint64, writable=True)
-_network_populate_0, _network_populate_1 = np.uint64(0), np.uint64(1)
 
 
 @kernel()
 def _begin(world: Any, fresh: Any, slots: Any, key: Any) -> Any:
     """Where the fresh messages of a key begin, or the end of them all."""
     mask = np.uint64(len(slots) - 1)
-    slot = pair_slot(key + 1) & mask
+    slot = spread(key + 1) & mask
     while slots[slot] != 0:
         if messages(world)[fresh[slots[slot] - 1], M_KEY] == key:
             return np.int64(slots[slot] - 1)
-        slot = (slot + _network_populate_1) & mask
+        slot = (slot + _1) & mask
     return np.int64(len(fresh))
 
 
@@ -1677,9 +1556,9 @@ def _index(world: Any, fresh: Any, slots: Any) -> None:
     for place in range(len(fresh)):
         key = np.int64(messages(world)[fresh[place], M_KEY])
         if place == 0 or messages(world)[fresh[place - 1], M_KEY] != key:
-            slot = pair_slot(key + 1) & mask
+            slot = spread(key + 1) & mask
             while slots[slot] != 0:
-                slot = (slot + _network_populate_1) & mask
+                slot = (slot + _1) & mask
             slots[slot] = place + 1
 
 
@@ -1691,10 +1570,10 @@ def _hear(world: Any, fresh: Any, bits: Any, begin: Any, hearer: Any, speaker: A
         message = np.int64(fresh[place])
         value = spoken(world, message, hearer, speaker)
         if messages(world)[message, M_KIND] == COUNT:
-            if value != _network_populate_0:
-                tell(world, message, hearer, heard(world, message, hearer) + value)
+            if value != _0:
+                set_heard(world, message, hearer, heard(world, message, hearer) + value)
         elif value & bits[place]:
-            tell(world, message, hearer, heard(world, message, hearer) | (value & bits[place]))
+            set_heard(world, message, hearer, heard(world, message, hearer) | (value & bits[place]))
         place += 1
 
 
@@ -1732,7 +1611,7 @@ def survey(world: Any, firsts: Any, groups: Any) -> None:
     """
     table = entries(world)
     for slot in range(len(table)):
-        if table[slot, 1] != _network_populate_0:
+        if table[slot, 1] != _0:
             key = np.int64(table[slot, 0]) - 1
             message, vertex = key >> 32, key & 0xFFFFFFFF
             for place in range(firsts[message], firsts[message + 1]):
@@ -1762,21 +1641,20 @@ def list_all(world: Any, group: int) -> Any:
 def rehash(old: Any, world: Any) -> None:
     """Moves what is heard into a larger, empty table, the world's."""
     for slot in range(len(old)):
-        if old[slot, 1] != _network_populate_0:
+        if old[slot, 1] != _0:
             key = np.int64(old[slot, 0]) - 1
-            tell(world, key >> 32, key & 0xFFFFFFFF, old[slot, 1])
+            set_heard(world, key >> 32, key & 0xFFFFFFFF, old[slot, 1])
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a batch of updates ------------------------------------------------------------------------------------------
+
 # A batch of updates, one after the other: the graph is changed, and what that changes for the queries is reported.
 #
-# A run can stop wherever room may be lacking and be called again when there is more: `progress` tells where it
+# A run can stop wherever room may be lacking and be called again when there is more: `progress` says where it
 # stands. It goes on from there as if it had never stopped, so a batch is nothing but its updates in order.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _BEGIN, _EXPIRE, _EXPAND, _REMOVE, _ADD, _END = range(6)  # stages of an update
 _FIRST, _SITES, _SEEDS, _WORK, _DERIVED = range(5)  # stages of a reaction to one changed edge
-_ADDING, _REMOVING, _SETTING, _CLEARING = range(4)  # operations; see `watch.encoding`
 _AHEAD = 12  # updates for which memory is asked for ahead
 
 
@@ -1794,8 +1672,8 @@ def _drain(world: Any, sign: Any) -> Any:
 
 
 @kernel()
-def _network_run_begin(world: Any, progress: Any, edge: Any, sign: Any) -> None:
-    """Writes the change down, and tells those who wait for just this edge."""
+def _begin_reaction(world: Any, progress: Any, edge: Any, sign: Any) -> None:
+    """Writes the change down, and touches the queries that wait for just this edge."""
     row = edges(world)[edge]
     progress[P_SUBJECT], progress[P_PREDICATE], progress[P_OBJECT] = row[SUBJECT], row[PREDICATE], row[OBJECT]
     progress[P_SIGN] = sign
@@ -1804,7 +1682,7 @@ def _network_run_begin(world: Any, progress: Any, edge: Any, sign: Any) -> None:
         write_down(world, state[UPDATE], state[PHASE], CAME if sign > 0 else WENT, edge)
     link = np.int64(row[LINK] >> 1)
     if link:
-        tell_queries(world, link - 1, -sign)
+        touch_queries(world, link - 1, -sign)
     progress[P_REACTION], progress[P_HEAD], progress[P_SITE] = _SITES, 0, -2
 
 
@@ -1814,7 +1692,7 @@ def react(world: Any, progress: Any, edge: Any, sign: Any) -> Any:
     if progress[P_REACTION] == _FIRST:
         if not has_journal_room(world):
             return NEED_JOURNAL
-        _network_run_begin(world, progress, edge, sign)
+        _begin_reaction(world, progress, edge, sign)
     if len(site_slots(world)) > 1:
         if progress[P_REACTION] == _SITES:
             if not visit_sites(world, progress, edge, sign):
@@ -1909,15 +1787,15 @@ def _expand(world: Any, row: Any, changes: Any) -> Any:
     """Finds the edges that an update removes; returns how many, room or not, or -1 if adjacency is needed for it."""
     op = batch_op(world)[row]
     subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
-    if op == _ADDING:
+    if op == ADD_EDGE:
         return 0
-    if op == _REMOVING:
+    if op == REMOVE_EDGE:
         edge = find_edge(world, subject, predicate, object)
         changes[0] = edge
         return 1 if edge >= 0 and is_present(world, edge) else 0
     if len(runs(world)) == 0:
         return -1
-    if op == _SETTING:
+    if op == SET_EDGE:
         return _others(world, find_run(world, np.int64(subject), 2 * np.int64(predicate)), object, changes)
     return _touching(world, subject, changes)
 
@@ -1936,7 +1814,7 @@ def _remove(world: Any, progress: Any, changes: Any) -> Any:
 def _add(world: Any, progress: Any) -> Any:
     """Adds the edge of an update, or renews it."""
     row = progress[P_UPDATE]
-    if batch_op(world)[row] != _ADDING and batch_op(world)[row] != _SETTING:
+    if batch_op(world)[row] != ADD_EDGE and batch_op(world)[row] != SET_EDGE:
         return DONE
     if progress[P_EDGE] < 0:
         subject, predicate, object = batch_subject(world)[row], batch_predicate(world)[row], batch_object(world)[row]
@@ -1950,7 +1828,7 @@ def _add(world: Any, progress: Any) -> Any:
             renew(world, edge, known)
             return DONE
         progress[P_EDGE] = put(world, subject, predicate, object)
-        settle_new(world, progress[P_EDGE], known)
+        stamp_new(world, progress[P_EDGE], known)
     reason = _follow(world, progress, progress[P_EDGE], 1)
     if reason == DONE:
         progress[P_EDGE] = -1
@@ -2024,7 +1902,7 @@ def _alter(world: Any, progress: Any) -> Any:
 def run(world: Any) -> Any:
     """Applies updates from where the run stands; DONE after the last one, else what is lacking.
 
-    After an update that leaves much to tell it pauses.
+    After an update that leaves much to set_heard it pauses.
 
     A run that stands before the first update only changes the derived edge that it names.
     """
@@ -2045,14 +1923,13 @@ def run(world: Any) -> Any:
     return DONE
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Updates where nobody asks for more than whole edges: no adjacency, no window, no weights, no variables.
-#
-# The same as `network_run`, without everything that is not needed then: an update costs one look-up.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- a batch without variables -----------------------------------------------------------------------------------
 
-_NETWORK_QUICK_ADDING, _NETWORK_QUICK_REMOVING = 0, 1  # operations
-_NETWORK_QUICK_AHEAD = 16  # updates for which memory is asked for ahead
+# Updates where no query asks for more than whole edges: no adjacency, no window, no weights, no variables.
+#
+# The same as `run`, without everything that is not needed then: an update costs one look-up.
+
+_QUICK_AHEAD = 16  # updates for which memory is asked for ahead
 
 
 @kernel(inline=True)
@@ -2064,7 +1941,7 @@ def _lacks_room(graph: Any) -> Any:
 
 
 @kernel()
-def _network_quick_flush(world: Any, row: Any) -> Any:
+def _quick_flush(world: Any, row: Any) -> Any:
     """Tells what an update changed; False if there is no room for it."""
     state = report_state(world)
     if flush(world, row, np.int64(1)):
@@ -2074,10 +1951,10 @@ def _network_quick_flush(world: Any, row: Any) -> Any:
 
 
 @kernel(inline=True)
-def _network_quick_add(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _quick_add(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
     tag = edge_tag(subject, predicate, object)
     place = slot_of(graph, tag, subject, predicate, object)
-    edge = (graph.slots[place] & NUMBER) - 1
+    edge = (graph.slots[place] & EDGE_NUMBER) - 1
     if edge < 0:
         edge = graph.counters[FREE_EDGE] - 1
         if edge >= 0:
@@ -2093,7 +1970,7 @@ def _network_quick_add(world: Any, graph: Any, row: Any, subject: Any, predicate
     elif not graph.edges[edge, LINK] & PRESENT:
         graph.edges[edge, LINK] |= PRESENT
         graph.counters[LIVE] += 1
-        tell_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(-1))
+        touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(-1))
     else:
         return
     if keeps_journal(world):
@@ -2101,14 +1978,14 @@ def _network_quick_add(world: Any, graph: Any, row: Any, subject: Any, predicate
 
 
 @kernel(inline=True)
-def _network_quick_remove(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
+def _quick_remove(world: Any, graph: Any, row: Any, subject: Any, predicate: Any, object: Any) -> None:
     place = slot_of(graph, edge_tag(subject, predicate, object), subject, predicate, object)
-    edge = (graph.slots[place] & NUMBER) - 1
+    edge = (graph.slots[place] & EDGE_NUMBER) - 1
     if edge >= 0 and graph.edges[edge, LINK] & PRESENT:
-        tell_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(1))
+        touch_queries(world, np.int64(graph.edges[edge, LINK] >> 1) - 1, np.int64(1))
         if keeps_journal(world):
             write_down(world, row, 1, WENT, edge)
-        graph_kernels_drop(graph, edge)
+        graph_kernels.drop(graph, edge)
 
 
 @kernel((WORLD,))
@@ -2119,27 +1996,27 @@ def run_quick(world: Any) -> Any:
     objects, times, clock = batch_object(world), batch_at(world), clocks(world)
     for row in range(progress[P_UPDATE], len(ops)):
         progress[P_UPDATE] = row
-        ahead = row + _NETWORK_QUICK_AHEAD
+        ahead = row + _QUICK_AHEAD
         if ahead < len(ops):
             prefetch_edge(graph, subjects[ahead], predicates[ahead], objects[ahead])
-            ahead -= _NETWORK_QUICK_AHEAD // 2
+            ahead -= _QUICK_AHEAD // 2
             prefetch_row(graph, subjects[ahead], predicates[ahead], objects[ahead])
         if progress[P_STAGE] == 0:
             if _lacks_room(graph):
                 return NEED_GRAPH
-            if ops[row] > _NETWORK_QUICK_REMOVING:
+            if ops[row] > REMOVE_EDGE:
                 return NEED_ADJACENCY
             if not has_journal_room(world):
                 return NEED_JOURNAL
             clock[ACCEPTED] += 1
             clock[CLOCK] = max(clock[CLOCK], times[row])
-            if ops[row] == _NETWORK_QUICK_ADDING:
-                _network_quick_add(world, graph, row, subjects[row], predicates[row], objects[row])
+            if ops[row] == ADD_EDGE:
+                _quick_add(world, graph, row, subjects[row], predicates[row], objects[row])
             else:
-                _network_quick_remove(world, graph, row, subjects[row], predicates[row], objects[row])
+                _quick_remove(world, graph, row, subjects[row], predicates[row], objects[row])
         if state[TOUCHED]:
             progress[P_STAGE] = 1
-            if not _network_quick_flush(world, row):
+            if not _quick_flush(world, row):
                 return NEED_REPORTS
             progress[P_STAGE] = 0
     progress[P_UPDATE] = len(ops)

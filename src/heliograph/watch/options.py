@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from heliograph.errors import HeliographError, SubscriptionError, UsageError
 from heliograph.sparql.query import Compare, Count, Expression, Form, Query
 from heliograph.sparql.tokens import problem, tokenize
+from heliograph.subscriptions import Subscription
 from heliograph.terms import Term, value_of
 from heliograph.values import NUMERIC
 from heliograph.watch.metrics.calls import threshold_of
@@ -22,7 +23,7 @@ MODES = ("each", "change")
 _KEYS = ("mode", "hysteresis", "max_matches_per_update", "initial", "top_k_of")
 
 
-MOST_MATCHES = 1_000_000  # told of one update: a query that matches more often has exploded
+MOST_MATCHES = 1_000_000  # reported of one update: a query that matches more often has exploded
 
 
 class Top(NamedTuple):
@@ -41,6 +42,13 @@ class Options:
     hysteresis: float = 0.0
     limit: int = MOST_MATCHES
     top: Top | None = None
+
+
+class Subscribed(NamedTuple):
+    """A subscription, and how it is notified."""
+
+    subscription: Subscription
+    options: Options
 
 
 def check_mode(mode: Any) -> str:
@@ -123,7 +131,7 @@ def _hysteresis_refusal(options: Options, query: Query) -> HeliographError | Non
 def _key_refusal(query: Query, text: str | None) -> HeliographError | None:
     """Refuses a variable that nothing binds where matches are told apart by it, for as long as the graph lives.
 
-    It is legal SPARQL. In a filter it merely stays unbound, and `lint` tells of it (HG-719); the same holds for a plain
+    It is legal SPARQL. In a filter it merely stays unbound, and `lint` reports it (HG-719); the same holds for a plain
     SELECT in a watch, which tells matches apart by all variables of the pattern.
     """
     names, clause = query.group_by, "GROUP BY"

@@ -1,67 +1,460 @@
-"""The plain strategy: after each update the queries that it could concern are answered again. See `watch_naive`.
+"""The plain strategy: after each update the queries that it could concern are answered again from scratch.
 
-It is exact and slow, holds terms as they are, and loads no kernel: small jobs run on it.
+It is exact and slow, holds terms as they are, and loads no kernel: small jobs run on it. [Z] calls it BF: no query
+index, every query tried on every update. One shortcut is taken because it is plain: the solutions of a query depend on
+the graph only through the triples that one of its patterns matches, so a query is left alone when no changed triple
+agrees with the constants of any of its patterns.
+
+The law: after each update every query stands as if it had been answered from scratch over the graph as it is now. New
+subscriptions, and all of them after the graph was loaded, are answered silently before the next update, so a change is
+always some update's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
+from heliograph.sparql.query import ClassPattern, Node, Pattern, Query
+from heliograph.sparql.solve import Graph, Plan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Term
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.layout import NO_TIME, Floats, Int32s, Int64s
+from heliograph.watch.changes import (
+    Changes,
+    Completion,
+    EachMatch,
+    Key,
+    Match,
+    MatchCount,
+    Mode,
+    RankChange,
+    Ranking,
+    Row,
+    Solution,
+    TruthChange,
+    Turn,
+    holding,
+    key_of,
+    key_order,
+    mode_of,
+)
+from heliograph.watch.evidence import Reevaluation
+from heliograph.watch.layout import NO_TIME, EdgeColumns, Int32s
+from heliograph.watch.metrics.calls import relaxed
 from heliograph.watch.metrics.naive import Effort, Plainly
-from heliograph.watch.report import Run, issue
-from heliograph.watch.state import Aside, Board, Edges, EvolvingGraph, Interest, Reevaluation, Snapshot, Watched, joined
-from heliograph.watch.updates import Edge, Encoded, Extent, Update
+from heliograph.watch.options import Subscribed
+from heliograph.watch.report import PublishRun, Report
+from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.updates import NO_TERM, REMOVE, SET, Triple, Update, UpdateColumns, WindowExtent
+
+# --- the window -------------------------------------------------------------------------------------------------
 
 
-class Plain:
-    """A board over an evolving graph, in plain Python."""
+class EdgeFacts(NamedTuple):
+    """What the evolving graph knows of a triple beside its being there.
 
-    def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: Extent, aside: Aside | None = None) -> None:
+    `at` (microseconds since 1970) and `seq` are those of the update that added or last renewed it, `number` says how
+    many updates had been accepted by then. None: loaded as background, so it never expires by that clock.
+    """
+
+    weight: float | None = None
+    at: int | None = None
+    seq: int | None = None
+    number: int | None = None
+
+
+class Window:
+    """The clocks of a window and the edges due next by each.
+
+    By time, the clock is the largest `at` so far and an edge goes when `at <= clock - span`. By updates, the clock is
+    the number of accepted updates, the coming one included, and an edge goes when `number <= clock - n`: after each
+    update the graph holds what the last n accepted updates added or renewed. An edge loaded without a time never goes.
+
+    Both kinds keep a queue of promises (due, edge); renewing an edge makes an older promise void, which is noticed when
+    it comes to the head. So a renewal costs a push, and expiry costs as much as there is to expire.
+    """
+
+    def __init__(self, extent: WindowExtent) -> None:
+        self.extent = extent
+        self.clock: int | None = None
+        self.number = 0
+        self._by_time: list[tuple[int, int, Triple]] = []
+        self._by_number: list[tuple[int, Triple]] = []
+
+    def note(self, triple: Triple, edge: EdgeFacts) -> None:
+        """Promise that an edge, just added or renewed, will go in its time."""
+        if self.extent.span is not None and edge.at is not None:
+            heappush(self._by_time, (edge.at, edge.seq or 0, triple))
+        if self.extent.updates is not None and edge.number is not None:
+            heappush(self._by_number, (edge.number, triple))
+
+    def move(self, at: int | None) -> None:
+        """Set the time clock on to `at`, if that is later."""
+        if at is not None and (self.clock is None or at > self.clock):
+            self.clock = at
+
+    def expired(self, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
+        """The edges that are too old by now: by time in order of (at, seq), then by number."""
+        if self.extent.span is not None and self.clock is not None:
+            yield from self._due_by_time(self.clock - self.extent.span, edge_of)
+        if self.extent.updates is not None:
+            yield from self._due_by_number(self.number - self.extent.updates, edge_of)
+
+    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
+        while self._by_time and self._by_time[0][0] <= limit:
+            at, seq, triple = heappop(self._by_time)
+            edge = edge_of(triple)
+            if edge is not None and edge.at == at and (edge.seq or 0) == seq:
+                yield triple
+
+    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
+        while self._by_number and self._by_number[0][0] <= limit:
+            number, triple = heappop(self._by_number)
+            edge = edge_of(triple)
+            if edge is not None and edge.number == number:
+                yield triple
+
+
+# --- the evolving graph -----------------------------------------------------------------------------------------
+
+
+class Effect:
+    """The triples that an update added and removed, net: adding what was just removed (or the reverse) cancels, so an
+    effect is the difference between the graph before and after, whatever steps led there."""
+
+    __slots__ = ("added", "removed")
+
+    def __init__(self) -> None:
+        self.added: dict[Triple, None] = {}
+        self.removed: dict[Triple, None] = {}
+
+    def add(self, triple: Triple) -> None:
+        if triple in self.removed:
+            del self.removed[triple]
+        else:
+            self.added[triple] = None
+
+    def remove(self, triples: Iterable[Triple]) -> None:
+        for triple in triples:
+            if triple in self.added:
+                del self.added[triple]
+            else:
+                self.removed[triple] = None
+
+    def __iter__(self) -> Iterator[Triple]:
+        yield from self.removed
+        yield from self.added
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.removed)
+
+
+class EvolvingGraph:
+    """Triples with what is known of them, and the window they live in.
+
+    The laws: `apply` gives the net difference between the graph before the update (before anything expired on its
+    account) and after it; an update that changes nothing has an empty effect; removing what was added restores the
+    graph.
+    """
+
+    def __init__(self, extent: WindowExtent | None = None) -> None:
+        self.triples = Graph()
+        self.edges: dict[Triple, EdgeFacts] = {}
+        self.window = Window(extent or WindowExtent())
+
+    def apply(self, update: Update) -> Iterator[Effect]:
+        """Lets expire what the update's coming makes too old, if anything, and then applies it: an effect for each.
+
+        The graph stands between the two while the first effect is looked at.
+        """
+        self.window.number += 1
+        self.window.move(update.at)
+        expired = Effect()
+        self._expire(expired)
+        if expired:
+            yield expired
+        effect = Effect()
+        self._change(update, EdgeFacts(update.weight, update.at, update.seq, self.window.number), effect)
+        yield effect
+
+    def load(self, updates: Iterable[Update]) -> None:
+        """Applies updates as background: what they add counts as no update, and without a time it never expires."""
+        for update in updates:
+            self.window.move(update.at)
+            self._change(
+                update, EdgeFacts(update.weight, update.at, update.seq if update.at is not None else None), Effect()
+            )
+        self._expire(Effect())
+
+    def restore(self, triple: Triple, edge: EdgeFacts) -> None:
+        """Puts back a saved edge exactly as it was."""
+        self._put(triple, edge)
+
+    # --- the operations -----------------------------------------------------------------------------------------
+
+    def _change(self, update: Update, edge: EdgeFacts, effect: Effect) -> None:
+        if update.op == REMOVE:
+            self._remove(self._named(update), effect)
+        else:
+            if update.op == SET:
+                others = self.triples.match(update.subject, update.predicate, None)
+                self._remove([triple for triple in others if triple != update.triple], effect)
+            self._add(update.triple, edge, effect)
+
+    def _named(self, update: Update) -> list[Triple]:
+        """The triples that a removal names: one, or all that touch a vertex."""
+        if update.predicate is None:
+            return self.touching(update.subject)
+        return [update.triple] if update.triple in self.edges else []
+
+    def touching(self, vertex: Term) -> list[Triple]:
+        """The edges and attributes of a vertex: all triples with it at either end, each once."""
+        outgoing, incoming = self.triples.match(vertex, None, None), self.triples.match(None, None, vertex)
+        return list(dict.fromkeys((*outgoing, *incoming)))
+
+    def _add(self, triple: Triple, edge: EdgeFacts, effect: Effect) -> None:
+        known = self.edges.get(triple)
+        if known is None:
+            effect.add(triple)
+            self._put(triple, edge)
+        elif (renewed := self._renewed(known, edge)) != known:
+            self._put(triple, renewed)
+
+    def _renewed(self, known: EdgeFacts, edge: EdgeFacts) -> EdgeFacts:
+        """A present edge that is added again: it takes a weight that is given, and in a window the later time.
+
+        What was loaded without a time stays without: background does not begin to age by being mentioned.
+        """
+        weight = known.weight if edge.weight is None else edge.weight
+        if not self.window.extent:
+            return known._replace(weight=weight)
+        number = known.number if known.number is None or edge.number is None else edge.number
+        if known.at is None or edge.at is None or edge.at < known.at:
+            return known._replace(weight=weight, number=number)
+        return EdgeFacts(weight, edge.at, edge.seq, number)
+
+    def _put(self, triple: Triple, edge: EdgeFacts) -> None:
+        self.triples.add(triple)
+        self.edges[triple] = edge
+        self.window.note(triple, edge)
+
+    def _remove(self, triples: Iterable[Triple], effect: Effect) -> None:
+        for triple in triples:
+            self.triples.remove(triple)
+            del self.edges[triple]
+            effect.remove((triple,))
+
+    def _expire(self, effect: Effect) -> None:
+        for triple in self.window.expired(self.edges.get):
+            self._remove((triple,), effect)
+
+
+# --- which queries a change could concern -----------------------------------------------------------------------
+
+_General = tuple[Term | None, ...]  # a pattern with None for its variables
+
+_CLASS_PROPERTIES = frozenset({RDF_TYPE, RDFS_SUBCLASS_OF})
+_MASKS = tuple(product((True, False), repeat=3))
+_ANY_CLASS: _General = ()  # stands for every is-a form; no triple generalises to it
+
+
+class Concerns:
+    """Which queries could be concerned by a changed triple: it is looked up under its eight generalisations."""
+
+    def __init__(self) -> None:
+        self._queries: dict[_General, dict[str, None]] = {}
+        self._measured: dict[str, None] = {}  # queries that ask metrics: any change may concern them
+
+    def add(self, id: str, query: Query) -> None:
+        if query.metrics:
+            self._measured[id] = None
+        for pattern in query.patterns:
+            self._queries.setdefault(_general(pattern), {})[id] = None
+
+    def remove(self, id: str, query: Query) -> None:
+        self._measured.pop(id, None)
+        for key in {_general(pattern) for pattern in query.patterns}:
+            del self._queries[key][id]
+            if not self._queries[key]:
+                del self._queries[key]
+
+    def of(self, changed: Iterable[Triple]) -> set[str]:
+        """The ids of all queries with a pattern that agrees with a changed triple."""
+        keys = {key for triple in changed for key in _generalisations(triple)}
+        concerned = {id for key in keys for id in self._queries.get(key, ())}
+        return concerned.union(self._measured)
+
+
+def _general(pattern: Pattern) -> _General:
+    if isinstance(pattern, ClassPattern):
+        return _ANY_CLASS
+    return (_constant(pattern.subject), _constant(pattern.predicate), _constant(pattern.object))
+
+
+def _constant(node: Node) -> Term | None:
+    return None if isinstance(node, Variable) else node
+
+
+def _generalisations(triple: Triple) -> Iterator[_General]:
+    subject, predicate, object = triple
+    predicates = (predicate, RDFS_MEMBER) if is_container_member(predicate) else (predicate,)
+    for shown in predicates:
+        for mask in _MASKS:
+            yield tuple(part if kept else None for part, kept in zip((subject, shown, object), mask, strict=True))
+    if predicate in _CLASS_PROPERTIES:
+        yield _ANY_CLASS
+
+
+# --- the strategy -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class PlainEntry:
+    """A subscription and its solutions, as rows of ids."""
+
+    subscribed: Subscribed
+    plan: Plan
+    completion: Completion
+    mode: Mode
+    relaxed: Plan | None  # where a hysteresis may hold solutions beyond a threshold on a metric
+    satisfied: set[Key] = field(default_factory=set)  # those that satisfied it and have not gone back beyond it
+    rows: set[Row] = field(default_factory=set)
+
+    @property
+    def id(self) -> str:
+        return self.subscribed.subscription.id
+
+    @property
+    def array(self) -> Int32s:
+        return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.completion.variables))
+
+
+class PlainStrategy:
+    """Queries over an evolving graph, in plain Python."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+    ) -> None:
         self._vocabulary = vocabulary
         self.aside = Aside() if aside is None else aside
         self._graph = EvolvingGraph(extent)
         self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
-        self._board = Board(self.answers, self._metrics, self._fail)
         self._effort = Effort()
+        self._entries: dict[str, PlainEntry] = {}
+        self._concerns = Concerns()
+        self._stale: dict[str, None] = {}  # what is to be answered silently before the next update
+        self._initial_pending: dict[str, None] = {}
+        self._ranking = Ranking()
 
-    def _weighted(self) -> dict[tuple[Term, Term, Term], float | None]:
+    def _weighted(self) -> dict[Triple, float | None]:
         return {triple: edge.weight for triple, edge in self._graph.edges.items()}
 
-    # --- interests ----------------------------------------------------------------------------------------------
+    # --- subscriptions ------------------------------------------------------------------------------------------
 
-    def add(self, interests: Iterable[Interest]) -> None:
-        for subscription, options in interests:
+    def add(self, subscribed: Iterable[Subscribed]) -> None:
+        for each in subscribed:
             try:
-                self._effort.add(subscription.query)
-                self._board.add(subscription, options)
+                self._add(each)
             except Exception as error:
-                self.aside.put(subscription.id, error)
+                self.aside.put(each.subscription.id, error)
+
+    def _add(self, subscribed: Subscribed) -> None:
+        (subscription, options), query = subscribed, subscribed.subscription.query
+        completion = Completion(query, (), self._vocabulary, ())
+        has_slack = bool(options.hysteresis and query.metrics and query.having is None)
+        slack = Plan.of(relaxed(query, options.hysteresis)) if has_slack else None
+        entry = PlainEntry(subscribed, Plan.of(query), completion, mode_of(query, options, completion), slack)
+        self._effort.add(query)
+        self._concerns.add(entry.id, query)
+        self._entries[entry.id] = entry
+        self._stale[entry.id] = None
+        if options.initial:
+            self._initial_pending[entry.id] = None
+        if options.top is not None:
+            self._ranking.add(subscription.id, options.top)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         for subscription in subscriptions:
-            self._board.remove(subscription)
+            entry = self._entries.pop(subscription.id)
+            self._concerns.remove(entry.id, entry.plan.query)
+            self._stale.pop(entry.id, None)
+            self._initial_pending.pop(entry.id, None)
+            if entry.id in self._ranking:
+                self._ranking.remove(entry.id)
             self._effort.remove(subscription.query)
 
-    def _fail(self, subscription: Subscription, error: Exception) -> None:
+    def _fail(self, entry: PlainEntry, error: Exception) -> None:
         """Goes on without a subscription."""
-        if self.aside.put(subscription.id, error):
-            self.remove((subscription,))
+        if self.aside.put(entry.id, error):
+            self.remove((entry.subscribed.subscription,))
 
     @property
-    def interests(self) -> Sequence[Interest]:
-        return self._board.interests
+    def subscribed(self) -> Sequence[Subscribed]:
+        """All subscriptions, in order of subscribing."""
+        return [each.subscribed for each in self._entries.values()]
 
     def watched(self, id: str) -> Watched:
-        return self._board[id]
+        entry = self._entries[id]
+        return Watched(*entry.subscribed, *self._holding(entry))
+
+    def _holding(self, entry: PlainEntry) -> tuple[tuple[Match, ...], int]:
+        """What holds, and the count of a member of a top-k set, which holds by the counts as they are, even where the
+        next update will carry the news."""
+        if isinstance(entry.mode, MatchCount):
+            count = entry.mode.count
+            return ((Match(None, count),) if self._ranking.set_of(entry.id).is_top(entry.id) else ()), count
+        query, options = entry.plan.query, entry.subscribed.options
+        return holding(entry.mode, query, options, entry.completion, entry.array), 0
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def _answer(self, entry: PlainEntry, witness: bool) -> set[Row]:
+        """The solutions of a query now; one is enough where only truth counts, and nobody asks for a proof."""
+        query, intern = entry.plan.query, self._vocabulary.intern
+        solutions: Iterator[Solution] = self.answers.solutions(entry.plan)
+        if entry.relaxed is not None:
+            solutions = self._kept(entry, solutions, entry.relaxed)
+        rows = set()
+        for solution in solutions:
+            rows.add(
+                tuple(intern(solution[each]) if each in solution else NO_TERM for each in entry.completion.variables)
+            )
+            if isinstance(entry.mode, TruthChange) and not witness and not query.metrics:
+                break
+        return rows
+
+    def _kept(self, entry: PlainEntry, found: Iterable[Solution], relaxed: Plan) -> Iterator[Solution]:
+        """Solutions that hold now, and those that held and hold still by the hysteresis."""
+        names = entry.completion.variables
+        kept = {key_of(each, names): each for each in found}
+        for each in self.answers.solutions(relaxed):
+            if key_of(each, names) in entry.satisfied:
+                kept.setdefault(key_of(each, names), each)
+        entry.satisfied = set(kept)
+        return iter(kept.values())
+
+    def _observe(self, entry: PlainEntry, phase: int, witness: bool) -> Turn:
+        """What a phase of an update changes for a subscription."""
+        query = entry.plan.query
+        before, entry.rows = entry.rows, self._answer(entry, witness)
+        if before == entry.rows:
+            return Turn()
+        if isinstance(entry.mode, EachMatch):  # which needs no columns
+            turn = Turn(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
+        else:
+            changes, turn = Changes.between(before, entry.rows, len(entry.completion.variables), phase), Turn()
+            for each in entry.mode.follow(changes, witness or bool(query.metrics)):
+                turn = each.turn
+        return self._metrics.valued(query, turn, witness) if query.metrics else turn
 
     # --- updates ------------------------------------------------------------------------------------------------
 
@@ -69,81 +462,158 @@ class Plain:
         """About how long the metrics that are asked will take of the next update, with so many edges more."""
         return self._effort.foreseen_ns(len(self._graph.edges) + coming)
 
-    def load(self, updates: Encoded) -> None:
+    def load(self, updates: UpdateColumns) -> None:
         self._graph.load(updates.updates(self._vocabulary))
-        self._board.unsettle()
+        self._stale.update(dict.fromkeys(self._entries))
+        self._ranking.rank_unknown.update(self._ranking)
 
-    def settle(self, witness: bool) -> None:
-        self._board.settle(witness)
+    def refresh(self, witness: bool) -> None:
+        self._metrics.forget()
+        self._start(self._stale | self._initial_pending, witness)
+        self._stale.clear()
 
-    def publish(self, updates: Encoded, run: Run) -> None:
+    def _start(self, ids: Iterable[str], witness: bool, held: Mapping[str, tuple[Key, ...]] | None = None) -> None:
+        """Answers queries silently; what held before is what memory says, or what their modes know."""
+        counts = {}
+        for entry in [self._entries[id] for id in ids]:
+            try:
+                entry.rows = self._answer(entry, witness)
+                entry.mode.start(entry.array, entry.mode.held if held is None else held.get(entry.id, ()))
+                if isinstance(entry.mode, MatchCount):
+                    counts[entry.id] = entry.mode.count
+            except Exception as error:
+                self._fail(entry, error)
+        self._ranking.refresh(counts)
+
+    def publish(self, updates: UpdateColumns, run: PublishRun) -> None:
         self.begin(run)
-        for update in updates.updates(self._vocabulary):
-            self.apply(update, run)
+        for row, update in enumerate(updates.updates(self._vocabulary)):
+            self.apply(update, updates, row, run)
 
-    def begin(self, run: Run) -> None:
-        """Settles, and tells those who asked what holds at first."""
-        self._board.settle(run.witness)
-        run.take(issue(self._board.greet(run.witness), None, run.witness, self._fail))
+    def begin(self, run: PublishRun) -> None:
+        """Refreshes, and reports the initial matches that were asked for."""
+        self.refresh(run.witness)
+        pending = [self._entries[id] for id in self._initial_pending]
+        self._initial_pending.clear()
+        report = Report(None, run.witness)
+        for entry in pending:
+            try:
+                turn = Turn((), self._initial(entry))
+                turn = self._metrics.valued(entry.plan.query, turn, run.witness) if entry.plan.query.metrics else turn
+                report.add_turns(entry.subscribed, entry.mode.shown, [(0, turn)])
+            except Exception as error:
+                self._fail(entry, error)
+        report.finish(run)
 
-    def apply(self, update: Update, run: Run) -> None:
+    def _initial(self, entry: PlainEntry) -> tuple[Match, ...]:
+        if isinstance(entry.mode, MatchCount):
+            return (Match(None, entry.mode.count),) if self._ranking.holds(entry.id) else ()
+        return self._holding(entry)[0]
+
+    def apply(self, update: Update, updates: UpdateColumns, row: int, run: PublishRun) -> None:
+        """Applies one update, which is a row of `updates`."""
         run.begun = True
-        reactions = [self._board.react(effect, run.witness) for effect in self._graph.apply(update)]
-        if self._board.stirred:
-            reactions.append(self._board.rank_stirred())
-        reaction = joined(reactions)
-        run.candidates += reaction.candidates
-        run.verified += len(reaction.reports)
-        run.take(issue(reaction.reports, update, run.witness, self._fail))
+        turns: dict[str, list[tuple[int, Turn]]] = {}
+        ranks: list[RankChange] = []
+        for phase, effect in enumerate(self._graph.apply(update)):
+            self._metrics.forget()
+            concerned = [self._entries[id] for id in self._concerns.of(effect)]
+            run.candidates += len(concerned)
+            for entry in concerned:
+                try:
+                    turn = self._observe(entry, phase, run.witness)
+                except Exception as error:
+                    self._fail(entry, error)
+                    continue
+                if isinstance(entry.mode, MatchCount):
+                    ranks.append(RankChange(0, phase, entry.id, entry.mode.count))
+                elif turn.lost or turn.gained:
+                    turns.setdefault(entry.id, []).append((row, turn))
+        if ranks or self._ranking.rank_dirty:
+            ranks = [change for change in ranks if change.id in self._ranking]
+            ranked = self._ranking.follow(ranks, 1)
+            turns |= {id: [(row, turn)] for (_, id), turn in ranked.items()}
+        report = Report(updates, run.witness)
+        for entry in [self._entries[id] for id in turns if id in self._entries]:
+            try:
+                report.add_turns(entry.subscribed, entry.mode.shown, turns[entry.id])
+            except Exception as error:
+                self._fail(entry, error)
+        report.finish(run)
 
     # --- handing over -------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> WatchSnapshot:
         window = self._graph.window
-        return Snapshot(self._edges(), window.clock, window.number, self._board.memory())
+        return WatchSnapshot(self._edges(), window.clock, window.number, self._memory())
 
-    def restore(self, snapshot: Snapshot) -> None:
-        window = self._graph.window
+    def _memory(self) -> WatchMemory:
+        held = {id: self._held(each) for id, each in self._entries.items() if _remembers(each)}
+        satisfied = {
+            id: tuple(sorted(each.satisfied, key=key_order))
+            for id, each in self._entries.items()
+            if each.relaxed is not None
+        }
+        ranking = self._ranking
+        dirty, unknown = frozenset(ranking.rank_dirty), frozenset(ranking.rank_unknown)
+        return WatchMemory(tuple(self._initial_pending), dirty, held, unknown, satisfied)
+
+    def _held(self, entry: PlainEntry) -> tuple[Key, ...]:
+        if isinstance(entry.mode, MatchCount):
+            return ((),) if self._ranking.holds(entry.id) else ()
+        return entry.mode.held
+
+    def restore(self, snapshot: WatchSnapshot) -> None:
+        window, memory = self._graph.window, snapshot.memory.without(self.aside)
         window.clock, window.number = snapshot.clock, snapshot.number
-        for triple, edge in _rows(snapshot.edges, self._vocabulary):
+        for triple, edge in _edges(snapshot.edges, self._vocabulary):
             self._graph.restore(triple, edge)
-        self._board.restore(snapshot.memory.without(self.aside))
+        self._metrics.forget()
+        for id, keys in memory.satisfied.items():
+            self._entries[id].satisfied = set(keys)
+        ranked = {id: bool(memory.held[id]) for id in self._ranking if id in memory.held}
+        self._ranking.restore(ranked, memory.rank_dirty, ())
+        self._start(list(self._entries), witness=False, held=memory.held)
+        self._ranking.rank_unknown = {id for id in memory.rank_unknown if id in self._ranking}
+        self._stale = dict.fromkeys(id for id in memory.rank_unknown if id in self._entries)
+        self._initial_pending = dict.fromkeys(id for id in memory.initial_pending if id in self._entries)
 
     def ids(self) -> Int32s:
         return np.concatenate(self._edges()[:3])
 
-    def rebased(self, vocabulary: Vocabulary, _snapshot: Snapshot) -> Plain:
-        fresh = copy(self)  # which holds terms, no ids
-        fresh._vocabulary = vocabulary
+    def rebased(self, vocabulary: Vocabulary, snapshot: WatchSnapshot) -> PlainStrategy:
+        """Solutions are rows of ids, so they are found again."""
+        fresh = copy(self)
+        fresh._vocabulary, fresh._entries = vocabulary, {}
+        for entry in self._entries.values():
+            completion = Completion(entry.plan.query, (), vocabulary, ())
+            made = copy(entry)
+            made.completion, made.mode = completion, mode_of(entry.plan.query, entry.subscribed.options, completion)
+            made.rows = fresh._answer(made, witness=False)
+            made.mode.start(made.array, entry.mode.held)
+            fresh._entries[entry.id] = made
         return fresh
 
-    def _edges(self) -> Edges:
+    def _edges(self) -> EdgeColumns:
         edges = self._graph.edges
         if not edges:
-            return Edges.none()
-        subject, predicate, object = (_ids(column, self._vocabulary) for column in zip(*edges, strict=True))
-        weight, at, seq, number = zip(*edges.values(), strict=True)
-        return Edges(subject, predicate, object, _weights(weight), _integers(at), _integers(seq), _integers(number))
+            return EdgeColumns.none()
+        intern = self._vocabulary.intern_many
+        subject, predicate, object = (np.array(intern(column), np.int32) for column in zip(*edges, strict=True))
+        weights, *times = zip(*edges.values(), strict=True)
+        weight = np.array([np.nan if each is None else each for each in weights], np.float64)
+        at, seq, number = (np.array([NO_TIME if t is None else t for t in column], np.int64) for column in times)
+        return EdgeColumns(subject, predicate, object, weight, at, seq, number)
 
 
-def _ids(terms: Sequence[Term], vocabulary: Vocabulary) -> Int32s:
-    return np.array(vocabulary.intern_many(terms), np.int32)
+def _remembers(entry: PlainEntry) -> bool:
+    """Whether what holds depends on more than the graph."""
+    options = entry.subscribed.options
+    return options.top is not None or bool(options.hysteresis and entry.relaxed is None)
 
 
-def _weights(column: Iterable[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in column], np.float64)
-
-
-def _integers(column: Iterable[int | None]) -> Int64s:
-    return np.array([NO_TIME if value is None else value for value in column], np.int64)
-
-
-def _rows(edges: Edges, vocabulary: Vocabulary) -> Iterable[tuple[tuple[Term, Term, Term], Edge]]:
-    triples = zip(*(_terms(column, vocabulary) for column in edges[:3]), strict=True)
+def _edges(edges: EdgeColumns, vocabulary: Vocabulary) -> Iterator[tuple[Triple, EdgeFacts]]:
+    triples = zip(*([vocabulary.term(id) for id in column.tolist()] for column in edges[:3]), strict=True)
     times = zip(*([None if t == NO_TIME else t for t in column.tolist()] for column in edges[4:]), strict=True)
     for (subject, predicate, object), weight, known in zip(triples, edges.weight.tolist(), times, strict=True):
-        yield (subject, predicate, object), Edge(None if weight != weight else weight, *known)
-
-
-def _terms(ids: Int32s, vocabulary: Vocabulary) -> list[Term]:
-    return [vocabulary.term(id) for id in ids.tolist()]
+        yield (subject, predicate, object), EdgeFacts(None if weight != weight else weight, *known)

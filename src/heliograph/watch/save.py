@@ -1,7 +1,7 @@
 """A watch engine on disk: its graph, its subscriptions, and where in the stream it stands.
 
 The law: an engine that is saved and loaded in mid-stream gives the notifications that it would have given. What stands
-is answered again from the graph, so only what the graph does not tell is kept: conditions held by hysteresis, places in
+is answered again from the graph, so only what the graph does not say is kept: conditions held by hysteresis, places in
 a top-k set, and the initial matches that are still to be reported.
 
 An engine that measures is saved with the solutions that a hysteresis holds beyond a threshold, and with what measures
@@ -25,11 +25,11 @@ from heliograph.storage import Saved, write_folder
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.layout import NO_TIME, Int64s
+from heliograph.watch.changes import Key
+from heliograph.watch.layout import NO_TIME, EdgeColumns, Int64s
 from heliograph.watch.metrics import calls
-from heliograph.watch.modes import Key
-from heliograph.watch.state import Edges, Memory
-from heliograph.watch.updates import Extent
+from heliograph.watch.strategy import WatchMemory
+from heliograph.watch.updates import WindowExtent
 
 KIND, VERSION, MEASURED = "watch", 1, 2
 READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
@@ -74,7 +74,7 @@ def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, A
         write_folder(path, KIND, MEASURED, arrays=metrics.arrays, tables=tables, meta=whole)
 
 
-def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
+def graph_table(edges: EdgeColumns, vocabulary: Vocabulary) -> pa.Table:
     """The edges in the order in which they were added, terms spelled as in any table."""
     ends = (edges.subject, edges.predicate, edges.object)
     texts = [vocabulary.spell(ids, position) for ids, position in zip(ends, _POSITIONS.values(), strict=True)]
@@ -83,14 +83,14 @@ def graph_table(edges: Edges, vocabulary: Vocabulary) -> pa.Table:
     return pa.Table.from_arrays([*texts, weights, *known], schema=_EDGES)
 
 
-def read_edges(table: pa.Table, vocabulary: Vocabulary) -> Edges:
+def read_edges(table: pa.Table, vocabulary: Vocabulary) -> EdgeColumns:
     cells = [vocabulary.intern_cells(table[name], position) for name, position in _POSITIONS.items()]
     for _, errors in cells:
         for _, error in errors:
             raise error
     subject, predicate, object = (ids for ids, _ in cells)
     at, seq, number = (_integers(table[name]) for name in ("at", "seq", "number"))
-    return Edges(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
+    return EdgeColumns(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
 
 
 def _integers(column: Any) -> Int64s:
@@ -100,7 +100,7 @@ def _integers(column: Any) -> Int64s:
 
 def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
     """What an engine with a window of this extent is made with."""
-    span, updates = Extent(*extent)
+    span, updates = WindowExtent(*extent)
     return {"window": None if span is None else timedelta(microseconds=span), "window_updates": updates}
 
 
@@ -118,16 +118,16 @@ def restore_taxonomy(table: pa.Table) -> Taxonomy:
     return Taxonomy((parse_cell(child), parse_cell(parent)) for child, parent in rows)
 
 
-def memory_meta(memory: Memory) -> dict[str, Any]:
+def memory_meta(memory: WatchMemory) -> dict[str, Any]:
     return {
-        "greeting": list(memory.greeting),
-        "stirred": sorted(memory.stirred),
+        "greeting": list(memory.initial_pending),
+        "stirred": sorted(memory.rank_dirty),
         "held": _rows(memory.held),
     }
 
 
-def restore_memory(meta: Mapping[str, Any]) -> Memory:
-    return Memory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+def restore_memory(meta: Mapping[str, Any]) -> WatchMemory:
+    return WatchMemory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
 
 
 def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
@@ -149,7 +149,7 @@ def _key(cells: list[str | None]) -> Key:
 # --- metrics ----------------------------------------------------------------------------------------------------
 
 
-def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
+def pack_metrics(memory: WatchMemory, vocabulary: Vocabulary) -> Metrics:
     """What is saved beside the rest of an engine that measures."""
     arrays: Arrays = {}
     for number, kept in enumerate(memory.measures.values()):
@@ -158,7 +158,7 @@ def pack_metrics(memory: Memory, vocabulary: Vocabulary) -> Metrics:
     return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
 
 
-def restore_metrics(memory: Memory, saved: Saved, vocabulary: Vocabulary) -> Memory:
+def restore_metrics(memory: WatchMemory, saved: Saved, vocabulary: Vocabulary) -> WatchMemory:
     """Memory with what an engine that measured kept of metrics."""
     if saved.version != MEASURED:
         return memory

@@ -1,14 +1,22 @@
-"""Updates of an evolving graph: rows read and checked, seqs, windows, and columns of ids for every strategy."""
+"""Updates of an evolving graph: rows read and checked, their seqs, and columns of ids for every strategy.
+
+The path of a row: `UpdateReader.read` takes what `publish` takes. A single dict with plain cells goes straight to one
+row of ids; everything else becomes a table, its cells are interned as whole columns (`read_updates`, an `Updates`), its
+seqs are given out (`Updates.admit`), and what was accepted is an `UpdateColumns`. `background` reads what `load_graph`
+takes: no seq but the one that it brings, and no window asks for its time.
+
+The laws. Each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
+Only its seq, and its time in a window, depend on what came before. Of a bad row the first problem counts: its op, then
+its terms in the order of their columns, then its weight. `UpdateColumns.updates` gives back row by row what was
+accepted, in order and with the same seqs, so a strategy may work on columns or on rows.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Sequence as Several
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from heapq import heappop, heappush
-from itertools import chain
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -21,21 +29,28 @@ from heliograph.io.publications import Publications
 from heliograph.io.schemas import TABLES
 from heliograph.io.tables import TableRows, as_table, is_single
 from heliograph.model import MessageLimit, Rejected, Rejections
-from heliograph.terms import Position, Term, TermKind
+from heliograph.terms import Position, Term, TermKind, parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.layout import NO_TIME, Floats, Int8s, Int32s, Int64s
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What changes an evolving graph: one update, and the net effect it had.
-#
-# The law of `Effect`: adding what was just removed (or the reverse) cancels, so an effect is the difference between
-# the graph before and after, whatever steps led there.
-# ----------------------------------------------------------------------------------------------------------------------
+from heliograph.watch.layout import (
+    ADD_EDGE,
+    NO_TIME,
+    REMOVE_EDGE,
+    REMOVE_VERTEX,
+    SET_EDGE,
+    Floats,
+    Int8s,
+    Int32s,
+    Int64s,
+)
 
 Triple = tuple[Term, Term, Term]
+Flags: TypeAlias = "npt.NDArray[np.bool_]"
+Problem = tuple[int, HeliographError]  # a row of the table, what is wrong with it
+Cells = Any  # an Arrow column; the stubs know no function of columns and scalars
 
 ADD, REMOVE, SET = "+", "-", "="
-OPERATIONS = (ADD, REMOVE, SET)
+SIGNS = (ADD, REMOVE, SET, REMOVE)  # how each op is written, by its number
+NO_TERM = -1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -59,71 +74,15 @@ class Update(NamedTuple):
         assert self.object is not None
         return (self.subject, self.predicate, self.object)
 
-    @property
-    def time(self) -> datetime | None:
-        return None if self.at is None else EPOCH + timedelta(microseconds=self.at)
 
-
-class Effect:
-    """The triples that an update added and removed, net."""
-
-    __slots__ = ("added", "removed")
-
-    def __init__(self) -> None:
-        self.added: dict[Triple, None] = {}
-        self.removed: dict[Triple, None] = {}
-
-    def add(self, triple: Triple) -> None:
-        if triple in self.removed:
-            del self.removed[triple]
-        else:
-            self.added[triple] = None
-
-    def remove(self, triples: Iterable[Triple]) -> None:
-        for triple in triples:
-            if triple in self.added:
-                del self.added[triple]
-            else:
-                self.removed[triple] = None
-
-    def __iter__(self) -> Iterator[Triple]:
-        yield from self.removed
-        yield from self.added
-
-    def __len__(self) -> int:
-        return len(self.added) + len(self.removed)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Sliding windows: which edges are too old when the next update comes.
-#
-# By time, the clock is the largest `at` so far and an edge goes when `at <= clock - span`. By updates, the clock is
-# the number of accepted updates, the coming one included, and an edge goes when `number <= clock - n`: after each
-# update the graph holds what the last n accepted updates added or renewed. An edge loaded without a time never goes.
-#
-# Both kinds keep a queue of promises (due, edge); renewing an edge makes an older promise void, which is noticed when
-# it comes to the head. So a renewal costs a push, and expiry costs as much as there is to expire.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- the extent of a window -------------------------------------------------------------------------------------
 
 _SECOND = 1_000_000
 _UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86400 * _SECOND, "w": 604800 * _SECOND}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)")
 
 
-class Edge(NamedTuple):
-    """What the evolving graph knows of a triple beside its being there.
-
-    `at` (microseconds since 1970) and `seq` are those of the update that added or last renewed it, `number` says how
-    many updates had been accepted by then. None: loaded as background, so it never expires by that clock.
-    """
-
-    weight: float | None = None
-    at: int | None = None
-    seq: int | None = None
-    number: int | None = None
-
-
-class Extent(NamedTuple):
+class WindowExtent(NamedTuple):
     """How much a window holds: a span in microseconds, a number of updates, both, or neither."""
 
     span: int | None = None
@@ -133,11 +92,11 @@ class Extent(NamedTuple):
         return self.span is not None or self.updates is not None
 
 
-def extent(window: str | float | timedelta | None = None, updates: int | None = None) -> Extent:
+def extent(window: str | float | timedelta | None = None, updates: int | None = None) -> WindowExtent:
     """The extent that the options `window` and `window_updates` ask for."""
     if updates is not None and (isinstance(updates, bool) or not isinstance(updates, int) or updates < 1):
         raise UsageError("HG-071", f"window_updates is {updates!r}", fix="give a whole number of updates, 1 or more")
-    return Extent(None if window is None else parse_span(window), updates)
+    return WindowExtent(None if window is None else parse_span(window), updates)
 
 
 def parse_span(window: Any) -> int:
@@ -161,81 +120,18 @@ def _span(window: Any) -> int | None:
     return round(float(number) * _UNITS[unit or "s"]) if "." in number else int(number) * _UNITS[unit or "s"]
 
 
-class Window:
-    """The clocks of a window and the edges due next by each."""
+# --- seqs -------------------------------------------------------------------------------------------------------
 
-    def __init__(self, extent: Extent) -> None:
-        self.extent = extent
-        self.clock: int | None = None
-        self.number = 0
-        self._by_time: list[tuple[int, int, Triple]] = []
-        self._by_number: list[tuple[int, Triple]] = []
-
-    def note(self, triple: Triple, edge: Edge) -> None:
-        """Promise that an edge, just added or renewed, will go in its time."""
-        if self.extent.span is not None and edge.at is not None:
-            heappush(self._by_time, (edge.at, edge.seq or 0, triple))
-        if self.extent.updates is not None and edge.number is not None:
-            heappush(self._by_number, (edge.number, triple))
-
-    def move(self, at: int | None) -> None:
-        """Set the time clock on to `at`, if that is later."""
-        if at is not None and (self.clock is None or at > self.clock):
-            self.clock = at
-
-    def expired(self, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
-        """The edges that are too old by now: by time in order of (at, seq), then by number."""
-        if self.extent.span is not None and self.clock is not None:
-            yield from self._due_by_time(self.clock - self.extent.span, edge_of)
-        if self.extent.updates is not None:
-            yield from self._due_by_number(self.number - self.extent.updates, edge_of)
-
-    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
-        while self._by_time and self._by_time[0][0] <= limit:
-            at, seq, triple = heappop(self._by_time)
-            edge = edge_of(triple)
-            if edge is not None and edge.at == at and (edge.seq or 0) == seq:
-                yield triple
-
-    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], Edge | None]) -> Iterator[Triple]:
-        while self._by_number and self._by_number[0][0] <= limit:
-            number, triple = heappop(self._by_number)
-            edge = edge_of(triple)
-            if edge is not None and edge.number == number:
-                yield triple
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The seqs of a stream of updates: given out where they are absent, checked where they are given.
-#
 # The laws: each seq is above every earlier one, and how the stream is cut into tables changes no seq. Row by row, the
 # last seq L follows from a row's own x: a given seq makes it max(x, L), and the row is refused unless x > L; a row
 # without one makes it max(x, L + 1), x being its position. Subtract the number of rows without a seq so far, and both
 # are a plain maximum: so a whole column is one accumulated maximum.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 _LAST = 2**63 - 1  # the largest seq that its column can hold
 _FAR = 2**62  # seqs beyond are taken one by one, where counting on from them could overflow
 
 
-class Order(NamedTuple):
-    """What a table says of the order of its rows: their numbers in the source, and the seqs that some give."""
-
-    numbers: Int64s
-    seqs: Int64s
-    given: Flags
-
-
-class Taken(NamedTuple):
-    """The seqs of rows, and those that cannot have theirs: the row and what speaks against it, in order."""
-
-    seqs: Int64s
-    refused: list[tuple[int, PublicationError]]
-
-
-class Sequence:
+class SeqStream:
     """The seqs of a stream, each above every earlier one.
 
     A row without a seq takes its position in the whole stream, refused rows counted, or the number after the last seq
@@ -248,40 +144,50 @@ class Sequence:
         self._base = seen  # position before the first row of the source
         self._row = 0  # number of the latest row in its source
         self._source: str | None = None
-        self._end = seen  # position after the last row of the table
 
     def meta(self) -> dict[str, Any]:
         """Where the stream stands, as plain values."""
         return {"last": self.last, "seen": self.seen, "base": self._base, "row": self._row, "source": self._source}
 
     @classmethod
-    def restored(cls, meta: Mapping[str, Any]) -> Sequence:
+    def restored(cls, meta: Mapping[str, Any]) -> SeqStream:
         sequence = cls(meta["last"], meta["seen"])
         sequence._base, sequence._row, sequence._source = meta["base"], meta["row"], meta["source"]
         return sequence
 
-    # --- tables -------------------------------------------------------------------------------------------------
+    def take_one(self, seq: int | None) -> int | None:
+        """The seq of a table of one row, its own or the next; None, with nothing done, where it needs a closer look."""
+        last, position = self.last, self.seen + 1
+        if last is None:
+            taken = position if seq is None else seq
+        elif seq is None:
+            taken = position if position > last else last + 1
+        else:
+            taken = seq if seq > last else _LAST
+        if not -_FAR < taken < _FAR:
+            return None
+        self._base, self._row, self._source, self.seen, self.last = self.seen, 1, None, position, taken
+        return taken
 
-    def begin(self, rows: int, source: str | None, piece: bool) -> None:
-        """A table of so many rows begins; `piece` says that it may go on with the source of the one before."""
-        if not piece or source is None or source != self._source:
+    def take(self, updates: Updates, admitted: Flags, piece: bool) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
+        """The seqs of a table's rows, and the rows that cannot have theirs with what speaks against it, in order.
+
+        All rows are seen; those that are `admitted` take a seq, if they can. `piece` says that the table may go on with
+        the source of the one before.
+        """
+        if not piece or updates.source is None or updates.source != self._source:
             self._base, self._row = self.seen, 0
-        self._source = source if piece else None
-        self._end = self.seen + rows
-
-    def end(self) -> None:
-        self.seen = max(self.seen, self._end)
-
-    def take_many(self, order: Order, admitted: Flags) -> Taken:
-        """The seqs of a table's rows. All of them are seen; those that are `admitted` take one, if they can."""
-        positions = self._see(order.numbers)
+        self._source = updates.source if piece else None
+        end = self.seen + len(updates.numbers) + len(updates.unread)
+        positions, columns = self._see(updates.numbers), updates.encoded
         if admitted.all():
-            return self._take(order.seqs, order.given, positions)
-        rows = np.flatnonzero(admitted)
-        taken, refused = self._take(order.seqs[rows], order.given[rows], positions[rows])
-        seqs = np.zeros(len(admitted), np.int64)
-        seqs[rows] = taken
-        return Taken(seqs, [(int(rows[place]), error) for place, error in refused])
+            seqs, refused = self._take(columns.seq, updates.given, positions)
+        else:
+            rows, seqs = np.flatnonzero(admitted), np.zeros(len(admitted), np.int64)
+            seqs[rows], refused = self._take(columns.seq[rows], updates.given[rows], positions[rows])
+            refused = [(int(rows[place]), error) for place, error in refused]
+        self.seen = max(self.seen, end)
+        return seqs, refused
 
     def _see(self, numbers: Int64s) -> Int64s:
         """The position of each row in the stream; numbers that start again mean that another source begins."""
@@ -299,25 +205,21 @@ class Sequence:
         self._base = self.seen - self._row
         return positions
 
-    # --- seqs ---------------------------------------------------------------------------------------------------
-
-    def _take(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+    def _take(self, seqs: Int64s, given: Flags, positions: Int64s) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
         if not len(seqs):
-            return Taken(seqs, [])
+            return seqs, []
         absent = not given.any()
         if abs(self.last or 0) > _FAR or (not absent and (seqs.max() > _FAR or seqs.min() < -_FAR)):
             return self._one_by_one(seqs, given, positions)
-        if absent and positions[-1] - positions[0] == len(seqs) - 1:
-            return self._counted(len(seqs), int(positions[0]))
+        if absent and positions[-1] - positions[0] == len(seqs) - 1:  # the commonest case: none left out between them
+            first = int(positions[0]) if self.last is None else max(int(positions[0]), self.last + 1)
+            self.last = first + len(seqs) - 1
+            return np.arange(first, first + len(seqs), dtype=np.int64), []
         return self._at_once(seqs, given, positions)
 
-    def _counted(self, count: int, position: int) -> Taken:
-        """The commonest case: so many rows without a seq, none left out between them."""
-        first = position if self.last is None else max(position, self.last + 1)
-        self.last = first + count - 1
-        return Taken(np.arange(first, first + count, dtype=np.int64), [])
-
-    def _at_once(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+    def _at_once(
+        self, seqs: Int64s, given: Flags, positions: Int64s
+    ) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
         absent = np.cumsum(~given)
         lasts = np.where(given, seqs, positions) - absent
         before = self.last
@@ -330,12 +232,11 @@ class Sequence:
         late[0] &= before is not None and bool(seqs[0] <= before)
         self.last = int(lasts[-1])
         refused = np.flatnonzero(late).tolist()
-        return Taken(
-            lasts,
-            [(row, _refusal(int(seqs[row]), int(lasts[row - 1]) if row else before)) for row in refused],
-        )
+        return lasts, [(row, _refusal(int(seqs[row]), int(lasts[row - 1]) if row else before)) for row in refused]
 
-    def _one_by_one(self, seqs: Int64s, given: Flags, positions: Int64s) -> Taken:
+    def _one_by_one(
+        self, seqs: Int64s, given: Flags, positions: Int64s
+    ) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
         """The same, without an end to whole numbers."""
         taken, refused = np.zeros(len(seqs), np.int64), []
         rows = zip(seqs.tolist(), given.tolist(), positions.tolist(), strict=True)
@@ -346,7 +247,7 @@ class Sequence:
                 refused.append((row, _refusal(seq, self.last)))
             else:
                 taken[row] = self.last = seq
-        return Taken(taken, refused)
+        return taken, refused
 
     def reached(self, seq: int | str | None) -> str | None:
         """The last seq as an id, if the graph stands where it stood after `seq`."""
@@ -371,27 +272,13 @@ def _refusal(seq: int, last: int | None) -> PublicationError:
     )
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Accepted updates as columns of numbers: what every strategy of the watch engine is given.
-#
-# The law: `Encoded.updates` gives back row by row what was accepted, in order and with the same seqs, so an engine
-# may work on columns or on rows and tell the same story.
-#
-# Who makes them: `reading.as_encoded(items, intake)` of anything that `publish` takes, where the intake names
-# vocabulary, prefixes, sequence and whether a window needs times; `background.background(items, vocabulary,
-# prefixes)` of what `load_graph` takes. Both give an `Encoding(encoded, rejected)`. What was read and not yet
-# published is an `interned.Updates`, the same columns with seqs still to be given out.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- accepted updates ---------------------------------------------------------------------------------------------
 
 Rows: TypeAlias = "slice | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]"
 
-ENCODING_ADD, ENCODING_REMOVE, ENCODING_SET, REMOVE_VERTEX = range(4)
-SIGNS = (ADD, REMOVE, SET, REMOVE)  # how each is written in the column op
-NO_TERM = -1
-
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class UpdateColumns:
     """Updates as parallel columns; `len` is the number of updates. Nobody writes into them.
 
     `predicate` and `object` are NO_TERM in the removal of a vertex; `weight` is NaN and `at` (microseconds since 1970,
@@ -413,18 +300,26 @@ class Encoded:
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
         return (self.seq, self.op, self.subject, self.predicate, self.object, self.weight, self.at)
 
-    def take(self, rows: Rows) -> Encoded:
+    def take(self, rows: Rows) -> UpdateColumns:
         """Some of the updates: a slice is a view, an index or a mask makes copies."""
-        return Encoded(*(column[rows] for column in self.columns))
+        return UpdateColumns(*(column[rows] for column in self.columns))
 
     @classmethod
-    def joined(cls, parts: Iterable[Encoded]) -> Encoded:
+    def joined(cls, parts: Iterable[UpdateColumns]) -> UpdateColumns:
         """The updates of all parts, one after the other."""
         columns = [part.columns for part in parts]
         return cls(*map(np.concatenate, zip(*columns, strict=True))) if columns else cls.none()
 
     @classmethod
-    def none(cls) -> Encoded:
+    def of(cls, seq: int, op: int, subject: int, predicate: int, object: int) -> UpdateColumns:
+        """A single update without a weight and a time."""
+        ids = np.array((subject, predicate, object), np.int32)
+        numbers = np.array((seq, NO_TIME), np.int64)
+        ops, weights = np.array((op,), np.uint8), np.array((np.nan,), np.float64)
+        return cls(numbers[:1], ops, ids[:1], ids[1:2], ids[2:], weights, numbers[1:])
+
+    @classmethod
+    def none(cls) -> UpdateColumns:
         ids, numbers = np.empty(0, np.int32), np.empty(0, np.int64)
         return cls(numbers, np.empty(0, np.uint8), ids, ids, ids, np.empty(0, np.float64), numbers)
 
@@ -447,40 +342,22 @@ class Encoded:
             )
 
 
-class Encoding(NamedTuple):
-    """The updates that were accepted, and what was refused, in the order of their rows."""
-
-    encoded: Encoded
-    rejected: list[Rejected]
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# A batch of updates without text: ids of one vocabulary, read once and published as often as wanted.
-#
-# The law: publishing what `Watch.encode` made of some items notifies as publishing the items does, then and there.
-# What is wrong with a row by itself was found when it was read; its seq, and its time in a window, are judged when it
-# is published, because they depend on the stream.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Problem = tuple[int, HeliographError]  # a row of the table, what is wrong with it
-
-
-class Admitted(NamedTuple):
-    """The updates that are accepted, with their seqs, and the rows that are refused."""
-
-    encoded: Encoded
-    problems: list[Problem]
+# --- a batch without text ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Updates:
     """Updates as ids of `vocabulary`: what `Watch.encode` gives, or `Updates.of` from arrays of ids.
 
+    They are read once and published as often as wanted. The law: publishing what `Watch.encode` made of some items
+    notifies as publishing the items does, then and there. What is wrong with a row by itself was found when it was
+    read; its seq, and its time in a window, are checked when it is published, because they depend on the stream.
+
     All rows of a table are here. `encoded.seq` counts where it is `given`, and a row counts where it is `good`.
     """
 
     vocabulary: Vocabulary
-    encoded: Encoded
+    encoded: UpdateColumns
     given: Flags
     good: Flags
     numbers: Int64s  # of the rows in their source
@@ -499,10 +376,11 @@ class Updates:
 
     def refusals(self, problems: Iterable[Problem]) -> list[Rejected]:
         """Rows that are refused, in order, each with its place."""
-        in_order = sorted(problems, key=lambda problem: problem[0])
-        limit = MessageLimit()
+        in_order, limit = sorted(problems, key=lambda problem: problem[0]), MessageLimit()
         return [
-            Rejected.of(_placed(error, Place(self.source, str(self.numbers[row]))))
+            Rejected.of(
+                type(error)(error.code, error.message, place=Place(self.source, str(self.numbers[row])), fix=error.fix)
+            )
             if limit.allows(error.code)
             else Rejected(self.source, str(self.numbers[row]), error.code, "")
             for row, error in in_order
@@ -515,7 +393,7 @@ class Updates:
         cls,
         vocabulary: Vocabulary,
         triples: tuple[Any, Any, Any],
-        op: Any = ENCODING_ADD,
+        op: Any = ADD_EDGE,
         *,
         seq: Any = None,
         weight: Any = None,
@@ -528,13 +406,13 @@ class Updates:
         """
         subject, predicate, object = (_whole(column, np.int32, NO_TERM) for column in triples)
         size = len(subject)
-        encoded = Encoded(
+        encoded = UpdateColumns(
             np.zeros(size, np.int64) if seq is None else _whole(seq, np.int64),
             np.repeat(_whole(op, np.uint8), size) if np.ndim(op) == 0 else _whole(op, np.uint8),
             subject,
             predicate,
             object,
-            np.full(size, np.nan) if weight is None else _interned_weights(weight),
+            np.full(size, np.nan) if weight is None else _given_weights(weight),
             np.full(size, NO_TIME) if at is None else _whole(at, np.int64, NO_TIME),
         )
         encoded = _checked(encoded, vocabulary)
@@ -552,21 +430,24 @@ class Updates:
         encoded = replace(self.encoded, subject=subject, predicate=predicate, object=object)
         return replace(self, vocabulary=vocabulary, encoded=encoded)
 
-    def admit(self, sequence: Sequence, timed: bool, piece: bool = False) -> Admitted:
-        """What is accepted now; `timed` asks every update for its time, `piece` is for `Sequence.begin`."""
+    def admit(self, sequence: SeqStream, timed: bool, piece: bool = False) -> tuple[UpdateColumns, list[Problem]]:
+        """What is accepted now, with its seqs, and the rows that are refused; `timed` asks every update for its time,
+        `piece` is for `SeqStream.take`."""
         good, problems = self.good, list[Problem]()
         if timed:
             untimed = good & (self.encoded.at == NO_TIME)
             problems += [(row, _untimed()) for row in np.flatnonzero(untimed).tolist()]
             good = good & ~untimed
-        sequence.begin(len(self.numbers) + len(self.unread), self.source, piece)
-        seqs, late = sequence.take_many(Order(self.numbers, self.encoded.seq, self.given), good)
-        sequence.end()
+        seqs, late = sequence.take(self, good, piece)
         encoded = replace(self.encoded, seq=seqs)
         if late:
             good = good.copy()
             good[[row for row, _ in late]] = False
-        return Admitted(encoded if good.all() else encoded.take(good), [*problems, *late])
+        return encoded if good.all() else encoded.take(good), [*problems, *late]
+
+    def accepted(self) -> UpdateColumns:
+        """The good rows with the seqs that they bring."""
+        return self.encoded if self.good.all() else self.encoded.take(self.good)
 
 
 def translated(columns: Iterable[Int32s], own: Vocabulary, other: Vocabulary) -> list[Int32s]:
@@ -577,11 +458,6 @@ def translated(columns: Iterable[Int32s], own: Vocabulary, other: Vocabulary) ->
     places = np.full(len(own) + 1, NO_TERM, np.int32)  # NO_TERM is the last entry
     places[met] = other.intern_many([own.term(id) for id in met.tolist()])
     return [places[column] for column in given]
-
-
-def _placed(error: HeliographError, place: Place) -> HeliographError:
-    """The same error, with its place."""
-    return type(error)(error.code, error.message, place=place, fix=error.fix)
 
 
 def _untimed() -> PublicationError:
@@ -615,14 +491,14 @@ def _filled(values: Any, absent: int) -> Any:
         raise _unfit(f"{values.type} with nulls", "give whole numbers that fit") from None
 
 
-def _interned_weights(values: Any) -> Floats:
+def _given_weights(values: Any) -> Floats:
     weights = np.array(values, np.float64)
     if (weights < 0).any() or np.isinf(weights).any():
         raise _unfit("a weight that is negative or infinite", "a weight is a number, 0 or more; NaN for none")
     return weights
 
 
-def _checked(encoded: Encoded, vocabulary: Vocabulary) -> Encoded:
+def _checked(encoded: UpdateColumns, vocabulary: Vocabulary) -> UpdateColumns:
     """The same; raises unless the columns fit each other, ops are ops, and each id is that of a term in its place."""
     if {column.shape for column in encoded.columns} != {(len(encoded),)}:
         raise _unfit("columns of different lengths", "give each update one entry in each column")
@@ -646,85 +522,113 @@ def _check_terms(vocabulary: Vocabulary, ids: Int32s, kinds: set[TermKind]) -> N
         raise _unfit("a literal or a blank node where none may stand", "a property is an IRI, a subject no literal")
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# An updates table made into columns of ids, every bad row set aside with its place.
-#
-# The law: each row becomes an update or an error, by itself; which of the two does not depend on the rows beside it.
-# Only its seq depends on what came before: see `sequence`. A good row costs no Python of its own. Of a bad one the
-# first problem counts: its op, then its terms in the order of their columns, then its weight.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Cells = Any  # an Arrow column; the stubs know no function of columns and scalars
+# --- reading ----------------------------------------------------------------------------------------------------
 
 _NO_OP = 255
 _OPS = np.full(256, _NO_OP, np.uint8)  # by the byte of their sign
-_OPS[[*b"+-="]] = (ENCODING_ADD, ENCODING_REMOVE, ENCODING_SET)
+_OPS[[*b"+-="]] = (ADD_EDGE, REMOVE_EDGE, SET_EDGE)
+
+_OP_OF = {ADD: ADD_EDGE, REMOVE: REMOVE_EDGE, SET: SET_EDGE}
+_NAMES = frozenset(field.name for field in TABLES["updates"].arrow)
+_REMEMBERED = 1 << 14  # texts of single cells; forgotten all at once when there are more
+_CELLS = (("subject", Position.SUBJECT), ("property", Position.PROPERTY), ("object", Position.OBJECT))
 
 
-class Intake(NamedTuple):
-    """What reading depends on beside the items; `timed` says that a window asks each update for its time."""
+class UpdateReader:
+    """Whatever `publish` takes, as the next updates of one stream; `timed` says that a window asks each update for its
+    time."""
 
-    vocabulary: Vocabulary
-    prefixes: Mapping[str, str]
-    sequence: Sequence
-    timed: bool = False
+    def __init__(
+        self, vocabulary: Vocabulary, prefixes: Mapping[str, str], sequence: SeqStream, timed: bool = False
+    ) -> None:
+        self._vocabulary, self._prefixes, self._sequence, self._timed = vocabulary, prefixes, sequence, timed
+        self._known: tuple[dict[str, int], ...] = ({}, {}, {})  # ids of texts, by place
 
+    def read(self, items: Any) -> tuple[UpdateColumns, list[Rejected]]:
+        """The updates that are accepted, and what was refused, in the order of their rows."""
+        one = items[0] if items.__class__ is list and len(items) == 1 else items
+        if one.__class__ is dict and (encoded := self._read_one(one)) is not None:
+            return encoded, []
+        if isinstance(items, Updates):
+            updates = items.over(self._vocabulary)
+            encoded, late = updates.admit(self._sequence, self._timed)
+            return encoded, updates.refusals(late)
+        updates = read_updates(as_table("updates", items), self._vocabulary, self._prefixes)
+        encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, TableRows))
+        return encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))]
 
-def as_encoded(items: Any, intake: Intake) -> Encoding:
-    """Whatever of the items is accepted, as the next updates of the stream. Items are all that `publish` takes."""
-    if isinstance(items, Updates):
-        updates = items.over(intake.vocabulary)
-        encoded, late = updates.admit(intake.sequence, intake.timed)
-        return Encoding(encoded, updates.refusals(late))
-    updates = read_updates(as_table("updates", items), intake.vocabulary, intake.prefixes)
-    encoded, late = updates.admit(intake.sequence, intake.timed, piece=isinstance(items, TableRows))
-    return Encoding(encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))])
+    def _read_one(self, item: dict[Any, Any]) -> UpdateColumns | None:
+        """A single update of an edge whose cells are plain texts; None, with nothing done, where more must be looked
+        at: then it is read as a table of one row."""
+        get = item.get
+        seq, sign = get("seq"), get("op")
+        op = _OP_OF.get(sign) if sign.__class__ is str else None
+        if op is None or self._timed or not item.keys() <= _NAMES or not (seq is None or seq.__class__ is int):
+            return None
+        if get("weight") is not None or get("at") is not None:
+            return None
+        ids = [NO_TERM, NO_TERM, NO_TERM]
+        for place, (name, position) in enumerate(_CELLS):
+            text, known = get(name), self._known[place]
+            if text.__class__ is not str:
+                return None
+            id = known.get(text)
+            if id is None:
+                try:
+                    id = self._vocabulary.intern(parse_cell(text, position, self._prefixes))
+                except TermError:
+                    return None
+                if len(known) >= _REMEMBERED:
+                    known.clear()
+                known[text] = id
+            ids[place] = id
+        taken = self._sequence.take_one(seq)
+        return None if taken is None else UpdateColumns.of(taken, op, *ids)
 
 
 def read_updates(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Updates:
-    """The rows of an updates table, their terms interned."""
-    table = read.table
-    terms = _Terms(table, vocabulary, prefixes)
-    op = _operations(table)
-    subject = terms.interned("subject", Position.SUBJECT)
-    edges = op.column != REMOVE_VERTEX
-    predicate, object = (
-        terms.interned("property", Position.PROPERTY, edges),
-        terms.interned("object", Position.OBJECT, edges),
-    )
-    weight = _weights(table["weight"])
+    """The rows of an updates table, their terms interned. A good row costs no Python of its own."""
+    table, problems = read.table, list[Problem]()
+    ops = _operations(table, problems)
+    edges, ids = ops != REMOVE_VERTEX, []
+    for name, position in _CELLS:
+        cells = table[name]
+        if name == "subject" or edges.all():
+            found, errors = vocabulary.intern_cells(cells, position, prefixes)
+        else:  # where a vertex is removed there is no term, and no cell is looked at
+            places = np.flatnonzero(edges)
+            some, wrong = vocabulary.intern_cells(cells.filter(pa.array(edges)), position, prefixes)
+            found = np.full(len(edges), NO_TERM, np.int32)
+            found[places] = some
+            errors = [(int(places[row]), error) for row, error in wrong]
+        ids.append(found)
+        problems += [
+            (row, TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix)) for row, error in errors
+        ]
+    weight = _weights(table["weight"], problems)
     (seq, given), (at, _) = _numbers(table["seq"], 0), _numbers(table["at"], NO_TIME)
     first: dict[int, Problem] = {}
-    for problem in chain.from_iterable(found.problems for found in (op, subject, predicate, object, weight)):
+    for problem in problems:
         first.setdefault(problem[0], problem)
     good = np.ones(len(given), np.bool_)
     good[list(first)] = False
-    encoded = Encoded(seq, op.column, subject.column, predicate.column, object.column, weight.column, at)
-    unread, problems = tuple(read.rejected), tuple(first.values())
-    return Updates(vocabulary, encoded, given, good, read.rows, read.source, unread, problems)
+    encoded = UpdateColumns(seq, ops, ids[0], ids[1], ids[2], weight, at)
+    return Updates(
+        vocabulary, encoded, given, good, read.rows, read.source, tuple(read.rejected), tuple(first.values())
+    )
 
 
-class _Found(NamedTuple):
-    """A column, and the rows that it speaks against."""
-
-    column: npt.NDArray[Any]
-    problems: Several[Problem] = ()
-
-
-# --- operations ---------------------------------------------------------------------------------------------------
-
-
-def _operations(table: pa.Table) -> _Found:
+def _operations(table: pa.Table, problems: list[Problem]) -> Int8s:
     """What each row does; `-` with neither property nor object removes a whole vertex."""
     cells = table["op"]
     ops = np.concatenate((np.empty(0, np.uint8), *map(_codes, cells.chunks)))
-    problems = [(row, _unknown(cells[row].as_py())) for row in np.flatnonzero(ops == _NO_OP).tolist()]
-    removals = ops == ENCODING_REMOVE
+    problems += [(row, _unknown(cells[row].as_py())) for row in np.flatnonzero(ops == _NO_OP).tolist()]
+    removals = ops == REMOVE_EDGE
     if removals.any():
         no_property, no_object = _empty(table["property"]), _empty(table["object"])
         problems += [(row, _half()) for row in np.flatnonzero(removals & (no_property ^ no_object)).tolist()]
         ops[removals & no_property & no_object] = REMOVE_VERTEX
-    return _Found(ops, problems)
+    return ops
 
 
 def _codes(cells: Cells) -> Int8s:
@@ -763,82 +667,42 @@ def _half() -> PublicationError:
     )
 
 
-# --- terms and numbers --------------------------------------------------------------------------------------------
-
-
-class _Terms(NamedTuple):
-    """The columns of terms, and what their cells' meaning depends on."""
-
-    table: pa.Table
-    vocabulary: Vocabulary
-    prefixes: Mapping[str, str]
-
-    def interned(self, name: str, position: Position, rows: Flags | None = None) -> _Found:
-        """A column's ids; where only some rows count, the others have no term and are not looked at."""
-        cells = self.table[name]
-        if rows is None or rows.all():
-            ids, errors = self.vocabulary.intern_cells(cells, position, self.prefixes)
-            return _Found(ids, [(row, _in_column(error, name)) for row, error in errors])
-        places = np.flatnonzero(rows)
-        some, errors = self.vocabulary.intern_cells(cells.filter(pa.array(rows)), position, self.prefixes)
-        ids = np.full(len(rows), NO_TERM, np.int32)
-        ids[places] = some
-        return _Found(ids, [(int(places[row]), _in_column(error, name)) for row, error in errors])
-
-
-def _in_column(error: TermError, name: str) -> TermError:
-    return TermError(error.code, f"{error.message} in column {name!r}", fix=error.fix)
-
-
-def _weights(cells: Cells) -> _Found:
+def _weights(cells: Cells, problems: list[Problem]) -> Floats:
     """Weights, NaN where there is none; one that is given must be a number."""
     if cells.null_count == len(cells):
-        return _Found(np.full(len(cells), np.nan))
-    weights = np.require(cells.to_numpy(), np.float64, ("C", "W"))
+        return np.full(len(cells), np.nan)
+    weights: Floats = np.require(cells.to_numpy(), np.float64, ("C", "W"))
     bad = ~((weights >= 0) & (weights < np.inf))
     if cells.null_count:
-        bad &= ~_nulls(cells)
-    return _Found(weights, [(row, _weightless(weights[row])) for row in np.flatnonzero(bad).tolist()])
-
-
-def _weightless(weight: np.float64) -> PublicationError:
-    return PublicationError("HG-624", f"the weight {weight}", fix="a weight is a number, 0 or more")
+        bad &= ~np.asarray(cells.is_null())
+    for row in np.flatnonzero(bad).tolist():
+        fix = "a weight is a number, 0 or more"
+        problems.append((row, PublicationError("HG-624", f"the weight {weights[row]}", fix=fix)))
+    return weights
 
 
 def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
     """Whole numbers, or times in microseconds, `absent` where there is none; and where there is one."""
     if cells.null_count == len(cells):
         return np.full(len(cells), absent, np.int64), np.zeros(len(cells), np.bool_)
-    given = ~_nulls(cells) if cells.null_count else np.ones(len(cells), np.bool_)
+    given = ~np.asarray(cells.is_null()) if cells.null_count else np.ones(len(cells), np.bool_)
     return np.require(cells.cast(pa.int64()).fill_null(absent).to_numpy(), np.int64, ("C", "W")), given
 
 
-def _nulls(cells: Cells) -> Flags:
-    return np.asarray(cells.is_null())
+# --- what a graph may start from --------------------------------------------------------------------------------
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What an evolving graph may start from: triples in any shape, as updates that are applied silently.
-#
-# They have no seq but the one that they bring, and no window asks for their time.
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Encoding:
+def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> tuple[UpdateColumns, list[Rejected]]:
     """The updates that add these triples; an updates table is applied as it stands, row by row."""
     if isinstance(items, Publications):
-        return Encoding(_published(items, vocabulary), [])
+        return _published(items, vocabulary), []
     if isinstance(items, Updates):
-        return Encoding(_good(items.over(vocabulary)), [])
+        return items.over(vocabulary).accepted(), []
     updates = read_updates(_read(items), vocabulary, prefixes)
-    return Encoding(_good(updates), list(updates.rejected))
+    return updates.accepted(), list(updates.rejected)
 
 
-def _good(updates: Updates) -> Encoded:
-    return updates.encoded if updates.good.all() else updates.encoded.take(updates.good)
-
-
-def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
+def _published(publications: Publications, vocabulary: Vocabulary) -> UpdateColumns:
     """The triples of publications, each of which is a set of them."""
     number = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
     columns = dict(zip("nspo", (number, *publications.triples), strict=True))
@@ -848,8 +712,8 @@ def _published(publications: Publications, vocabulary: Vocabulary) -> Encoded:
     if publications.vocabulary is not vocabulary:
         ids = translated(ids, publications.vocabulary, vocabulary)
     subject, predicate, object = ids
-    seq, op = np.zeros(len(rows), np.int64), np.full(len(rows), ENCODING_ADD, np.uint8)
-    return Encoded(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
+    seq, op = np.zeros(len(rows), np.int64), np.full(len(rows), ADD_EDGE, np.uint8)
+    return UpdateColumns(seq, op, subject, predicate, object, np.full(len(rows), np.nan), np.full(len(rows), NO_TIME))
 
 
 def _read(items: Any) -> TableRows:

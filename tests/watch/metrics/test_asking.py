@@ -6,7 +6,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.model import Explanation, Notification
-from heliograph.watch.indexed import Indexed
+from heliograph.watch.indexed import IndexedStrategy
 
 UPDATES = [
     ("+", "a", "k", "b"),
@@ -189,8 +189,8 @@ def test_who_waits_for_a_threshold_costs_updates_nothing() -> None:
     engine.subscribe([(f"s{n}", f"ASK {{ FILTER(hg:degree(:a) >= {n}) }}") for n in range(1, 50)])
     engine.subscribe(("all", "SELECT * { FILTER(hg:degree(?x) < 1) }"))
     engine.publish(UPDATES)
-    assert isinstance(engine._strategy, Indexed)
-    assert len(engine._strategy._enrolment.meter.attentive) == 1
+    assert isinstance(engine._strategy, IndexedStrategy)
+    assert len(engine._strategy._queries.meter.attentive) == 1
     engine.unsubscribe("all")
     engine.publish(UPDATES)
-    assert not engine._strategy._enrolment.meter.attentive
+    assert not engine._strategy._queries.meter.attentive

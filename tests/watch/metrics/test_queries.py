@@ -15,7 +15,7 @@ from heliograph.sparql.solve import Graph, Plan, world
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DOUBLE
-from heliograph.watch import queries as enrolment
+from heliograph.watch import indexed as enrolment
 from heliograph.watch.metrics.calls import call_of, metric_filters
 from heliograph.watch.metrics.naive import naive_value
 from tests.watch.metrics.oracle import Recomputed, metric_value

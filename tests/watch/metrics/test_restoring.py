@@ -19,8 +19,8 @@ import pytest
 from heliograph import Watch
 from heliograph.errors import StorageError
 from heliograph.storage import MANIFEST, read_folder, write_folder
-from heliograph.watch import engine as strategies
-from heliograph.watch.indexed import Indexed
+from heliograph.watch import strategy as strategies
+from heliograph.watch.indexed import IndexedStrategy
 from heliograph.watch.metrics import betweenness
 from heliograph.watch.metrics.betweenness import Betweenness
 
@@ -220,7 +220,7 @@ def test_kernels_go_on_with_estimates_and_whoever_comes_later_begins_anew(tmp_pa
         engine = estimated(LIMIT - 1)
         (kept,) = kept_by(engine)
         again = moved(engine, tmp_path, "auto")
-        assert isinstance(again._strategy._held, Indexed)  # type: ignore[attr-defined]
+        assert isinstance(again._strategy._held, IndexedStrategy)  # type: ignore[attr-defined]
         assert [each["sampling"].tolist() for each in kept_by(again)] == [kept["sampling"].tolist()]
         for each in (engine, again):
             each.unsubscribe([one["subscription_id"] for one in ESTIMATED])

@@ -12,10 +12,10 @@ from heliograph.sparql.evaluate import Condition, Metrics
 from heliograph.sparql.query import Expression, Metric, Query, spell_expression, spell_pattern
 from heliograph.sparql.solve import Plan
 from heliograph.terms import Term, Variable
-from heliograph.watch.evidence import Bounded, evidence
+from heliograph.watch.changes import Match, Solution, order
+from heliograph.watch.evidence import Bounded, Reevaluation, evidence
 from heliograph.watch.metrics.calls import metric_filters, parted_filters, shown_more, shown_value, threshold_of
-from heliograph.watch.modes import Match, Solution, order
-from heliograph.watch.state import Reevaluation, Watched
+from heliograph.watch.strategy import Watched
 
 _STEPS, _LISTED = 100_000, 1_000
 
@@ -34,7 +34,7 @@ class MetricCandidates(NamedTuple):
 def explain_metrics(watched: Watched, answers: Reevaluation) -> Explanation | None:
     """What the metrics of a query say of its first match; where it has none, of what comes nearest. None where its
     pattern has no match either."""
-    if watched.mode.standing:
+    if watched.matches:
         return _explain_match(watched, answers)
     id, query = watched.subscription.id, watched.subscription.query
     candidates = _candidates(query, answers)
@@ -63,8 +63,8 @@ def spell_filters(filters: Sequence[Expression]) -> str:
 
 def _explain_match(watched: Watched, answers: Reevaluation) -> Explanation:
     id, query = watched.subscription.id, watched.subscription.query
-    matches = [match.witness for match in watched.mode.standing.values() if match.witness is not None]
-    count = len(watched.mode.standing)
+    matches = [match.witness for match in watched.matches if match.witness is not None]
+    count = len(watched.matches)
     told = "1 match" if count == 1 else f"{count} matches, of which this is the first"
     if not matches:
         return Explanation("watch", id, None, True, f"{id} holds: {told}")

@@ -20,6 +20,7 @@ from heliograph.errors import StorageError
 from heliograph.sparql.query import Metric, Query
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.changes import Solution
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.layout import (
     J_CHANGE,
@@ -47,7 +48,6 @@ from heliograph.watch.metrics.thresholds import (
     Measure,
     Order,
 )
-from heliograph.watch.modes import Solution
 from heliograph.watch.updates import NO_TERM, Flags
 
 # --- which measure answers which function ----------------------------------------------------------------------------

@@ -34,8 +34,8 @@ from heliograph.sparql.query import Metric, Query
 from heliograph.sparql.solve import Graph, Plan, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
+from heliograph.watch.changes import Match, Solution, Turn
 from heliograph.watch.metrics.calls import Key, metric_filters, metric_term, shown_more, shown_value, spelled_edge
-from heliograph.watch.modes import Match, Solution, Turn
 
 Triple = tuple[Term, Term, Term]
 Weighted = Mapping[Triple, float | None]

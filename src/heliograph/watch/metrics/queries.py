@@ -32,6 +32,7 @@ import numpy as np
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
+from heliograph.watch.changes import Changes, Completion, Match, PhaseTurn, Solution, Turn
 from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.metrics.calls import (
     MetricCall,
@@ -45,8 +46,6 @@ from heliograph.watch.metrics.calls import (
 )
 from heliograph.watch.metrics.meter import Meter, Page, Turnout, ValueChange, ValueChanges
 from heliograph.watch.metrics.thresholds import Attention
-from heliograph.watch.modes import Match, Solution, Turn
-from heliograph.watch.solutions import Changes, Completion, Told
 from heliograph.watch.updates import NO_TERM, Flags
 
 # --- one query -------------------------------------------------------------------------------------------------------
@@ -587,11 +586,11 @@ class MetricValues:
         self._query = query
         self._verdicts = {(each.step, each.row): each for each in verdicts}
 
-    def valued(self, told: Told) -> Told:
+    def valued(self, changed: PhaseTurn) -> PhaseTurn:
         """What is reported, with values."""
-        step = 2 * told.update + told.phase
-        lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in told.turn)
-        return told._replace(turn=Turn(lost, gained))
+        step = 2 * changed.update + changed.phase
+        lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in changed.turn)
+        return changed._replace(turn=Turn(lost, gained))
 
     def _valued(self, step: int, match: Match) -> Match:
         row = self._row(match)

@@ -11,8 +11,8 @@ import pytest
 
 from heliograph import Watch
 from heliograph.watch import runner as machine
-from heliograph.watch.indexed import Guard, Indexed
-from heliograph.watch.runner import Events
+from heliograph.watch.indexed import IndexedStrategy, MatchLimit
+from heliograph.watch.runner import RunEvents
 
 CROSS = "SELECT * { ?a :p ?b . ?c :q ?d . ?x :r ?y }"
 SIZE = 30  # of each side of the product
@@ -40,12 +40,15 @@ def narrow(most: int = 50) -> Iterator[list[int]]:
     """Machines that hold few events, and how many each trim was given."""
     sizes: list[int] = []
 
-    def trim(guard: Guard, events: Events, update: int) -> Events:
+    def trim(guard: MatchLimit, events: RunEvents, update: int) -> RunEvents:
         sizes.append(len(events.events))
         return original(guard, events, update)
 
-    original = Guard.trim
-    with mock.patch.multiple(machine, _MOST_EVENTS=most, _FIRST_EVENTS=most), mock.patch.object(Guard, "trim", trim):
+    original = MatchLimit.trim
+    with (
+        mock.patch.multiple(machine, _MOST_EVENTS=most, _FIRST_EVENTS=most),
+        mock.patch.object(MatchLimit, "trim", trim),
+    ):
         yield sizes
 
 
@@ -99,8 +102,8 @@ def test_what_stands_at_first_is_bounded_too() -> None:
 
 def test_there_is_a_guard_even_where_nobody_asked_for_one() -> None:
     watch = exploding("indexed", {"subscription_id": "s", "query": CROSS})
-    assert isinstance(watch._strategy, Indexed)
-    (interest,) = watch._strategy._interests.values()
+    assert isinstance(watch._strategy, IndexedStrategy)
+    (interest,) = watch._strategy._subscribed.values()
     assert interest.options.limit == 1_000_000
     assert len(watch.publish([LAST])) == SIZE * SIZE
 

@@ -1,4 +1,4 @@
-"""Modes fed with differences tell what modes fed with whole sets of solutions tell."""
+"""Modes fed with differences report what modes fed with whole sets of solutions report."""
 
 from __future__ import annotations
 
@@ -17,9 +17,21 @@ from heliograph.sparql.solve import Plan, Solution, ValuesStep
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.modes import Counted, Match, RankChange, Ranked, Ranking, Turn, mode_of, rerank
+from heliograph.watch.changes import (
+    Changes,
+    Completion,
+    CountRule,
+    Match,
+    MatchCount,
+    RankChange,
+    Ranking,
+    Turn,
+    limits_of,
+    mode_of,
+)
 from heliograph.watch.options import Options, Top
-from heliograph.watch.solutions import Changes, Completion, Tally, deltas_of, limits_of, phases
+from tests.watch.naive_modes import Ranked, rerank
+from tests.watch.naive_modes import mode_of as naive_mode_of
 
 TERMS = [parse_cell(cell) for cell in ("a", "b", "c", "9", "10", '"x"', "_:n")]
 QUERIES = (
@@ -53,8 +65,8 @@ class World:
         self.vocabulary = Vocabulary()
         self.slots = Query(patterns=self.query.patterns).variables[::-1]
         self.completion = Completion(self.query, self.slots, self.vocabulary, self.query.filters)
-        self.mode = mode_of(self.query, options)
-        self.deltas = deltas_of(self.query, options, self.completion)
+        self.naive = naive_mode_of(self.query, options)
+        self.mode = mode_of(self.query, options, self.completion)
 
     def rows(self, terms: Iterable[tuple[int, ...]]) -> Any:
         ids = [[self.vocabulary.intern(TERMS[term]) for term in row] for row in sorted(terms)]
@@ -73,7 +85,7 @@ class World:
         size = len(lost) + len(gained)
         update, phase = np.full(size, 3), np.ones(size, np.int64)
         changes = Changes.sorted(update, phase, np.arange(size) < len(gained), np.concatenate((gained, lost)))
-        told = list(self.deltas.follow(changes, witness))
+        told = list(self.mode.follow(changes, witness))
         assert all(each[:2] == (3, 1) for each in told)
         assert len(told) <= 1
         return told[0].turn if told else Turn()
@@ -94,10 +106,10 @@ options = st.sampled_from((Options(), Options(mode="change")))
 def test_differences_tell_what_whole_sets_tell(text: str, given: Options, history: Any, witness: bool) -> None:
     world = World(text, given)
     states = [{row[: len(world.slots)] for row in state} for state in history]
-    world.mode.observe(world.solutions(states[0]), witness)
-    world.deltas.start(world.completion(world.rows(states[0])).terms)
+    world.naive.observe(world.solutions(states[0]), witness)
+    world.mode.start(world.completion(world.rows(states[0])).terms)
     for before, now in pairwise(states):
-        expected = world.mode.observe(world.solutions(now), witness)
+        expected = world.naive.observe(world.solutions(now), witness)
         assert plainly(world.turn(before, now, witness), witness) == plainly(expected, witness)
 
 
@@ -109,35 +121,35 @@ def test_what_held_is_remembered(text: str, history: Any, hysteresis: float, whe
     given = Options(hysteresis=hysteresis)
     world, again = World(text, given), World(text, given)
     states = [{row[: len(world.slots)] for row in state} for state in history]
-    world.mode.observe(world.solutions(states[0]), False)
-    world.deltas.start(world.completion(world.rows(states[0])).terms)
+    world.naive.observe(world.solutions(states[0]), False)
+    world.mode.start(world.completion(world.rows(states[0])).terms)
     for step, (before, now) in enumerate(pairwise(states)):
         if step == where:  # a rest, after which only memory is left
-            again.deltas.start(again.completion(again.rows(before)).terms, world.deltas.standing)
-            world.deltas, world.completion, world.vocabulary = again.deltas, again.completion, again.vocabulary
-        assert world.turn(before, now, False) == world.mode.observe(world.solutions(now), False)
-        assert sorted(map(str, world.deltas.standing)) == sorted(map(str, world.mode.standing))
+            again.mode.start(again.completion(again.rows(before)).terms, world.mode.held)
+            world.mode, world.completion, world.vocabulary = again.mode, again.completion, again.vocabulary
+        assert world.turn(before, now, False) == world.naive.observe(world.solutions(now), False)
+        assert sorted(map(str, world.mode.held)) == sorted(map(str, world.naive.standing))
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.sampled_from(("SELECT * { ?x :p ?y }", "SELECT DISTINCT ?x { ?x :p ?y }")), histories)
 def test_tallies(text: str, history: Any) -> None:
     world = World(text, Options(top=Top("", 1)))
-    assert isinstance(world.deltas, Tally)
-    assert isinstance(world.mode, Ranked)
+    assert isinstance(world.mode, MatchCount)
+    assert isinstance(world.naive, Ranked)
     states = [{row[:2] for row in state} for state in history]
-    world.deltas.start(world.completion(world.rows(states[0])).terms)
+    world.mode.start(world.completion(world.rows(states[0])).terms)
     for before, now in zip(states[:1] + states, states, strict=False):
         assert world.turn(before, now, False) == Turn()
-        world.mode.observe(world.solutions(now), False)
-        assert world.deltas.count == world.mode.count
+        world.naive.observe(world.solutions(now), False)
+        assert world.mode.count == world.naive.count
 
 
 def test_phases_of_changes() -> None:
     update, phase = np.array([4, 2, 2, 2, 4, 4]), np.array([1, 1, 0, 1, 1, 0])
     gained = np.array([True, False, False, True, False, False])
     changes = Changes.sorted(update, phase, gained, np.arange(6, dtype=np.int32).reshape(6, 1))
-    assert [tuple(each) for each in phases(changes)] == [
+    assert [tuple(each) for each in changes.phases()] == [
         (2, 0, 0, 1, 1),
         (2, 1, 1, 2, 3),
         (4, 0, 3, 4, 4),
@@ -162,7 +174,7 @@ def test_a_batch_is_its_phases(text: str, history: Any) -> None:
         turn = single.turn(before, now, False)
         expected += [(update, phase, plainly(turn, False))] if turn.lost or turn.gained else []
     changes = Changes.sorted(*map(np.concatenate, zip(*parts, strict=True)))
-    assert [(each.update, each.phase, plainly(each.turn, False)) for each in whole.deltas.follow(changes)] == expected
+    assert [(each.update, each.phase, plainly(each.turn, False)) for each in whole.mode.follow(changes)] == expected
 
 
 # --- completion -------------------------------------------------------------------------------------------------
@@ -235,7 +247,7 @@ def test_limits_are_where_the_condition_holds(condition: str) -> None:
 def test_limits_with_hysteresis(operator: str, number: str, hysteresis: float) -> None:
     query = query_of(f"ASK {{ ?x :p ?y }} HAVING (COUNT(*) {operator} {number})")
     assert query.having is not None
-    limits, rule = limits_of(query.having, hysteresis), Counted(query, hysteresis)
+    limits, rule = limits_of(query.having, hysteresis), CountRule(query, hysteresis)
     assert limits is not None
     for count in range(12):
         assert (limits.enter_low <= count <= limits.enter_high) == rule.holds((), count, False)
@@ -257,16 +269,16 @@ class PlainRanks:
 
     def __init__(self) -> None:
         self.members: dict[str, Ranked] = {}
-        self.stirred = False
+        self.dirty = False
 
     def phase(self, counts: dict[str, int]) -> dict[str, Turn]:
         for id, count in counts.items():
             self.members[id].count = count
-        return {} if self.stirred or not counts else news(rerank(self.members))
+        return {} if self.dirty or not counts else news(rerank(self.members))
 
     def finish(self) -> dict[str, Turn]:
-        stirred, self.stirred = self.stirred, False
-        return news(rerank(self.members)) if stirred else {}
+        dirty, self.dirty = self.dirty, False
+        return news(rerank(self.members)) if dirty else {}
 
 
 def news(turns: dict[str, Turn]) -> dict[str, Turn]:
@@ -290,20 +302,22 @@ def test_ranking_is_reranking(stream: list[Any]) -> None:
         if kind == "add" and what[0] not in plain.members:
             id, k, count = what
             plain.members[id] = Ranked(any_query, Top("s", k))
-            plain.members[id].count, plain.stirred = count, True
+            plain.members[id].count, plain.dirty = count, True
             rerank(plain.members, only={id})
             ranking.add(id, Top("s", k))
-            ranking.settle({id: count})
+            ranking.refresh({id: count})
         elif kind == "remove" and what[0] in plain.members:
             del plain.members[what[0]]
-            plain.stirred = True
+            plain.dirty = True
             ranking.remove(what[0])
         elif kind == "batch":
             check_batch(plain, ranking, what[0])
         assert {id for id, mode in plain.members.items() if mode.standing} == {
-            id for id in plain.members if ranking.stands(id)
+            id for id in plain.members if ranking.holds(id)
         }
-        assert {id: mode.count for id, mode in plain.members.items()} == {id: ranking.count(id) for id in plain.members}
+        assert {id: mode.count for id, mode in plain.members.items()} == {
+            id: ranking.set_of(id).counts[id] for id in plain.members
+        }
 
 
 def check_batch(plain: PlainRanks, ranking: Ranking, updates: list[tuple[dict[str, int], dict[str, int]]]) -> None:
@@ -317,13 +331,13 @@ def check_batch(plain: PlainRanks, ranking: Ranking, updates: list[tuple[dict[st
                 expected.setdefault((update, id), []).append(turn)
         for id, turn in plain.finish().items():
             expected.setdefault((update, id), []).append(turn)
-    found = ranking.tell(changes, len(updates))
+    found = ranking.follow(changes, len(updates))
     assert found.keys() == expected.keys()
     for key, turns in expected.items():
-        assert found[key] == told(turns)
+        assert found[key] == joined(turns)
 
 
-def told(turns: list[Turn]) -> Turn:
+def joined(turns: list[Turn]) -> Turn:
     """What comes and goes within an update is not told; what goes and comes back is."""
     if len(turns) == 1:
         return turns[0]
@@ -334,15 +348,15 @@ def test_a_graph_loaded_silently_places_everybody() -> None:
     ranking = Ranking()
     ranking.add("p", Top("s", 1))
     ranking.add("q", Top("s", 1))
-    ranking.settle({"p": 1, "q": 0})
-    assert ranking.tell([], 1) == {}
-    ranking.unsettle()
-    ranking.settle({"q": 2})
-    assert (ranking.stands("p"), ranking.stands("q"), "q" in ranking, "r" in ranking) == (False, True, True, False)
+    ranking.refresh({"p": 1, "q": 0})
+    assert ranking.follow([], 1) == {}
+    ranking.rank_unknown.update(ranking)
+    ranking.refresh({"q": 2})
+    assert (ranking.holds("p"), ranking.holds("q"), "q" in ranking, "r" in ranking) == (False, True, True, False)
     again = Ranking()
     for id in "pq":
         again.add(id, Top("s", 1))
     again.restore({"p": False, "q": True}, ["s", "gone"], [])
-    again.settle({"p": 3, "q": 2})
+    again.refresh({"p": 3, "q": 2})
     match = Match(None, 2)
-    assert again.tell([], 1) == {(0, "q"): Turn((match,), ()), (0, "p"): Turn((), (Match(None, 3),))}
+    assert again.follow([], 1) == {(0, "q"): Turn((match,), ()), (0, "p"): Turn((), (Match(None, 3),))}

@@ -1,0 +1,836 @@
+"""What holds for a query, and what solutions gained and lost change about it: the stage between updates and
+notifications.
+
+The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went. `Completion`
+makes solutions of them (`Changes`). The mode of the query makes `Turn`s of those: which matches one update lost and
+gained. `report` makes notifications of turns.
+
+A mode keeps the set of things that hold, by key: the matches of `each`, the one truth of `change`, the groups whose
+count satisfies the condition, the place in a top-k set. The law: a turn is exactly the difference between what held
+before and what holds now, so gains and losses of a key alternate. Modes are fed with differences, and keep only what
+differences do not say: nothing for `each`, how many solutions stand behind each key for DISTINCT, `change`, groups and
+top-k sets, and which groups hold. A key that comes has all its solutions among those gained, one that goes all of them
+among those lost: so the first of them in order, the witness, is there too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from heliograph.sparql.evaluate import Condition
+from heliograph.sparql.query import And, Compare, Count, Expression, Form, Not, Or, Query, TriplePattern, Values
+from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key, value_of
+from heliograph.values import NUMERIC
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.layout import Int32s, Int64s
+from heliograph.watch.options import Options, Top, threshold
+from heliograph.watch.updates import NO_TERM, Flags
+
+Solution = Mapping[Variable, Term]
+Key = tuple[Term | None, ...]
+Row = tuple[int, ...]  # a solution, or a part of one, as ids of terms; NO_TERM where a variable is unbound
+
+
+# --- matches and turns ------------------------------------------------------------------------------------------
+
+
+class Match(NamedTuple):
+    """One thing that holds: the bindings to show, a count or the values of metrics, a solution that proves it, and what
+    else metrics show, where there is any."""
+
+    bindings: Solution | None = None
+    value: Any = None
+    witness: Solution | None = None
+    more: Mapping[str, Any] | None = None
+
+
+class Turn(NamedTuple):
+    """What one update lost and gained, each in the order of its bindings."""
+
+    lost: tuple[Match, ...] = ()
+    gained: tuple[Match, ...] = ()
+
+
+def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
+    """Two turns of one update as one. What the first lost and the second regained is reported both ways; what the first
+    gained and the second lost never held when the update was done, and is not reported."""
+    passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
+    lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
+    gained = [*(match for match in first.gained if match not in passing), *second.gained]
+
+    def by_bindings(matches: Iterable[Match]) -> tuple[Match, ...]:
+        return tuple(sorted(matches, key=lambda match: key_order(key_of(match.bindings or {}, shown))))
+
+    return Turn(by_bindings(lost), by_bindings(gained))
+
+
+def order(solution: Solution) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """A total order of a query's solutions, the same whatever order they were found in."""
+    return tuple(sorted((variable.name, sort_key(term)) for variable, term in solution.items()))
+
+
+def by_name(query: Query) -> tuple[Variable, ...]:
+    """All variables of a query, those that are shown before those that are not: so solutions order by what is shown."""
+    return (*query.named_variables, *(variable for variable in query.variables if variable.hidden))
+
+
+def key_of(solution: Solution, variables: tuple[Variable, ...]) -> Key:
+    return tuple(solution.get(variable) for variable in variables)
+
+
+def key_order(key: Key) -> tuple[tuple[Any, ...], ...]:
+    return tuple((-1,) if term is None else sort_key(term) for term in key)
+
+
+# --- conditions on a count --------------------------------------------------------------------------------------
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class CountRule:
+    """A condition on the number of solutions, for each binding of the GROUP BY variables. A hysteresis h keeps a
+    condition that holds until it fails by more than h."""
+
+    def __init__(self, query: Query, hysteresis: float) -> None:
+        assert query.having is not None
+        self.shown = query.group_by
+        self._condition = Condition.of(query.having)
+        self._slack = slack_of(query.having, hysteresis)
+        self.names_group = bool(self._condition.variables)
+
+    def holds(self, key: Key, count: int, held: bool) -> bool:
+        return self._condition.holds(self._bindings(key), count=count) or (held and self._slack(count))
+
+    def match(self, key: Key, count: int) -> Match:
+        return Match(self._bindings(key) if self.shown else None, count)
+
+    def _bindings(self, key: Key) -> Solution:
+        return {variable: term for variable, term in zip(self.shown, key, strict=True) if term is not None}
+
+
+def slack_of(having: Expression, hysteresis: float) -> Callable[[int], bool]:
+    """Whether COUNT(*) against a number would still hold if the count lay nearer by the hysteresis."""
+    compared, limit = threshold(having) or (">=", math.inf)
+    slack = hysteresis if compared in (">", ">=") else -hysteresis
+    return lambda count: slack != 0 and _COMPARE[compared](count + slack, limit)
+
+
+# A condition on COUNT(*) is a range of whole numbers, where it is one: then a kernel can see when it is crossed. The
+# law: within the range, and nowhere else, the condition holds. A comparison with a number is monotone in the count, in
+# whatever type it is made, so its bound is found by halving; a condition of several is made of theirs.
+
+MOST = 2**63 - 1
+
+Ranges = tuple[tuple[int, int], ...]  # apart from each other and in order, both ends included
+
+_ALL: Ranges = ((0, MOST),)
+
+
+class CountLimits(NamedTuple):
+    """A count begins to hold from `enter_low` to `enter_high`, and then holds from `stay_low` to `stay_high`.
+
+    An empty range is 1 to 0.
+    """
+
+    enter_low: int
+    enter_high: int
+    stay_low: int
+    stay_high: int
+
+
+@lru_cache(maxsize=4096)
+def limits_of(having: Expression, hysteresis: float = 0.0) -> CountLimits | None:
+    """The limits of a condition, or None where it is no single range."""
+    enter = _ranges(having)
+    if enter is None:
+        return None
+    stay = _union(enter, _monotone(slack_of(having, hysteresis)) if hysteresis else ())
+    if len(enter) > 1 or len(stay) > 1:
+        return None
+    return CountLimits(*(enter or ((1, 0),))[0], *(stay or ((1, 0),))[0])
+
+
+def _ranges(condition: Expression) -> Ranges | None:
+    match condition:
+        case And(operands) | Or(operands):
+            parts = [_ranges(operand) for operand in operands]
+            known = [part for part in parts if part is not None]
+            join = _intersection if isinstance(condition, And) else _union
+            return reduce(join, known) if len(known) == len(parts) else None
+        case Not(operand):
+            inner = _ranges(operand)
+            return None if inner is None else _complement(inner)
+        case Compare(operator, left, right) if _is_count_and_number(left, right):
+            return _compared(operator, left, right)
+    return None
+
+
+def _is_count_and_number(left: Expression, right: Expression) -> bool:
+    number = right if isinstance(left, Count) else left
+    value = value_of(number) if isinstance(number, Term) else None
+    return isinstance(left, Count) is not isinstance(right, Count) and value is not None and value.kind in NUMERIC
+
+
+def _compared(operator: str, left: Expression, right: Expression) -> Ranges:
+    if operator == "!=":
+        return _complement(_compared("=", left, right))
+    if operator == "=":
+        return _intersection(_compared("<=", left, right), _compared(">=", left, right))
+    condition = Condition.of(Compare(operator, left, right))
+    return _monotone(lambda count: condition.holds({}, count=count))
+
+
+def _monotone(holds: Callable[[int], bool]) -> Ranges:
+    """Where something holds of counts that, if it changes at all, changes once."""
+    first = holds(0)
+    if first == holds(MOST):
+        return _ALL if first else ()
+    low, high = 0, MOST  # of which the first is as 0 is, the last is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) == first else (low, middle)
+    return ((0, low),) if first else ((high, MOST),)
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    bounds = [-1, *(bound for low, high in ranges for bound in (low, high)), MOST + 1]
+    gaps = zip(bounds[::2], bounds[1::2], strict=True)
+    return tuple((before + 1, after - 1) for before, after in gaps if after - before > 1)
+
+
+def _union(first: Ranges, second: Ranges) -> Ranges:
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted((*first, *second)):
+        if joined and low <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(joined[-1][1], high)
+        else:
+            joined.append((low, high))
+    return tuple(joined)
+
+
+def _intersection(first: Ranges, second: Ranges) -> Ranges:
+    return _complement(_union(_complement(first), _complement(second)))
+
+
+# --- from rows of a pattern to solutions of its query ------------------------------------------------------------
+
+# VALUES are joined, and the filters that no kernel could decide are checked. The law: a row of the pattern becomes
+# exactly the solutions that extend it, each once, and two rows never become the same one; so rows gained and lost are
+# solutions gained and lost. All is done for whole arrays of rows, conditions once for each choice of terms that they
+# look at.
+
+
+class Completed(NamedTuple):
+    """Solutions as rows of term ids, NO_TERM where a variable is unbound; and which row each of them extends."""
+
+    origins: Int64s
+    terms: Int32s
+
+
+class _Block(NamedTuple):
+    """A VALUES block: the columns of its variables, and its rows of ids, NO_TERM for UNDEF."""
+
+    columns: tuple[int, ...]
+    rows: Int32s
+
+
+class Completion:
+    """What is left to be done to a query's rows. KeyColumns of solutions are `variables`: see `by_name`."""
+
+    def __init__(
+        self, query: Query, slots: Sequence[Variable], vocabulary: Vocabulary, filters: Sequence[Expression]
+    ) -> None:
+        self.variables = by_name(query)
+        self.is_of_no_pattern = not query.patterns
+        self.doubtful = frozenset(self.variables) - _touched(query)  # what they bind need be no vertex
+        self.vocabulary = vocabulary
+        self._slots = [slots.index(variable) for variable in self.variables if variable in slots]
+        self._bound = [column for column, variable in enumerate(self.variables) if variable in slots]
+        self._blocks = [self._block(block) for block in query.values]
+        tests = (Condition.of(part) for each in filters for part in _conjuncts(each))
+        self._conditions = [(test, self._columns_of(test)) for test in tests]
+
+    @property
+    def slots(self) -> list[int] | None:
+        """By variable its slot, where a row of the pattern is a solution as it is; else None."""
+        return None if self._blocks or self._conditions or len(self._bound) < len(self.variables) else self._slots
+
+    @property
+    def free(self) -> list[int]:
+        """The columns of variables that nothing binds: only metrics ask them."""
+        given = {column for block in self._blocks for column in block.columns}
+        return [column for column in range(len(self.variables)) if column not in self._bound and column not in given]
+
+    def __call__(self, rows: Int32s) -> Completed:
+        """The solutions that extend these rows, in the order of the rows."""
+        terms = np.full((len(rows), len(self.variables)), NO_TERM, np.int32)
+        terms[:, self._bound] = rows[:, self._slots]
+        found = Completed(np.arange(len(rows), dtype=np.int64), terms)
+        for block in self._blocks:
+            found = _joined(found, block)
+        if self._blocks:
+            found = _distinct(found)
+        for condition, columns in self._conditions:
+            kept = self._holds(condition, columns, found.terms)
+            found = Completed(found.origins[kept], found.terms[kept])
+        return found
+
+    def solution(self, row: Sequence[int]) -> Solution:
+        """A row of ids as bindings."""
+        pairs = zip(self.variables, row, strict=True)
+        return {variable: self.vocabulary.term(id) for variable, id in pairs if id != NO_TERM}
+
+    def _block(self, block: Values) -> _Block:
+        rows = [[NO_TERM if term is None else self.vocabulary.intern(term) for term in row] for row in block.rows]
+        columns = tuple(self.variables.index(variable) for variable in block.variables)
+        return _Block(columns, np.array(rows, np.int32).reshape(len(rows), len(columns)))
+
+    def _columns_of(self, test: Condition) -> list[int]:
+        return [column for column, variable in enumerate(self.variables) if variable in test.variables]
+
+    def _holds(self, condition: Condition, columns: list[int], terms: Int32s) -> Flags:
+        verdicts = np.zeros(len(terms), np.bool_)
+        doubtful = np.ones(len(terms), np.bool_)
+        if (differs := _says_different(condition.expression)) is not None and len(columns) == 2:
+            one, other = terms[:, columns[0]], terms[:, columns[1]]
+            doubtful = self._may_be_equal(one, other)
+            verdicts = (one != other) == differs
+        choices, inverse = _choices(terms[doubtful][:, columns])
+        judged = [condition.holds(self._bindings(columns, choice)) for choice in choices.tolist()]
+        verdicts[doubtful] = np.array(judged, np.bool_)[inverse]
+        return verdicts
+
+    def _may_be_equal(self, one: Int32s, other: Int32s) -> Flags:
+        """Where two terms must be looked at to know whether they are equal: unbound ones, and literals."""
+        met = np.unique(np.concatenate((one, other)))
+        known = met[met != NO_TERM]
+        odd = np.zeros(int(met[-1]) + 2 if len(met) else 1, np.bool_)
+        odd[known] = self.vocabulary.typed(known).category == TermKind.LITERAL
+        odd[NO_TERM] = True  # the last entry
+        doubtful: Flags = (odd[one] & odd[other]) | (one == NO_TERM) | (other == NO_TERM)
+        return doubtful
+
+    def _bindings(self, columns: list[int], choice: list[int]) -> dict[Variable, Term]:
+        pairs = zip(columns, choice, strict=True)
+        return {self.variables[column]: self.vocabulary.term(id) for column, id in pairs if id != NO_TERM}
+
+
+def _touched(query: Query) -> frozenset[Variable]:
+    """The variables that nothing but vertices fill: at the ends of edges that only the graph has, no taxonomy."""
+    edges = [each for each in query.patterns if isinstance(each, TriplePattern) and isinstance(each.predicate, Term)]
+    plain = [each for each in edges if each.predicate not in (RDF_TYPE, RDFS_SUBCLASS_OF)]
+    ends = (node for each in plain for node in (each.subject, each.object))
+    return frozenset(node for node in ends if isinstance(node, Variable))
+
+
+def _says_different(expression: Expression) -> bool | None:
+    """True for `?x != ?y`, False for `?x = ?y`, None for everything else."""
+    match expression:
+        case Compare("=" | "!=" as operator, Variable(), Variable()):
+            return operator == "!="
+    return None
+
+
+def _conjuncts(expression: Expression) -> Iterator[Expression]:
+    """A conjunction holds where each of its parts does."""
+    if isinstance(expression, And):
+        for operand in expression.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield expression
+
+
+def _choices(terms: Int32s) -> tuple[Int32s, Int64s]:
+    """The distinct rows, and which of them each row is; pairs are packed, which is several times as fast."""
+    if terms.shape[1] == 2:
+        packed = np.ascontiguousarray(terms).view(np.int64).ravel()
+        pairs, inverse = np.unique(packed, return_inverse=True)
+        return pairs.view(np.int32).reshape(-1, 2), inverse
+    choices, inverse = np.unique(terms, axis=0, return_inverse=True)
+    return choices, inverse.ravel()
+
+
+def _joined(found: Completed, block: _Block) -> Completed:
+    """Every solution with every row of a block that it agrees with; UNDEF agrees with anything and binds nothing."""
+    origins, terms = [found.origins[:0]], [found.terms[:0]]
+    for row in block.rows.tolist():
+        given = [(column, id) for column, id in zip(block.columns, row, strict=True) if id != NO_TERM]
+        agrees = np.ones(len(found.terms), np.bool_)
+        for column, id in given:
+            agrees &= (found.terms[:, column] == id) | (found.terms[:, column] == NO_TERM)
+        extended = found.terms[agrees]
+        for column, id in given:
+            extended[:, column] = id
+        origins.append(found.origins[agrees])
+        terms.append(extended)
+    return Completed(np.concatenate(origins), np.concatenate(terms))
+
+
+def _distinct(found: Completed) -> Completed:
+    unique = np.unique(np.column_stack((found.origins, found.terms.astype(np.int64))), axis=0)
+    return Completed(unique[:, 0], unique[:, 1:].astype(np.int32))
+
+
+# --- solutions gained and lost ----------------------------------------------------------------------------------
+
+
+class Changes(NamedTuple):
+    """Solutions lost and gained in the phases of updates, as rows of ids in the columns of a `Completion`.
+
+    They are in order of update and phase (0: what expired before it, 1: the update itself), in each the lost first, and
+    net: no solution is both lost and gained in one phase.
+    """
+
+    update: Int64s
+    phase: Int64s
+    gained: Flags
+    terms: Int32s
+
+    @classmethod
+    def sorted(cls, update: Int64s, phase: Int64s, gained: Flags, terms: Int32s) -> Changes:
+        if len(update) < 2:
+            return cls(update, phase, gained, terms)
+        order = np.lexsort((gained, phase, update))
+        return cls(update[order], phase[order], gained[order], terms[order])
+
+    @classmethod
+    def between(cls, before: set[Row], now: set[Row], columns: int, phase: int = 0) -> Changes:
+        """What leads from one set of solutions to another, in one phase of the first update."""
+        lost, gained = before - now, now - before
+        size = len(lost) + len(gained)
+        terms = np.array([*lost, *gained], np.int32).reshape(size, columns)
+        update, phases = np.zeros(size, np.int64), np.full(size, phase, np.int64)
+        return cls(update, phases, np.arange(size) >= len(lost), terms)
+
+    def phases(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """The phases: update and phase, and its rows: from the third number on lost, from the fourth gained."""
+        key = 4 * self.update + 2 * self.phase
+        starts = np.flatnonzero(np.diff(key, prepend=-1))
+        lasts = np.append(starts[1:], len(key))[: len(starts)]
+        losses = np.concatenate(([0], np.cumsum(~self.gained)))
+        middles = starts + losses[lasts] - losses[starts]
+        columns = (self.update[starts], self.phase[starts], starts, middles, lasts)
+        return zip(*(column.tolist() for column in columns), strict=True)
+
+
+class PhaseTurn(NamedTuple):
+    """What a phase of an update changes for a subscription."""
+
+    update: int
+    phase: int
+    turn: Turn
+
+
+# --- modes ------------------------------------------------------------------------------------------------------
+
+
+class Mode(Protocol):
+    """How one subscription is notified. `shown` are the variables whose bindings it shows, and orders by."""
+
+    @property
+    def shown(self) -> tuple[Variable, ...]: ...
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        """Begins with these solutions; `held` are the keys that held, where that depends on the past."""
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        """What each phase changes, where it changes anything. To be read to its end."""
+
+    @property
+    def held(self) -> tuple[Key, ...]:
+        """The keys that hold, where that depends on the past: for memory."""
+
+
+def mode_of(query: Query, options: Options, completion: Completion) -> Mode:
+    if options.top is not None:
+        return MatchCount(query, completion)
+    if query.having is not None:
+        return GroupCounts(query, options.hysteresis, completion)
+    if query.form is Form.ASK or options.mode == "change":
+        return TruthChange(completion)
+    return DistinctMatches(query.projection, completion) if query.distinct else EachMatch(query, completion)
+
+
+def holding(mode: Mode, query: Query, options: Options, completion: Completion, rows: Int32s) -> tuple[Match, ...]:
+    """What holds for a query with these solutions, in the order of its bindings: as if all had just been gained."""
+    if isinstance(mode, GroupCounts):
+        return mode.matches
+    fresh, first = mode_of(query, options, completion), np.zeros(len(rows), np.int64)
+    changes = Changes(first, first, np.ones(len(rows), np.bool_), rows)
+    return tuple(match for each in fresh.follow(changes, witness=True) for match in each.turn.gained)
+
+
+class KeyColumns:
+    """Some columns of a completion's solutions."""
+
+    def __init__(self, variables: tuple[Variable, ...], completion: Completion) -> None:
+        self.variables = variables
+        self._vocabulary = completion.vocabulary
+        self._columns = [completion.variables.index(variable) for variable in variables]
+
+    def of(self, rows: Int32s) -> list[Row]:
+        return list(map(tuple, rows[:, self._columns].tolist()))
+
+    def of_row(self, row: list[int]) -> Row:
+        return tuple(row[column] for column in self._columns)
+
+    def terms(self, row: Row) -> Key:
+        return tuple(None if id == NO_TERM else self._vocabulary.term(id) for id in row)
+
+    def row(self, key: Key) -> Row:
+        return tuple(NO_TERM if term is None else self._vocabulary.intern(term) for term in key)
+
+    def bindings(self, key: Key) -> dict[Variable, Term]:
+        return {variable: term for variable, term in zip(self.variables, key, strict=True) if term is not None}
+
+
+class EachMatch:
+    """`each` without DISTINCT: every solution is a match, so differences are what is reported; nothing is kept."""
+
+    held: tuple[Key, ...] = ()
+
+    def __init__(self, query: Query, completion: Completion) -> None:
+        self.shown = query.named_variables
+        self._all, self._named = KeyColumns(completion.variables, completion), KeyColumns(self.shown, completion)
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        pass
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        for update, phase, first, middle, last in changes.phases():
+            rows = self._all.of(changes.terms[first:last])
+            lost, gained = rows[: middle - first], rows[middle - first :]
+            yield PhaseTurn(update, phase, Turn(self.matches(lost), self.matches(gained)))
+
+    def matches(self, rows: Iterable[Row]) -> tuple[Match, ...]:
+        """Solutions in order, as matches."""
+        keys = sorted(map(self._all.terms, rows), key=key_order)
+        shown = len(self.shown)
+        return tuple(Match(self._named.bindings(key[:shown]), None, self._all.bindings(key)) for key in keys)
+
+
+class DistinctMatches:
+    """DISTINCT: a key is gained with its first solution and lost with the last."""
+
+    held: tuple[Key, ...] = ()
+
+    def __init__(self, shown: tuple[Variable, ...], completion: Completion) -> None:
+        self.shown = shown
+        self._columns = KeyColumns(shown, completion)
+        self._completion = completion
+        self.support: dict[Row, int] = {}
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        self.support = dict(Counter(self._columns.of(rows)))
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        keys = self._columns.of(changes.terms)
+        for update, phase, first, middle, last in changes.phases():
+            before = _counted(self.support, keys[first:middle], keys[middle:last])
+            gone = [key for key, count in before.items() if count and key not in self.support]
+            came = [key for key, count in before.items() if not count and key in self.support]
+            if gone or came:
+                proofs = changes.terms[first:last].tolist() if witness else []
+                lost, gained = proofs[: middle - first], proofs[middle - first :]
+                yield PhaseTurn(update, phase, Turn(self._matches(gone, lost), self._matches(came, gained)))
+
+    def _matches(self, keys: list[Row], proofs: list[list[int]]) -> tuple[Match, ...]:
+        """Keys in order, each with the first of its solutions among the proofs."""
+        least: dict[Row, Solution] = {}
+        for row in proofs:
+            key, solution = self._columns.of_row(row), self._completion.solution(row)
+            if key not in least or order(solution) < order(least[key]):
+                least[key] = solution
+        found = {self._columns.terms(key): least.get(key) for key in keys}
+        ordered = sorted(found, key=key_order) if len(found) > 1 else found
+        return tuple(Match(self._columns.bindings(key), None, found[key]) for key in ordered)
+
+
+def _counted(counts: dict[Row, int], going: list[Row], coming: list[Row]) -> dict[Row, int]:
+    """Counts keys down and up, and keeps none that counts nothing; what those that were touched counted before."""
+    before: dict[Row, int] = {}
+    for keys, step in ((going, -1), (coming, 1)):
+        for key in keys:
+            known = counts.get(key, 0)
+            before.setdefault(key, known)
+            counts[key] = known + step
+    for key in before:
+        if not counts[key]:
+            del counts[key]
+    return before
+
+
+class TruthChange:
+    """`change`: whether there is any solution at all. A loss has no witness left."""
+
+    shown: tuple[Variable, ...] = ()
+    held: tuple[Key, ...] = ()
+
+    def __init__(self, completion: Completion) -> None:
+        self._any = DistinctMatches((), completion)
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        self._any.start(rows)
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        for update, phase, (gone, came) in self._any.follow(changes, witness):
+            lost, gained = tuple(Match() for _ in gone), tuple(match._replace(bindings=None) for match in came)
+            yield PhaseTurn(update, phase, Turn(lost, gained))
+
+
+class GroupCounts:
+    """Counts against a condition, one for each binding of the GROUP BY variables. A loss carries the count it fell to.
+
+    Without GROUP BY there is always one group, with the count 0 at the least; with it a group without solutions does
+    not exist.
+    """
+
+    def __init__(self, query: Query, hysteresis: float, completion: Completion) -> None:
+        self.shown = query.group_by
+        self._columns = KeyColumns(query.group_by, completion)
+        self._rule = CountRule(query, hysteresis)
+        self._counts: dict[Row, int] = {}
+        self._known: dict[tuple[int, bool], bool] = {}  # by count, where a condition looks at nothing else
+        self._held: set[Row] = set()
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        self._counts = dict(Counter(self._columns.of(rows)))
+        known = {self._columns.row(key) for key in held}
+        groups: Iterable[Row] = self._counts if self.shown else [()]
+        self._held = {key for key in groups if self._holds(key, key in known)}
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        keys = self._columns.of(changes.terms)
+        for update, phase, first, middle, last in changes.phases():
+            gone, came = [], []
+            for key in _counted(self._counts, keys[first:middle], keys[middle:last]):
+                held, holds = key in self._held, self._holds(key, key in self._held)
+                if held and not holds:
+                    gone.append(key)
+                elif holds and not held:
+                    came.append(key)
+            self._held.difference_update(gone)
+            self._held.update(came)
+            if gone or came:
+                yield PhaseTurn(update, phase, Turn(self._matches(gone), self._matches(came)))
+
+    @property
+    def held(self) -> tuple[Key, ...]:
+        return tuple(map(self._columns.terms, self._held))
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The groups that hold, in the order of their bindings."""
+        return self._matches(self._held)
+
+    def _holds(self, key: Row, held: bool) -> bool:
+        count = self._counts.get(key, 0)
+        if not count and self.shown:
+            return False
+        if self._rule.names_group:
+            return self._rule.holds(self._columns.terms(key), count, held)
+        holds = self._known.get((count, held))
+        if holds is None:
+            holds = self._known[count, held] = self._rule.holds(self._columns.terms(key), count, held)
+        return holds
+
+    def _matches(self, keys: Iterable[Row]) -> tuple[Match, ...]:
+        counts = {self._columns.terms(key): self._counts.get(key, 0) for key in keys}
+        return tuple(self._rule.match(key, counts[key]) for key in sorted(counts, key=key_order))
+
+
+class MatchCount:
+    """How many matches a member of a top-k set has; what that means for the set, `Ranking` says."""
+
+    shown: tuple[Variable, ...] = ()
+    held: tuple[Key, ...] = ()
+
+    def __init__(self, query: Query, completion: Completion) -> None:
+        self.count = 0
+        self._distinct = DistinctMatches(query.projection, completion) if query.distinct else None
+
+    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
+        self.count = len(rows)
+        if self._distinct is not None:
+            self._distinct.start(rows)
+            self.count = len(self._distinct.support)
+
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+        """No turns, but the count after each phase that changed it, while it is looked at."""
+        if self._distinct is None:
+            for update, phase, first, middle, last in changes.phases():
+                self.count += (last - middle) - (middle - first)
+                yield PhaseTurn(update, phase, Turn())
+            return
+        for each in self._distinct.follow(changes):
+            self.count = len(self._distinct.support)
+            yield each._replace(turn=Turn())
+
+
+# --- top-k sets -------------------------------------------------------------------------------------------------
+
+# The law: after each phase of an update the k members with most matches hold, ties by id, if they have any match. A
+# member that moves shifts those between its old and its new place by one, so only those next to a k can have crossed
+# it: they and the member that moved are placed again, not all. A set that gained or lost a member is ranked as a whole
+# when the next update is done, which then carries the news.
+
+
+class RankChange(NamedTuple):
+    """How many matches a member has after a phase of an update."""
+
+    update: int
+    phase: int
+    id: str
+    matches: int
+
+
+class RankedSet:
+    """The members of one set, in order."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.holding: set[str] = set()
+        self._sizes: dict[str, int] = {}  # the k of each member
+        self._distinct: Counter[int] = Counter()  # how many members have each k
+        self._order: list[tuple[int, str]] = []  # the count below zero, and the id: more matches first, ties by id
+
+    def add(self, id: str, k: int) -> None:
+        self.counts[id], self._sizes[id] = 0, k
+        self._distinct[k] += 1
+        insort(self._order, (0, id))
+
+    def remove(self, id: str) -> None:
+        self._distinct[self._sizes[id]] -= 1
+        self._distinct = +self._distinct
+        del self._order[self.place_of(id)], self._sizes[id], self.counts[id]
+        self.holding.discard(id)
+
+    def move(self, id: str, count: int) -> set[str]:
+        """Changes a count; the members whose place may lie on the other side of their k now."""
+        del self._order[self.place_of(id)]
+        self.counts[id] = count
+        insort(self._order, (-count, id))
+        near = {place for k in self._distinct for place in (k - 1, k) if place < len(self._order)}
+        return {id, *(self._order[place][1] for place in near)}
+
+    def place(self, ids: Iterable[str]) -> dict[str, Turn]:
+        """Places members; the turns of those for which that changes something."""
+        turns = {}
+        for id in ids:
+            match, holds = Match(None, self.counts[id]), self.is_top(id)
+            if holds and id not in self.holding:
+                self.holding.add(id)
+                turns[id] = Turn((), (match,))
+            elif not holds and id in self.holding:
+                self.holding.remove(id)
+                turns[id] = Turn((match,), ())
+        return turns
+
+    def is_top(self, id: str) -> bool:
+        return self.counts[id] > 0 and self.place_of(id) < self._sizes[id]
+
+    def place_of(self, id: str) -> int:
+        return bisect_left(self._order, (-self.counts[id], id))
+
+
+class Ranking:
+    """All top-k sets of an engine, by name. `rank_dirty` are the sets to be ranked as a whole, `rank_unknown` the
+    members that have no place yet."""
+
+    def __init__(self) -> None:
+        self._sets: dict[str, RankedSet] = {}
+        self._names: dict[str, str] = {}  # of each member's set
+        self.rank_dirty: set[str] = set()
+        self.rank_unknown: set[str] = set()
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def add(self, id: str, top: Top) -> None:
+        self._names[id] = top.name
+        self._sets.setdefault(top.name, RankedSet()).add(id, top.k)
+        self.rank_dirty.add(top.name)
+        self.rank_unknown.add(id)
+
+    def remove(self, id: str) -> None:
+        name = self._names.pop(id)
+        self._sets[name].remove(id)
+        self.rank_dirty.add(name)
+        self.rank_unknown.discard(id)
+
+    def set_of(self, id: str) -> RankedSet:
+        return self._sets[self._names[id]]
+
+    def sets_of(self, ids: Iterable[str]) -> set[str]:
+        """The names of the sets that some of these are members of."""
+        return {self._names[id] for id in ids if id in self._names}
+
+    def refresh(self, counts: Mapping[str, int]) -> None:
+        """Takes counts silently, and places the members that have no place yet."""
+        for id, count in counts.items():
+            self.set_of(id).move(id, count)
+        for id in self.rank_unknown:
+            self.set_of(id).place((id,))
+        self.rank_unknown.clear()
+
+    def restore(self, held: Mapping[str, bool], dirty: Iterable[str], unknown: Iterable[str]) -> None:
+        """Says of members that were there before whether they held, and which are still to be placed."""
+        for id in (id for id, did in held.items() if did):
+            self.set_of(id).holding.add(id)
+        self.rank_unknown = (self.rank_unknown - held.keys()) | set(unknown)
+        new = {name for id, name in self._names.items() if id not in held}
+        self.rank_dirty = new | (self._sets.keys() & set(dirty))  # a set may have lost its last member
+
+    def holds(self, id: str) -> bool:
+        return id in self.set_of(id).holding
+
+    def follow(self, changes: Iterable[RankChange], updates: int) -> dict[tuple[int, str], Turn]:
+        """The turns of a batch of so many updates, by update and member; changes come in order of update and phase."""
+        turns: dict[tuple[int, str], Turn] = {}
+        begun, moved = (0, 0), list[RankChange]()
+        for change in changes:
+            if change[:2] != begun:
+                self._end_phase(begun, moved, turns)
+                self._end_updates(begun[0], change.update, turns)
+                begun, moved = (change.update, change.phase), []
+            moved.append(change)
+        self._end_phase(begun, moved, turns)
+        self._end_updates(begun[0], updates, turns)
+        return turns
+
+    def _end_phase(self, begun: tuple[int, int], moved: list[RankChange], turns: dict[tuple[int, str], Turn]) -> None:
+        near: dict[str, set[str]] = {}
+        for change in moved:
+            name = self._names[change.id]
+            near.setdefault(name, set()).update(self._sets[name].move(change.id, change.matches))
+        for name in near.keys() - self.rank_dirty:
+            _join(turns, begun[0], self._sets[name].place(near[name]))
+
+    def _end_updates(self, update: int, following: int, turns: dict[tuple[int, str], Turn]) -> None:
+        """Updates up to another are done: of these the first carries the news of sets whose members changed."""
+        if update < following:
+            for name in self.rank_dirty:
+                _join(turns, update, self._sets[name].place(list(self._sets[name].counts)))
+            self.rank_dirty.clear()
+
+
+def _join(joined: dict[tuple[int, str], Turn], update: int, turns: Mapping[str, Turn]) -> None:
+    for id, turn in turns.items():
+        before = joined.get((update, id))
+        joined[update, id] = turn if before is None else after(before, turn, ())
