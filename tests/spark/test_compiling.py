@@ -11,10 +11,21 @@ import pytest
 
 from heliograph import Filter
 from heliograph.filter.shards import Ground, save_shard
-from heliograph.spark import filter_job as assemblies
-from heliograph.spark import filter_job as changes
-from heliograph.spark import filter_job as plans
-from heliograph.spark.filter_job import Plans
+from heliograph.model import Rejected
+from heliograph.partition.plan import Scheme
+from heliograph.spark import filter_job
+from heliograph.spark.compile_job import (
+    ORDER,
+    PARTS,
+    CompileJob,
+    FilterParts,
+    SavedPart,
+    admitted,
+    send_given,
+)
+from heliograph.spark.filter_job import Plans, open_shard
+from heliograph.spark.frames import refused_rows
+from heliograph.taxonomy import Taxonomy
 from heliograph.workloads.filter import generate_filter
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import expected, frame, table, told
@@ -80,7 +91,7 @@ def test_changes_on_top_of_parts_are_one_with_them(
 ) -> None:
     check_changes(spark, tmp_path, SCHEMES[scheme])
     again = Plans(tmp_path)
-    monkeypatch.setattr(changes, "_FEW", 0)
+    monkeypatch.setattr(filter_job, "_FEW", 0)
     again.subscribe([(f"many {number}", "ASK { ?x ?y ?z }") for number in range(30)])
     outline = again.outline()
     assert outline is not None
@@ -91,18 +102,18 @@ def test_changes_on_top_of_parts_are_one_with_them(
 def test_a_large_table_is_compiled_by_a_job(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "_MANY", 100)
+    monkeypatch.setattr(filter_job, "_MANY", 100)
     tables = generate_filter(6, subscriptions=100, publications=5)
     made = Plans(tmp_path, shards=2)
     made.subscribe([("first", "ASK { ?x ?y ?z }")])
     assert made.subscribe(tables["patterns"]).accepted == 100
-    assert is_assembled(tmp_path, 2)
-    assert not is_assembled(tmp_path, 1)
+    assert has_parts(tmp_path, 2)
+    assert not has_parts(tmp_path, 1)
     assert made.size == 101
 
 
-def is_assembled(folder: Path, version: int) -> bool:
-    return assemblies.assembly_at(Plans(folder).versions.path(version)) is not None
+def has_parts(folder: Path, version: int) -> bool:
+    return FilterParts.at(Plans(folder).versions.path(version)) is not None
 
 
 @pytest.mark.long
@@ -145,18 +156,14 @@ def pairs(found: DataFrame) -> Counter[tuple[Any, ...]]:
 
 
 def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from heliograph.partition.plan import Scheme
-    from heliograph.spark.envelope import Told
-    from heliograph.taxonomy import Taxonomy
-
     ground = Ground.of(Taxonomy(), {})
     for number in range(3):
         registry = ground.registry()
         registry.subscribe([(f"s{number}", "ASK { ?x ?y ?z }")])
-        save_shard(tmp_path / assemblies.PARTS / f"part-{number}", registry, ground)
-    shards = tuple(Told(f"part-{number}", number, 1) for number in range(3))
-    parts = str(tmp_path / assemblies.PARTS)
-    assemblies.Assembly(parts, Scheme("hash", 3), Told("none", 3, 0), shards).write(tmp_path / "version")
+        save_shard(tmp_path / PARTS / f"part-{number}", registry, ground)
+    shards = tuple(SavedPart(f"part-{number}", number, 1) for number in range(3))
+    parts = str(tmp_path / PARTS)
+    FilterParts(parts, Scheme("hash", 3), SavedPart("none", 3, 0), shards).write(tmp_path / "version")
     opened: list[Path] = []
     load = Filter.load
 
@@ -167,25 +174,18 @@ def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Filter, "load", noted)
     for _ in range(2):
         published = table("publications", [("p", "a", "b", "c")])
-        found = assemblies.open_shard(tmp_path / "version", 1).match(published, 0)
+        found = open_shard(tmp_path / "version", 1).match(published, 0)
         assert [each.subscription_id for each in found] == ["s1"]
     assert [path.name for path in opened] == ["part-1"]
 
 
 def test_a_subscription_with_a_row_that_could_not_be_read_is_left_out() -> None:
-    from heliograph.model import Rejected
-    from heliograph.partition.plan import Scheme
-    from heliograph.spark import compile_job as compiling
-    from heliograph.spark import envelope as lots
-    from heliograph.spark.inputs import refused_rows
-    from heliograph.taxonomy import Taxonomy
-
     (refused,) = refused_rows("patterns", [Rejected("f.csv", "s1", "HG-204", "no term")])
     edges = [{"subscription_id": id, "subject": "?x", "property": "knows", "object": "?y"} for id in ("s1", "s2", "s3")]
     rows = pa.concat_tables([pa.Table.from_pylist(edges, schema=refused.schema), pa.Table.from_batches([refused])])
-    rows = rows.append_column(lots.ORDER, pa.array(range(len(rows)), pa.int64()))
-    job = compiling.Job("", "", Scheme("hash", 2), Ground.of(Taxonomy(), {}))
-    parcels = list(lots.dealt(job.shards, lots.GIVEN + "patterns", rows.to_batches()))
-    found = [compiling.admitted(job, [each for each in parcels if each["place"][0].as_py() == n]) for n in (0, 1)]
+    rows = rows.append_column(ORDER, pa.array(range(len(rows)), pa.int64()))
+    job = CompileJob("", "", Scheme("hash", 2), Ground.of(Taxonomy(), {}))
+    sent = list(send_given(job.shards, "patterns", rows.to_batches()))
+    found = [admitted(job, [each for each in sent if each["shard"][0].as_py() == n]) for n in (0, 1)]
     assert sorted(each.id for registry, _ in found for each in registry) == ["s2", "s3"]
     assert [(entry.source, entry.item) for _, rejected in found for entry in rejected] == [("f.csv", "s1")]

@@ -17,12 +17,10 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, Route
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notifications
-from heliograph.spark.filter_job import Plans, Task, look_up, match_all, match_shards
+from heliograph.spark.envelope import shard_events, shard_publications
+from heliograph.spark.filter_job import FilterTask, Plans, look_up, match_all, match_shard
 from heliograph.spark.frames import MEASURED_SCHEMA
-from heliograph.spark.inputs import deal
-from heliograph.spark.inputs import events_deal as deal_events
-from heliograph.spark.route_job import Exchanges, route_all
-from heliograph.spark.route_job import Task as RouteTask
+from heliograph.spark.route_job import Exchanges, RouteTask, route_all
 from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import COLUMNS, Rows, expected
@@ -59,7 +57,7 @@ def batches(name: str, rows: list[Any], size: int) -> Batches:
 
 
 def shuffled(found: Iterable[pa.RecordBatch], parts: int) -> list[Batches]:
-    """Parcels by their shard."""
+    """Envelopes by their shard."""
     places: list[Batches] = [[] for _ in range(parts)]
     for batch in found:
         for row in range(batch.num_rows):
@@ -120,12 +118,12 @@ def embedded() -> Filter:
 
 def filtered(tasks: Iterable[Batches], plans: Plans, parts: int) -> Iterator[pa.RecordBatch]:
     """As `heliograph.spark.filter` does it."""
-    task = Task(plans.pointer(False), 2, plans.shards or 0)
-    dealt = shuffled((parcel for each in tasks for parcel in deal(parts, each)), parts)
+    task = FilterTask(plans.pointer(False), 2, plans.shards or 0)
+    sharded = shuffled((sent for each in tasks for sent in shard_publications(parts, each)), parts)
     if not task.shards:
-        return (batch for part in dealt for batch in match_all(task, iter(part)))
-    parcels = shuffled((parcel for part in dealt for parcel in look_up(task, iter(part))), task.shards)
-    return (batch for part in parcels for batch in match_shards(task, iter(part)))
+        return (batch for part in sharded for batch in match_all(task, iter(part)))
+    looked_up = shuffled((sent for part in sharded for sent in look_up(task, iter(part))), task.shards)
+    return (batch for part in looked_up for batch in match_shard(task, iter(part)))
 
 
 @given(tasks=cuts([*PUBLICATIONS, *ODD_ROWS], 60), parts=st.integers(1, 3), size=st.integers(1, 20))
@@ -150,8 +148,8 @@ def routed(tasks: Iterable[Batches], exchanges: Exchanges, parts: int) -> Iterat
     """As `heliograph.spark.route` does it."""
     shares = exchanges.shards
     task = RouteTask(exchanges.pointer(False), {"paths": True}, shares, parts)
-    dealt = shuffled((parcel for each in tasks for parcel in deal_events(parts, shares, each)), parts * shares)
-    return (batch for part in dealt for batch in route_all(task, iter(part)))
+    sharded = shuffled((sent for each in tasks for sent in shard_events(parts, shares, each)), parts * shares)
+    return (batch for part in sharded for batch in route_all(task, iter(part)))
 
 
 @given(tasks=cuts([*ODD_EVENTS, ("twice", "Pub", "{}")], 30), parts=st.integers(1, 3), size=st.integers(1, 20))

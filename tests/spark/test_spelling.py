@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Filter, Route, Watch
-from heliograph.spark.frames import parted, spell
+from heliograph.spark.frames import parted, spell_rows
 from tests.cli.files import EDGES, NODES
 from tests.spark.compare import expected, told
 
@@ -79,7 +79,7 @@ def test_rows_are_read_or_refused_as_the_embedded_reader_does(kind: str) -> None
     ids = [f"p{number}" for number in range(len(cells))]
     columns = {"publication_id": ids, "subject": ["s"] * len(cells), "property": ["age"] * len(cells)}
     table = pa.table({**columns, "object": pa.array(cells, type)})
-    rows, refused = parted(pa.Table.from_batches(list(spell("publications", table.to_batches()))))
+    rows, refused = parted(pa.Table.from_batches(list(spell_rows("publications", table.to_batches()))))
     engine = Filter()
     engine.subscribe(QUERIES)
     direct, read = engine.publish(table, bindings=1), engine.publish(rows, bindings=1)
