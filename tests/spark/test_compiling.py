@@ -28,14 +28,12 @@ from heliograph.spark.frames import refused_rows
 from heliograph.taxonomy import Taxonomy
 from heliograph.workloads.filter import generate_filter
 from tests.filter.schemes import SCHEMES
-from tests.spark.compare import expected, frame, table, told
-from tests.sparql.cases import read_cases
+from tests.spark.compare import embedded, frame, on_spark, table, told
+from tests.spark.test_verbs import CASES, TAXONOMY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CASES = read_cases()
-TAXONOMY = [("Cat", "Animal"), ("Dog", "Animal"), ("Animal", "Thing")]
 PUBLICATIONS = [
     *((f"p{number}", *row) for number, case in enumerate(CASES) for row in case.triples),
     ("bad", "A", "5", "B"),
@@ -59,33 +57,19 @@ def queries(spark: SparkSession, parts: int = 3) -> DataFrame:
     return spark.createDataFrame(spark.sparkContext.parallelize(QUERIES, parts), schema)
 
 
-def embedded() -> tuple[Filter, Any]:
-    engine = Filter(TAXONOMY)
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in QUERIES]
-    return engine, engine.subscribe(pa.Table.from_pylist(rows)).rejected
-
-
-def nameless(entry: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A refusal; one without an id is named by its row, and a DataFrame has none."""
-    return (None, *entry[1:]) if entry[1] == "HG-503" else entry
-
-
 @pytest.mark.parametrize(
     "scheme", [pytest.param(name, marks=[] if name == "merging" else pytest.mark.long) for name in SCHEMES]
 )
 def test_a_job_says_what_the_embedded_engine_says(spark: SparkSession, scheme: str) -> None:
-    from heliograph.spark import filter
-
-    engine, rejected = embedded()
-    wanted, refused = expected(engine.publish(table("publications", PUBLICATIONS), bindings=2), rejected)
+    options: dict[str, Any] = {"taxonomy": TAXONOMY, "bindings": 2}
+    subscriptions = pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in QUERIES])
+    wanted = embedded("filter", table("publications", PUBLICATIONS), subscriptions, options)
     publications = frame(spark, "publications", PUBLICATIONS)
-    found = filter(publications, queries(spark), taxonomy=TAXONOMY, bindings=2, **SCHEMES[scheme])
-    notified, rest = told(found)
-    assert notified == wanted
-    assert rest == Counter(map(nameless, refused.elements()))
+    assert on_spark("filter", publications, queries(spark), {**options, **SCHEMES[scheme]}) == wanted
 
 
-@pytest.mark.parametrize("scheme", [pytest.param(name, marks=pytest.mark.long) for name in ("hash", "containment")])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_changes_on_top_of_parts_are_one_with_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
@@ -114,11 +98,6 @@ def test_a_large_table_is_compiled_by_a_job(
 
 def has_parts(folder: Path, version: int) -> bool:
     return FilterParts.at(Plans(folder).versions.path(version)) is not None
-
-
-@pytest.mark.long
-def test_changes_on_top_of_merged_parts_are_one_with_them(spark: SparkSession, tmp_path: Path) -> None:
-    check_changes(spark, tmp_path, SCHEMES["merging"])
 
 
 def check_changes(spark: SparkSession, folder: Path, scheme: dict[str, Any]) -> None:

@@ -24,15 +24,11 @@ from heliograph.spark.route_job import Exchanges, RouteTask, route_all
 from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import COLUMNS, Rows, expected
-from tests.spark.odd import ODD_CELLS, ODD_EVENTS
-from tests.spark.test_filter import PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY
+from tests.spark.odd import ODD_EVENTS
+from tests.spark.test_verbs import PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY, odd
 
 COUNTED = ("publications", "notifications", "rejected")
-ODD_ROWS = [
-    (f"odd {number} {place}", *("s", "knows", "o")[:place], cell, *("s", "knows", "o")[place + 1 :])
-    for number, cell in enumerate(ODD_CELLS)
-    for place in range(3)
-]
+ODD_ROWS = [(f"odd {number}", *row) for number, row in enumerate(odd(("s", "knows", "o")))]
 NO_ROWS = {name: pa.schema([(column, pa.string()) for column in COLUMNS[name]]) for name in ("publications", "events")}
 Batches = list[pa.RecordBatch]
 
@@ -68,7 +64,8 @@ def shuffled(found: Iterable[pa.RecordBatch], parts: int) -> list[Batches]:
 def told(found: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows, dict[str, int]]:
     """Notifications, refusals and sums of measurements."""
     whole = pa.Table.from_batches(list(found), MEASURED_SCHEMA)
-    assert all(sum(cell is not None for cell in cells) == 1 for cells in kinds(whole))
+    kinds: list[list[Any]] = [whole[name].to_pylist() for name in ("subscription_id", "rejected", "stats")]
+    assert all(sum(cell is not None for cell in cells) == 1 for cells in zip(*kinds, strict=True))
     notified = whole.filter(whole["subscription_id"].is_valid()).select(NOTIFICATIONS_SCHEMA.names)
     counts: list[Any] = whole["stats"].drop_null().to_pylist()
     refused: list[Any] = whole["rejected"].drop_null().to_pylist()
@@ -79,23 +76,8 @@ def told(found: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows, dict[str, int]]:
     )
 
 
-def kinds(whole: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """What tells notifications, refusals and measurements apart."""
-    columns: list[list[Any]] = [whole[name].to_pylist() for name in ("subscription_id", "rejected", "stats")]
-    return zip(*columns, strict=True)
-
-
 def wanted(found: Notifications) -> tuple[Rows, Rows, dict[str, int]]:
-    notified, refused = expected(found)
-    unnamed: Rows = Counter()
-    for (item, code, message), count in refused.items():
-        unnamed[_item(item, message), code, message] += count
-    return notified, unnamed, {name: found.stats[name] for name in COUNTED}
-
-
-def _item(item: str | None, message: str) -> str | None:
-    """A row without id is named by its number, which rows of a DataFrame do not have."""
-    return None if message.startswith(("no publication_id", "an event without event_id")) else item
+    return *expected(found), {name: found.stats[name] for name in COUNTED}
 
 
 # --- filter -----------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from heliograph.spark.versions import MOST, Pointer, Versions, opened, own_folde
 from heliograph.spark.watch_job import Watchers, WatchTask, run_files
 from heliograph.sparql.solve import Plan
 from heliograph.storage import write_folder
-from tests.spark.test_watch import QUERIES
+from tests.spark.test_verbs import QUERIES
 
 TABLE = pa.table({"publication_id": ["p", "p"], "subject": ["a", "a"], "property": ["b", "b"], "object": ["c", None]})
 

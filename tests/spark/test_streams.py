@@ -18,7 +18,7 @@ from heliograph.errors import HeliographError, UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA
 from tests.cli.files import DOCUMENTS, EDGES, NODES
 from tests.spark.compare import expected, table
-from tests.spark.test_watch import QUERIES, drawn
+from tests.spark.test_verbs import QUERIES, drawn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

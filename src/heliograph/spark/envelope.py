@@ -36,9 +36,8 @@ from heliograph.spark.frames import (
     is_read,
     parted,
     plain,
-    read_rows,
     read_tables,
-    spelled,
+    run_step,
 )
 from heliograph.vocabulary.columns import encode
 
@@ -210,7 +209,7 @@ def publication_rows(frame: DataFrame) -> DataFrame:
     elif set(frame.columns) >= _DOCUMENTS and not is_read(frame):
         packed = frame.select("path", "content").mapInArrow(partial(parse_publications, shards), ENVELOPES)
     else:
-        packed = spelled(frame, "publications").mapInArrow(partial(shard_publications, shards), ENVELOPES)
+        packed = run_step(frame, "publications", partial(shard_publications, shards), ENVELOPES)
     return packed.repartitionById(shards, "shard")
 
 
@@ -316,17 +315,8 @@ def placed(table: pa.Table) -> pa.Table | Whole:
 
 def event_rows(frame: DataFrame, parts: int, shares: int) -> DataFrame:
     """The events in envelopes."""
-    files = files_of(frame)
-    if files is not None:
-        packed = files.mapInArrow(partial(read_events, parts, shares), ENVELOPES)
-    else:
-        packed = spelled(frame, "events").mapInArrow(partial(shard_events, parts, shares), ENVELOPES)
+    packed = run_step(frame, "events", partial(shard_events, parts, shares), ENVELOPES)
     return packed.repartitionById(parts * shares, "shard")
-
-
-def read_events(parts: int, shares: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In a worker: files of events."""
-    return shard_events(parts, shares, read_rows("events", batches))
 
 
 def shard_events(parts: int, shares: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -118,7 +118,8 @@ def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBat
     """
     entries = [each for each in found.rejected if each.code == FAILED] if again else found.rejected
     stats = replace(found.stats, publications=0, rejected=len(entries)) if again else found.stats
-    yield from _batches(found.table.num_rows, {name: found.table[name] for name in found.table.column_names})
+    table = found.table
+    yield from _batches(table.num_rows, dict(zip(table.column_names, table.columns, strict=True)))
     refused = Rejections(map(unnumbered, entries)).table
     if refused.num_rows:
         yield from _batches(refused.num_rows, {REJECTED: refused.to_struct_array()})
@@ -277,6 +278,19 @@ def suffixes_of(name: str) -> tuple[str, ...]:
 def files_of(rows: DataFrame) -> DataFrame | None:
     """The files of rows that were read here: a step that reads them itself spares the rows the way through the JVM."""
     return _FILES_OF.get(rows)
+
+
+def run_step(frame: DataFrame, name: str, step: Step, columns: str) -> DataFrame:
+    """A step over the rows of a table; where they come from files, the step reads those itself."""
+    files = files_of(frame)
+    if files is not None:
+        return files.mapInArrow(partial(read_and_step, name, step), columns)
+    return spelled(frame, name).mapInArrow(step, columns)
+
+
+def read_and_step(name: str, step: Step, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: a step over the rows of files."""
+    return step(read_rows(name, batches))
 
 
 def _followed(spark: SparkSession, folder: str, suffixes: Sequence[str]) -> DataFrame:

@@ -68,6 +68,7 @@ from heliograph.spark.frames import (
     plain,
     read_rows,
     refusals,
+    run_step,
     spelled,
 )
 from heliograph.spark.versions import (
@@ -525,21 +526,14 @@ def _check_stream(updates: DataFrame) -> None:
 
 
 def _sent(updates: DataFrame, task: WatchTask) -> DataFrame:
-    """The envelopes to all shards; files that were to be read are read by the task that fills them."""
-    files = files_of(updates)
-    if files is not None:
-        return files.mapInArrow(partial(read_and_send, task), ENVELOPES)
-    rows = spelled(updates, "updates")
-    if task.streaming:
-        rows = rows.withColumn("seq", rows["seq"].try_cast("bigint"))
-    return rows.mapInArrow(partial(send, task), ENVELOPES)
+    """The envelopes to all shards."""
+    if task.streaming and files_of(updates) is None:
+        rows = spelled(updates, "updates")
+        return rows.withColumn("seq", rows["seq"].try_cast("bigint")).mapInArrow(partial(send, task), ENVELOPES)
+    return run_step(updates, "updates", partial(send, task), ENVELOPES)
 
 
 # --- in the workers -----------------------------------------------------------------------------------------------
-
-
-def read_and_send(task: WatchTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return send(task, read_rows("updates", batches))
 
 
 def send(task: WatchTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
