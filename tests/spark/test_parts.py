@@ -1,4 +1,4 @@
-"""The parts of the Spark layer that need no session: the environment, versions, pins, keys, parcels, histories."""
+"""The parts of the Spark layer that need no session: the environment, versions, pins, keys, envelopes, histories."""
 
 from __future__ import annotations
 
@@ -159,38 +159,28 @@ def test_files_without_seqs_are_numbered_by_their_rows(tmp_path: Path) -> None:
     assert sorted(row["code"] for row in told) == sorted(refused)
 
 
-def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
-    engine = Watch()
-    engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
-    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
-    for shard, wanted in ((0, (1, 1, 1)), (1, (1, 0, 0))):
-        rows = pa.Table.from_batches(list(measured(found, again=shard > 0)))
-        counts = rows["stats"].drop_null().to_pylist()[0]
-        assert counts is not None
-        refused = len(rows["rejected"].drop_null())
-        assert (counts["notifications"], counts["rejected"], refused) == wanted
-
-
-def test_each_shard_tells_of_its_own_subscriptions_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_shard_reports_refusals_and_each_its_own_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: Any) -> Any:
         raise ValueError("no luck")
 
     engine = Watch(algorithm="plain")
     engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
+    right = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
     monkeypatch.setattr(Plan, "solutions", failing)
-    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
-    for shard, wanted in ((0, ["HG-621", "HG-540"]), (1, ["HG-540"])):
-        rows = pa.Table.from_batches(list(measured(found, again=shard > 0)))
+    wrong = engine.publish([("+", "a", "knows", "c"), ("?", "a", "knows", "b")])
+    cases = ((right, False, 1, ["HG-621"]), (right, True, 1, []))
+    cases += ((wrong, False, 0, ["HG-621", "HG-540"]), (wrong, True, 0, ["HG-540"]))
+    for found, again, notified, codes in cases:
+        rows = pa.Table.from_batches(list(measured(found, again)))
         refused: list[Any] = rows["rejected"].drop_null().to_pylist()
-        stats: list[Any] = rows["stats"].drop_null().to_pylist()
-        assert ([each["code"] for each in refused], stats[0]["rejected"]) == (wanted, len(wanted))
+        (stats,) = rows["stats"].drop_null().to_pylist()
+        assert stats is not None
+        assert [each["code"] for each in refused] == codes
+        assert (stats["notifications"], stats["rejected"]) == (notified, len(codes))
 
 
-def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
+def test_a_folder_is_taken_or_each_run_has_its_own(tmp_path: Path) -> None:
     assert storage_folder(tmp_path, "filter") == str(tmp_path)
-
-
-def test_each_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
     one, other = (Path(own_folder(tmp_path, "filter")) for _ in range(2))
     assert one != other
     assert one.is_dir()
