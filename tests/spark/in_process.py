@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from heliograph.spark.envelope import to_bytes, unpack
 from heliograph.spark.frames import measured
-from heliograph.spark.visibility import Delivery, UpdateNotes
+from heliograph.spark.visibility import DeliveredUpdates, UpdateNotes
 from heliograph.spark.watch_job import ENGINE, UPDATES, Watchers, packed_engine, replayed
 from heliograph.watch import Watch
 from tests.spark.compare import unnumbered
@@ -45,9 +45,9 @@ class Shards:
                 self.told += sum(cell != "<urn:heliograph:fn:tick>" for cell in updates["subject"].to_pylist())
             self.given += table.num_rows * shared.shards
         for shard, box in enumerate(boxes):
-            self._deliver(shard, Delivery.of(unpack(box), shard, shared.windowed))
+            self._deliver(shard, DeliveredUpdates.of(unpack(box), shard, shared.windowed))
 
-    def _deliver(self, shard: int, delivery: Delivery) -> None:
+    def _deliver(self, shard: int, delivery: DeliveredUpdates) -> None:
         engine = self._engine(shard, delivery.version)
         found = pa.Table.from_batches(list(measured(engine.publish(delivery.updates), again=shard > 0)))
         self._remember(shard, engine, delivery)
@@ -73,7 +73,7 @@ class Shards:
         shared.bring(engine, shard, had, version)
         return engine
 
-    def _remember(self, shard: int, engine: Watch, delivery: Delivery) -> None:
+    def _remember(self, shard: int, engine: Watch, delivery: DeliveredUpdates) -> None:
         self._engines[shard] = engine, delivery.version
         pieces = self._history.setdefault(shard, [])
         pieces.append((UPDATES, delivery.version, to_bytes(delivery.updates, compressed=True)))

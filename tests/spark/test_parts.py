@@ -168,8 +168,8 @@ def test_only_the_first_shard_reports_refusals_and_each_its_own_failures(monkeyp
     right = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
     monkeypatch.setattr(Plan, "solutions", failing)
     wrong = engine.publish([("+", "a", "knows", "c"), ("?", "a", "knows", "b")])
-    cases = ((right, False, 1, ["HG-621"]), (right, True, 1, []))
-    cases += ((wrong, False, 0, ["HG-621", "HG-540"]), (wrong, True, 0, ["HG-540"]))
+    cases: list[tuple[Any, bool, int, list[str]]] = [(right, False, 1, ["HG-621"]), (right, True, 1, [])]
+    cases += [(wrong, False, 0, ["HG-621", "HG-540"]), (wrong, True, 0, ["HG-540"])]
     for found, again, notified, codes in cases:
         rows = pa.Table.from_batches(list(measured(found, again)))
         refused: list[Any] = rows["rejected"].drop_null().to_pylist()

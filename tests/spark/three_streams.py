@@ -120,14 +120,13 @@ def main(folder: str, master: str, *streams: str) -> None:
         name: spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/{name}")
         for name, schema in ROWS.items()
     }
-    found = {
-        name: watch(files["updates"], QUERIES, graph=GRAPH, history=HISTORY, **given, **window)
-        for name, window in WINDOWS.items()
-    }
-    found["filter"] = filter(files["publications"], FILTERED, partition="containment", **given)
     queries: list[Any] = []
     for name in streams:
-        queries.append(write(found[name], notifications=f"{folder}/{name}"))
+        if name in WINDOWS:
+            found = watch(files["updates"], QUERIES, graph=GRAPH, history=HISTORY, **given, **WINDOWS[name])
+        else:
+            found = filter(files["publications"], FILTERED, partition="containment", **given)
+        queries.append(write(found, notifications=f"{folder}/{name}"))
         queries[-1].processAllAvailable()  # Spark gives a driver's worker 10 s to start: one after the other
     while not Path(folder, "end").exists():
         time.sleep(0.1)

@@ -252,7 +252,7 @@ def _send(shards: int, kind: str, table: pa.Table, ids: Any) -> Iterator[pa.Reco
             yield pack(shard, rows.slice(start, _AT_ONCE), kind)
 
 
-class Load(NamedTuple):
+class TaskTables(NamedTuple):
     """The envelopes of a task by kind, each kind as one table with its texts."""
 
     tables: dict[str, pa.Table]
@@ -284,7 +284,7 @@ class Load(NamedTuple):
 
 def admitted(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> tuple[Subscriptions, list[Rejected]]:
     """The subscriptions of a task that stay, and what was refused of the new ones."""
-    load, registry = Load.of(batches), job.ground.registry()
+    load, registry = TaskTables.of(batches), job.ground.registry()
     restored(registry, load.interests(ACCEPTED))
     given: dict[str, Any] = {}
     for name in _INTERESTS:
@@ -368,7 +368,7 @@ def _from_bits(column: pa.ChunkedArray[Any]) -> list[int]:
 
 def arrange_group(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A group's roots for the front, and all others for their shards."""
-    load = Load.of(batches)
+    load = TaskTables.of(batches)
     yield from load.passed_on()
     members = restored(job.ground.registry(), load.interests(ACCEPTED))
     arranged = arrange(members, share_of(job.scheme, job.shards), job.ground.classes())
@@ -387,7 +387,7 @@ def make_front(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[p
     if task_number() != job.front:
         yield from batches
         return
-    load = Load.of(batches)
+    load = TaskTables.of(batches)
     tables, shards = load.interests(ROOT), []
     if _SHARDS in tables["subscriptions"].column_names:
         shards = _from_bits(tables["subscriptions"][_SHARDS])
@@ -413,7 +413,7 @@ def make_front(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[p
 
 def save_rest(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Those that stand in a shard, saved by its task."""
-    load, registry = Load.of(batches), job.ground.registry()
+    load, registry = TaskTables.of(batches), job.ground.registry()
     yield from load.passed_on()
     restored(registry, load.interests(ACCEPTED))
     yield from _save_shard(job, registry)

@@ -247,14 +247,14 @@ def _packed(shards: int, table: pa.Table) -> Iterator[pa.RecordBatch]:
         yield pack(shard, rows, texts=_TEXTS)
 
 
-class Intake(NamedTuple):
+class TaskPublications(NamedTuple):
     """The publications of a task, their rows in no order, and what was refused before they came here."""
 
     table: pa.Table
     rejected: list[Rejected]
 
     @classmethod
-    def of(cls, batches: Iterable[pa.RecordBatch]) -> Intake:
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> TaskPublications:
         tables = [envelope.table for envelope in unpack(batches)]
         if not tables:
             return cls(table_schema("publications").empty(), [])

@@ -40,7 +40,7 @@ from heliograph.spark.envelope import (
     ENVELOPES,
     FOUND,
     TERMS,
-    Intake,
+    TaskPublications,
     pack,
     pack_found,
     placed,
@@ -277,7 +277,7 @@ def _several(items: Any) -> Any:
 _TOGETHER = 4096  # publications matched in one call
 
 
-class FilterOptions(Sharding, total=False):
+class SparkFilterOptions(Sharding, total=False):
     """What `filter` takes beside publications and subscriptions."""
 
     patterns: Any
@@ -294,7 +294,7 @@ class FilterTask(NamedTuple):
     shards: int
 
 
-def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack[FilterOptions]) -> DataFrame:
+def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack[SparkFilterOptions]) -> DataFrame:
     """The notifications of publications: a DataFrame of triples, or of documents (path, content).
 
     `subscriptions` are a DataFrame, a table, items, a folder of versions or `Plans`; or `patterns` with `constraints`.
@@ -317,7 +317,7 @@ def filter(publications: DataFrame, subscriptions: Any = None, **options: Unpack
 
 def match_all(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Publications against all subscriptions."""
-    intake = Intake.of(batches)
+    intake = TaskPublications.of(batches)
     yield from refusals(intake.rejected)
     if intake.table.num_rows:
         path = task.pointer.path()
@@ -328,7 +328,7 @@ def match_all(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[p
 
 def look_up(task: FilterTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Publications at the front: what it notifies itself, and an envelope for each shard that they concern."""
-    intake, here = Intake.of(batches), task_number() % task.shards
+    intake, here = TaskPublications.of(batches), task_number() % task.shards
     yield from pack_found(here, refusals(intake.rejected))
     if not intake.table.num_rows:
         return

@@ -113,7 +113,7 @@ def _share_path(path: Path, number: int, shares: int) -> Path:
     return path.with_name(f"{path.name}-share-{number}-of-{shares}")
 
 
-class RouteOptions(Choices, total=False):
+class SparkRouteOptions(Choices, total=False):
     """What `route` takes beside events and exchange."""
 
     match: str | None
@@ -121,7 +121,7 @@ class RouteOptions(Choices, total=False):
     shards: int | None
 
 
-def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[RouteOptions]) -> DataFrame:
+def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[SparkRouteOptions]) -> DataFrame:
     """Which nodes each event reaches: a DataFrame (event_id, publisher, attributes) in, notifications out.
 
     `nodes` and `edges` are DataFrames, tables or items; or `nodes` alone is a folder of versions, or `Exchanges`.

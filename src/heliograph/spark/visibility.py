@@ -390,7 +390,7 @@ def _with_ticks(table: pa.Table, whole: Flags, ticked: Flags) -> pa.Table:
     return pa.table(columns, schema=some.schema)
 
 
-class Delivery(NamedTuple):
+class DeliveredUpdates(NamedTuple):
     """What a shard has got: updates in order, what was refused on the way, and the version that is meant."""
 
     updates: pa.Table
@@ -398,7 +398,7 @@ class Delivery(NamedTuple):
     version: int
 
     @classmethod
-    def of(cls, envelopes: Iterable[Envelope], shard: int, windowed: bool) -> Delivery:
+    def of(cls, envelopes: Iterable[Envelope], shard: int, windowed: bool) -> DeliveredUpdates:
         """All envelopes of a batch or micro-batch to one shard."""
         came = sorted(((UpdateNotes.of(each), each.table) for each in envelopes), key=lambda pair: pair[0][:2])
         notes = [each for each, _ in came]

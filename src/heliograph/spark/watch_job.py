@@ -85,7 +85,7 @@ from heliograph.spark.versions import (
 from heliograph.spark.visibility import (
     ANYTHING,
     EVERYTHING,
-    Delivery,
+    DeliveredUpdates,
     Footprint,
     FootprintIndex,
     Key,
@@ -463,7 +463,7 @@ HISTORY = 4 << 20  # bytes of updates that are sooner replayed than an engine is
 _TOGETHER = 1 << 17  # updates of an envelope, and published in one call
 
 
-class WatchOptions(WatchSetting, total=False):
+class SparkWatchOptions(WatchSetting, total=False):
     """What `watch` takes beside updates and subscriptions."""
 
     patterns: Any
@@ -483,7 +483,7 @@ class WatchTask(NamedTuple):
     streaming: bool
 
 
-def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[WatchOptions]) -> DataFrame:
+def watch(updates: DataFrame, subscriptions: Any = None, **options: Unpack[SparkWatchOptions]) -> DataFrame:
     """The notifications of updates: a DataFrame (op, subject, property, object; seq, weight, at) in ascending seq.
 
     Without a column seq a batch is taken in the order of its files; a stream must have one. `subscriptions` are a
@@ -558,7 +558,7 @@ def run_shard(task: WatchTask, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
     envelopes = list(unpack(batches))
     if envelopes:
         shard = envelopes[0].shard
-        updates, rejected, version = Delivery.of(envelopes, shard, task.shared.windowed)
+        updates, rejected, version = DeliveredUpdates.of(envelopes, shard, task.shared.windowed)
         yield from refusals(rejected)
         yield from _run(task.shared, shard, version, updates)
 
@@ -626,7 +626,7 @@ class WatchState(StatefulProcessor):
         """The updates of a micro-batch for one shard: envelopes in, notifications as one envelope out."""
         shard = self._shards[key[0]]
         envelopes = unpack(pa.RecordBatch.from_pandas(frame, preserve_index=False) for frame in rows)
-        updates, refused, version = Delivery.of(envelopes, shard, self._shared.windowed)
+        updates, refused, version = DeliveredUpdates.of(envelopes, shard, self._shared.windowed)
         engine, head = self._standing(shard, version)
         found = engine.publish(updates)
         self._keep(shard, engine, head, version, to_bytes(updates, compressed=True))
