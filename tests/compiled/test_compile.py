@@ -238,3 +238,50 @@ def test_other_users_of_numba_keep_their_cache_folder() -> None:
     assert before == config.CACHE_DIR  # type: ignore[attr-defined]
     assert str(cache.cache_dir()) in nothing._cache.cache_path  # type: ignore[attr-defined]
     cache._KERNELS.pop(f"{nothing.__module__}.{nothing.__qualname__}")
+
+
+_BEYOND = """
+import numpy as np
+from numba import int64
+from heliograph.compiled.compile import kernel
+from heliograph.compiled.types import NEW_INT64S, array_at
+
+first = array_at(0, int64)
+
+@kernel()
+def part(table, place):
+    return first(table)[place]
+
+@kernel((NEW_INT64S, int64))
+def given(array, place):
+    return array[place]
+
+@kernel((NEW_INT64S, int64))
+def addressed(table, place):
+    return part(table, place)
+
+array = np.arange(4)
+for kernel, table in ((given, array), (addressed, np.array([array.ctypes.data, len(array)]))):
+    assert kernel(table, 3) == 3
+    try:
+        kernel(table, 4)
+    except IndexError as error:
+        print(error)
+"""
+
+
+def test_accesses_beyond_an_array_are_found_where_they_are_checked(tmp_path: Path) -> None:
+    program = tmp_path / "beyond.py"
+    program.write_text(_BEYOND)
+    for checked, found in (("1", ["index is out of bounds"] * 2), ("0", [])):
+        variables = {**os.environ, "HELIOGRAPH_CHECK": checked, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run([sys.executable, program], env=variables, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == found
+        assert "compiling kernels (__main__)" in done.stderr  # a line says what is waited for
+
+
+def test_what_a_verb_needs_is_not_everything() -> None:
+    needed, everything = cache.declared(cache.VERBS), cache.declared()
+    assert set(needed) < set(everything)
+    assert not [name for name in needed if ".metrics." in name or ".papers." in name]
+    assert all(any(name.startswith(f"heliograph.{module}.") for name in everything) for module in cache.MODULES)

@@ -30,6 +30,17 @@ def test_no_difference_is_found(name: str) -> None:
     assert outcome.scenes
 
 
+@pytest.mark.long
+@pytest.mark.timeout(SECONDS + 1800)
+@pytest.mark.parametrize("name", ENGINES)
+def test_no_kernel_reaches_beyond_an_array(name: str) -> None:
+    """The same with every access to an array checked; the kernels are compiled for it first."""
+    command = [sys.executable, "-m", "tests.fuzz", name, "--seconds", str(SECONDS)]
+    variables = {**os.environ, "HELIOGRAPH_CHECK": "1"}
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_handful_of_scenes(name: str) -> None:
     outcome = run(name, scenes=4, seed=100)

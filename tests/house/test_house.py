@@ -1,8 +1,8 @@
-"""The rules of the house that a machine can check."""
+"""The rules of the house that a machine can check. Each rule is also shown to fail on a small bad tree."""
 
 from __future__ import annotations
 
-import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -10,77 +10,123 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.compiled.compile import KERNELS, MODULES
+from tests.house import checks, layers, trace
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "heliograph"
-MODULES = sorted(SOURCE.rglob("*.py"))
+TREE = checks.read_tree(SOURCE)
 
-# Lower layers first; a module imports only from its own layer or from layers before it.
-LAYERS = (
-    {"_version", "errors", "values", "terms"},
-    {"model", "storage", "compiled"},
-    {"vocabulary"},
-    {"io", "taxonomy"},
-    {"sparql", "predicate"},
-    {"subscriptions"},
-    {"filter", "partition", "watch", "route"},
-    {"papers"},
-    {"workloads", "lint", "demo", "spark"},
-    {"cli", "__main__"},
-)
+# Modules of a few lines with one importer that stay apart, and why.
+SHALLOW_FOR_A_REASON = {
+    "__main__": "Python wants it",
+    "_version": "the build reads it",
+}
 
 
-def layer_of(part: str) -> int:
-    return next((number for number, names in enumerate(LAYERS) if part in names), -1)
+# --- the tree ---------------------------------------------------------------------------------------------------
 
 
-def heliograph_imports(path: Path) -> list[str]:
-    """The first package part of each heliograph module imported at run time (not under TYPE_CHECKING)."""
-    tree = ast.parse(path.read_text())
-    guarded = {
-        id(child)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for child in ast.walk(node)
-    }
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "heliograph":
-            names += [node.module] if "." in node.module else [f"heliograph.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names if alias.name.startswith("heliograph.")]
-    return [name.split(".")[1] for name in names]
+def test_the_size_of_the_house() -> None:
+    lines = sum(text.count("\n") for text in TREE.values())
+    print(f"{len(TREE)} source files, {lines:,} lines")
+    assert len(TREE) <= 160
+    assert lines <= 72_000
 
 
-def test_every_module_belongs_to_a_layer() -> None:
-    parts = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in MODULES} - {"__init__"}
-    assert {part for part in parts if layer_of(part) < 0} == set()
+def test_layers_import_downwards_only() -> None:
+    assert checks.upward_imports(TREE) == []
+    assert checks.upward_imports({"terms": "from heliograph.filter.engine import Filter"}) == ["terms → filter.engine"]
+    assert checks.upward_imports({"terms": "from heliograph import spark"}) == ["terms → spark"]
+    assert checks.upward_imports({"attic.box": ""}) == ["attic.box: no layer"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_layers_import_downwards_only(path: Path) -> None:
-    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    if part != "__init__":
-        upward = [name for name in heliograph_imports(path) if layer_of(name) > layer_of(part)]
-        assert upward == []
+def test_kernels_stand_only_where_they_are_declared() -> None:
+    assert checks.stray_kernels(TREE, set(MODULES)) == []
+    assert checks.stray_kernels({"cli.x": "@kernel()\ndef f(): ..."}, set(MODULES)) == ["cli.x"]
+    assert checks.stray_kernels({"cli.x": "from numba import njit"}, set(MODULES)) == ["cli.x"]
 
 
-def test_kernels_are_the_only_home_of_njit() -> None:
-    outside = [path for path in MODULES if "kernels" not in path.parts and "@njit" in path.read_text()]
-    assert outside == []
+def test_every_listed_home_of_kernels_has_some() -> None:
+    code = (
+        "from heliograph.compiled.compile import KERNELS, declared\n"
+        "print(*(module for need in KERNELS for module in KERNELS[need] if not any("
+        "name.startswith(f'heliograph.{module}.') for name in declared([need]))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+    assert set(KERNELS) >= {"filter", "watch", "route"}
+
+
+def test_no_module_is_a_crumb_of_its_only_importer() -> None:
+    assert [name for name in checks.shallow_modules(TREE) if name not in SHALLOW_FOR_A_REASON] == []
+    crumbs = {"watch.crumb": "x = 1", "watch.engine": "from heliograph.watch.crumb import x\n" + "y = 1\n" * 50}
+    assert checks.shallow_modules(crumbs) == ["watch.crumb"]
+
+
+def test_modules_are_nouns_and_class_names_stand_for_one_thing() -> None:
+    assert checks.activities(TREE) == []
+    assert checks.activities({"watch.telling": ""}) == ["watch.telling"]
+    assert checks.repeated_classes(TREE) == []
+    twice = {"filter.encode": "class Batch: ...", "route.events": "class Batch: ..."}
+    assert checks.repeated_classes(twice) == ["Batch: filter.encode, route.events"]
+
+
+def test_no_engine_loads_the_papers_algorithms() -> None:
+    assert checks.papers_in_engines(TREE) == []
+    assert checks.papers_in_engines({"route.engine": "from heliograph.papers import route"}) == ["route.engine"]
+
+
+def test_contributing_shows_the_map() -> None:
+    assert layers.table() in (ROOT / "CONTRIBUTING.md").read_text()
+
+
+# --- the path of one datum --------------------------------------------------------------------------------------
+
+
+def test_one_document_passes_few_files_and_calls() -> None:
+    found = trace.one_document()
+    assert len(found.files) <= 15, sorted(found.files)
+    assert found.calls <= 900
+
+
+def test_one_document_with_bindings_passes_few_files() -> None:
+    assert len((found := trace.one_document(bindings=1)).files) <= 20, sorted(found.files)
+
+
+def test_one_update_passes_few_files_and_calls() -> None:
+    found = trace.one_update()
+    assert len(found.files) <= 22, sorted(found.files)
+    assert found.calls <= 200
+
+
+def test_one_event_passes_few_files_and_calls() -> None:
+    found = trace.one_event()
+    assert len(found.files) <= 10, sorted(found.files)
+    assert found.calls <= 80
+
+
+def test_a_trace_counts_files_and_calls() -> None:
+    from heliograph.terms import plain_name
+
+    found = trace.trace(lambda: plain_name("x"))
+    assert found.files == {"/terms.py"}
+    assert found.calls >= 2
+
+
+# --- what is committed ------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_pickled() -> None:
-    assert [
-        path for path in MODULES if re.search(r"^\s*(import|from) (pickle|dill|cloudpickle)", path.read_text(), re.M)
-    ] == []
+    pickles = re.compile(r"^\s*(import|from) (pickle|dill|cloudpickle)", re.M)
+    assert [name for name, text in TREE.items() if pickles.search(text)] == []
 
 
-def test_the_lock_has_hashes_and_no_addresses() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("name", ["requirements-install.lock", "requirements.lock", "requirements-dev.lock"])
+def test_the_locks_have_hashes_and_no_addresses(name: str) -> None:
+    lock = (ROOT / name).read_text()
     requirements = re.findall(r"^\S+==\S+.*?(?=^\S+==|\Z)", lock, re.M | re.S)
-    assert len(requirements) > 30
+    assert requirements
     assert [text.split()[0] for text in requirements if "--hash=sha256:" not in text] == []
     assert re.findall(r"https?://|--index-url|--find-links", lock) == []
 
@@ -104,8 +150,24 @@ def test_importing_heliograph_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_every_module_can_be_imported_first() -> None:
+    """No module relies on another one having been imported before it."""
+    names = [f"heliograph.{name}" for name in TREE if name not in ("__init__", "__main__")]
+    for name in names:
+        importlib.import_module(name)
+    code = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [each for each in sys.modules if each.startswith("heliograph")]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
+    light = [name for name in names if not re.search(r"kernel|spark|metrics|papers|compiled", name)]
+    subprocess.run([sys.executable, "-c", code, *light], capture_output=True, text=True, check=True)
+
+
 def test_error_codes_are_documented_and_used() -> None:
-    used = {code for path in MODULES for code in re.findall(r"\"(HG-\d{3})\"", path.read_text())}
+    used = {code for text in TREE.values() for code in re.findall(r"\"(HG-\d{3})\"", text)}
     documented = set(re.findall(r"^\| `(HG-\d{3})` \|", (ROOT / "docs" / "errors.md").read_text(), re.M))
     assert used - documented == set()
     assert documented - used == set()

@@ -182,12 +182,17 @@ def doctor_command(
     check: Annotated[
         str | None, typer.Option("--check", metavar="PATH", help="Check every byte of the saves there, and no machine.")
     ] = None,
-    warm: Annotated[bool, typer.Option("--warm", help="Compile the kernels now, so that no run waits for it.")] = False,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile the kernels of the three verbs now, so that no run waits for it.")
+    ] = False,
+    warm_all: Annotated[
+        bool, typer.Option("--warm-all", help="Compile all kernels: metrics, predicate index, papers' algorithms too.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> int:
     """Check this machine, and say what to do."""
-    warmed = _warm() if warm else None
+    warmed = _warm(warm_all) if warm or warm_all else None
     found = list(checks() if check is None else _saves(check))
     if as_json:
         print(json.dumps({"heliograph": __version__, "checks": [asdict(each) for each in found]}, indent=2))
@@ -214,10 +219,10 @@ def _saves(path: str) -> Iterator[Check]:
             yield Check("save", State.OK, text)
 
 
-def _warm() -> str:
-    from heliograph.compiled.compile import warm
+def _warm(everything: bool) -> str:
+    from heliograph.compiled.compile import KERNELS, VERBS, warm
 
-    report = warm()
+    report = warm(KERNELS if everything else VERBS)
     return f"kernels: {report.compiled} compiled, {report.loaded} already there, in {report.took_ns / 1e9:.1f} s"
 
 

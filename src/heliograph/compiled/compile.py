@@ -7,6 +7,9 @@ read-only are copied from there, not compiled again.
 Each kernel module has a folder there, whose name holds a digest of its source and of all kernel sources that it
 imports: Numba notices a changed file, but not a change in another file that the first one calls. Numba unpickles what
 it finds, so among the temporary files only a folder that nobody else may write to is used.
+
+With the environment variable HELIOGRAPH_CHECK=1 every access to an array is checked, and one beyond its end raises an
+IndexError: slow, and compiled into folders of its own. The fuzz tests use it.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -35,6 +38,7 @@ _PACKAGE = Path(__file__).parents[1]
 _CACHE = Path(__file__).parent / "__pycache__"  # the package's own folder for compiled kernels
 _FUNCTION = TypeVar("_FUNCTION", bound=Callable[..., Any])
 _KERNELS: dict[str, Declared] = {}
+CHECKED = os.environ.get("HELIOGRAPH_CHECK", "0") not in ("", "0")
 
 
 class Declared(NamedTuple):
@@ -80,6 +84,8 @@ def kernel(
 
     part: Any = {"pipeline_class": PartCompiler} if links() else {}
     whole: Any = {"pipeline_class": KernelCompiler} if links() else {}
+    if CHECKED:
+        part["boundscheck"] = whole["boundscheck"] = True
     if not signatures:
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates, "forceinline": inline}
         return cast("Callable[[_FUNCTION], _FUNCTION]", njit(nogil=True, **options, **part))
@@ -87,6 +93,7 @@ def kernel(
     def declare(function: _FUNCTION) -> _FUNCTION:
         with _numba_cache(module_dir(function.__module__.removeprefix("heliograph."))):
             dispatcher = njit(cache=True, nogil=True, **whole)(function)
+        _announce_compiling()
         _KERNELS[f"{function.__module__}.{function.__qualname__}"] = Declared(dispatcher, signatures)
         return cast(_FUNCTION, dispatcher)
 
@@ -105,43 +112,42 @@ def _numba_cache(path: Path) -> Iterator[None]:
         config.CACHE_DIR = before
 
 
-# The modules that hold kernels, by what needs them.
+# The modules that hold kernels, by what needs them. Those of a verb are compiled ahead, the rest at first use.
 KERNELS = {
     "filter": ("vocabulary.kernels", "filter.kernels"),
     "watch": ("watch.graph_kernels", "watch.network_kernels"),
     "route": ("predicate.kernels", "route.kernels"),
-    "metrics": tuple(
-        f"watch.metrics.{name}"
-        for name in (
-            "simple_graph_kernels",
-            "degree",
-            "clustering",
-            "cliques",
-            "betweenness",
-            "dense",
-            "density",
-            "paths",
-        )
+    "metrics": (
+        "watch.metrics.simple_graph_kernels",
+        "watch.metrics.degree",
+        "watch.metrics.clustering",
+        "watch.metrics.cliques",
+        "watch.metrics.betweenness",
+        "watch.metrics.dense",
+        "watch.metrics.density",
+        "watch.metrics.paths",
     ),
     "predicate index": ("predicate.index_kernels",),
     "papers": ("papers.route",),
 }
+VERBS = ("filter", "watch", "route")
 MODULES = tuple(module for modules in KERNELS.values() for module in modules)
 
 
-def declared() -> dict[str, Declared]:
-    """Every kernel of the package by its full name. Imports Numba."""
-    for module in MODULES:
-        importlib.import_module(f"heliograph.{module}")
-    return dict(_KERNELS)
+def declared(needs: Iterable[str] = tuple(KERNELS)) -> dict[str, Declared]:
+    """The kernels that these need, by their full names. Imports Numba."""
+    modules = {f"heliograph.{module}" for need in needs for module in KERNELS[need]}
+    for module in sorted(modules):
+        importlib.import_module(module)
+    return {name: entry for name, entry in _KERNELS.items() if entry.dispatcher.py_func.__module__ in modules}
 
 
-def warm() -> WarmReport:
-    """Compiles every kernel that the cache lacks. Another process begins at the other end, if there is a processor for
+def warm(needs: Iterable[str] = tuple(KERNELS)) -> WarmReport:
+    """Compiles the kernels that the cache lacks. Another process begins at the other end, if there is a processor for
     it: what one has compiled, the other loads."""
-    start, before = time.perf_counter_ns(), _overloads()
-    other = _begin_backwards() if (os.cpu_count() or 1) > 1 else None
-    kernels = compile_all()
+    start, before, needs = time.perf_counter_ns(), _overloads(), tuple(needs)
+    other = _begin_backwards(needs) if (os.cpu_count() or 1) > 1 else None
+    kernels = compile_all(needs)
     if other is not None:
         other.wait()
     compiled = _overloads() - before
@@ -149,10 +155,11 @@ def warm() -> WarmReport:
     return WarmReport(cache_dir(), tuple(kernels), compiled, signatures - compiled, time.perf_counter_ns() - start)
 
 
-def _begin_backwards() -> subprocess.Popen[bytes]:
+def _begin_backwards(needs: tuple[str, ...]) -> subprocess.Popen[bytes]:
     """Another process that compiles into the same folder."""
     variables = {**os.environ, "NUMBA_CACHE_DIR": str(cache_dir().parent)}
-    return subprocess.Popen([sys.executable, "-c", _BACKWARDS], env=variables)
+    code = f"from heliograph.compiled.compile import compile_all; compile_all({needs!r}, backwards=True)"
+    return subprocess.Popen([sys.executable, "-c", code], env=variables)
 
 
 def _overloads() -> int:
@@ -160,16 +167,38 @@ def _overloads() -> int:
     return sum(1 for _ in cache_dir().rglob("*.nbc"))
 
 
-_BACKWARDS = "from heliograph.compiled.compile import compile_all; compile_all(backwards=True)"
-
-
-def compile_all(backwards: bool = False) -> dict[str, Declared]:
-    """Compiles or loads every kernel, from the first to the last or the other way."""
-    kernels = declared()
+def compile_all(needs: Iterable[str] = tuple(KERNELS), backwards: bool = False) -> dict[str, Declared]:
+    """Compiles or loads the kernels that these need, from the first to the last or the other way."""
+    kernels = declared(needs)
+    _announced.update(entry.dispatcher.py_func.__module__ for entry in kernels.values())  # it is being waited for
     for entry in reversed(list(kernels.values())) if backwards else kernels.values():
         for signature in entry.signatures:
             entry.dispatcher.compile(signature)
     return kernels
+
+
+_announced: set[str] = set()  # the modules of which was said that they are being compiled
+
+
+@cache
+def _announce_compiling() -> None:
+    """From now on a line says, once for each module, that its kernels are being compiled."""
+    event: Any = importlib.import_module("numba.core.event")
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"].py_func
+            module = function.__module__
+            if f"{module}.{function.__qualname__}" in _KERNELS and module not in _announced:
+                _announced.add(module)
+                _LOG.warning(
+                    "compiling kernels (%s), once on this machine; `heliograph doctor --warm-all` does it ahead",
+                    module.removeprefix("heliograph."),
+                )
+
+        def on_end(self, event: Any) -> None: ...
+
+    event.register("numba:compile", Listener())
 
 
 def is_warm(name: str = "filter.kernels.verify") -> bool:
@@ -202,7 +231,7 @@ def cache_dir() -> Path:
 @cache
 def module_dir(module: str) -> Path:
     """Where the kernels of one module are kept, for as long as no source that they are compiled from changes."""
-    path = cache_dir() / f"{module}-{_digest(module)}"
+    path = cache_dir() / f"{module}-{_digest(module)}{'-checked' if CHECKED else ''}"
     _copy_missing(_CACHE / "kernels" / path.name, path)
     return path
 
