@@ -26,7 +26,7 @@ from pyarrow import parquet
 from benchmarks.experiments.machine import ROOT
 from benchmarks.pinning import check_pinned, driver_s, pin_workers
 from heliograph import Filter, Route, Watch
-from heliograph.spark.inputs import read
+from heliograph.spark.frames import read
 from heliograph.workloads.filter import generate_filter
 from heliograph.workloads.route import generate_route
 from heliograph.workloads.watch import generate_watch

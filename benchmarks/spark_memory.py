@@ -89,7 +89,7 @@ def _run(*arguments: str) -> dict[str, int]:
 def job(folder: Path, shards: int) -> dict[str, int]:
     """Compiles and matches."""
     from heliograph.spark import Plans, filter, session, write
-    from heliograph.spark.inputs import read
+    from heliograph.spark.frames import read
 
     conf = {"spark.executor.memory": "1g", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": 2}
     spark = session("local-cluster[2,1,1024]", conf)

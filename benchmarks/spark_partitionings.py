@@ -22,8 +22,9 @@ from pyarrow import parquet
 
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.planned import workload
-from heliograph.spark.filter_job import Assembly, Plans, open_front, open_shard
-from heliograph.spark.inputs import read
+from heliograph.spark.compile_job import FilterParts
+from heliograph.spark.filter_job import Plans, open_front, open_shard
+from heliograph.spark.frames import read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -201,7 +202,7 @@ def figures(seed: int, size: Size, partition: str) -> Figures:
         finally:
             spark.stop()
         version = plans.versions.path(plans.versions.latest())
-        sizes = _index_bytes(Assembly.read(version))
+        sizes = _index_bytes(FilterParts.read(version))
         return Figures(
             sizes[0] / size.subscriptions,
             sum(sizes[1:]) / size.subscriptions,
@@ -218,7 +219,7 @@ def shuffled_bytes(spark: SparkSession) -> list[int]:
     return [size for _, size in every]
 
 
-def _index_bytes(version: Assembly) -> Sequence[int]:
+def _index_bytes(version: FilterParts) -> Sequence[int]:
     """Bytes of the parts on disk: the front, and each shard."""
     parts = [version.path(each.part) for each in (version.front, *version.shards) if each is not None]
     return [sum(file.stat().st_size for file in part.iterdir()) for part in parts]

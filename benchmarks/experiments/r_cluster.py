@@ -74,7 +74,7 @@ def on_spark(spark: SparkSession, given: Job, repeats: int, folder: Path) -> Seq
 
 def _seconds(spark: SparkSession, given: Job, plans: Plans, folder: Path) -> float:
     from heliograph.spark import filter
-    from heliograph.spark.inputs import read
+    from heliograph.spark.frames import read
 
     found = filter(read(spark, "publications", str(given.publications)), plans)
     started = time.perf_counter()

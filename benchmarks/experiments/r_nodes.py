@@ -90,7 +90,7 @@ def _seconds(stages: Stages, case: Case, parts: Sequence[Publications]) -> list[
 
 
 def _pairs(matches: Matches, given: Publications) -> Iterable[tuple[str, str]]:
-    subscriptions = matches.roster.subscriptions(matches.place)
+    subscriptions = matches.subscribed(matches.place)
     for subscription, row in zip(subscriptions, matches.publication.tolist(), strict=True):
         yield subscription.id, given.ids[row]
 

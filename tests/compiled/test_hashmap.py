@@ -67,7 +67,8 @@ def _enter_row(table: Any, first: int, second: int, value: int) -> None:
 
 @njit
 def _row_value(table: Any, first: int, second: int) -> int:
-    return find_value(table, pair_key(first, second))
+    value: int = find_value(table, pair_key(first, second))
+    return value
 
 
 pairs = st.tuples(st.integers(0, 3), st.integers(0, 3)) | st.tuples(*[st.integers(0, 2**31 - 1)] * 2)

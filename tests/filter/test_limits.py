@@ -334,7 +334,7 @@ def test_a_sketch_stops_counting_at_its_limit() -> None:
 
     most = (1 << 32) - 1
     one = np.zeros(1, np.int32)
-    edges = filter_layout.Edges(np.array([0, 1]), one, one, one)
+    edges = filter_layout.EdgeColumns(np.array([0, 1]), one, one, one)
     for before in (most - 2, most - 1, most):
         sketch = np.full(16, before, np.uint32)
         sketch_edges(_fixed(edges), 0, 1, sketch)

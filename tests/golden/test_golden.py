@@ -8,7 +8,7 @@ import pytest
 
 from tests.golden.scenes import OUTPUTS, ROOT, SCENES, STRATEGIES, frozen, play
 
-CASES = [(name, None) for name in SCENES]
+CASES: list[tuple[str, str | None]] = [(name, None) for name in SCENES]
 CASES += [(name, each) for name in SCENES for each in STRATEGIES.get(name.partition("-")[0], ())]
 
 

@@ -91,15 +91,15 @@ class Exchange:
         order = sorted(range(len(self.arcs)), key=lambda place: self.arcs[place].source)
         arcs = [self.arcs[place] for place in order]
         sources = np.array([arc.source for arc in arcs], np.int32)
-        nodes = np.full((count, layout.NODE_COLUMNS), -1, np.int32)
+        nodes = np.full((count, 9), -1, np.int32)
         nodes[:, layout.RECORD] = np.arange(count)
         nodes[:, layout.OUT_BEGIN] = np.searchsorted(sources, np.arange(count))
         nodes[:, layout.OUT_END] = np.searchsorted(sources, np.arange(1, count + 1))
-        records = np.zeros((count, layout.RECORD_COLUMNS), np.int32)
+        records = np.zeros((count, 6), np.int32)
         records[:, layout.EXPRESSION] = numbers[:count]
         records[:, layout.DIED] = layout.NEVER_DIED
         records[:, layout.FLAGS] = layout.PRESENT
-        edges = np.zeros((len(arcs), layout.EDGE_COLUMNS), np.int32)
+        edges = np.zeros((len(arcs), 4), np.int32)
         edges[:, layout.TARGET] = [arc.target for arc in arcs]
         edges[:, layout.EDGE_EXPRESSION] = numbers[count:][order]
         edges[:, layout.EDGE_DIED] = layout.NEVER_DIED

@@ -1,4 +1,4 @@
-"""A watch in shards without Spark: letters are written and delivered by hand, one engine for each shard.
+"""A watch in shards without Spark: envelopes are packed and delivered by hand, one engine for each shard.
 
 Now and then a shard loses its engine, which is then made again from its history, as a worker would do it.
 """
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from heliograph.spark.envelope import Delivery, Facts, delivered, pressed
-from heliograph.spark.frames import reported
+from heliograph.spark.envelope import to_bytes, unpack
+from heliograph.spark.frames import measured
+from heliograph.spark.visibility import DeliveredUpdates, UpdateNotes
 from heliograph.spark.watch_job import ENGINE, UPDATES, Watchers, packed_engine, replayed
 from heliograph.watch import Watch
 from tests.spark.compare import unnumbered
@@ -36,20 +36,20 @@ class Shards:
 
     def publish(self, tables: Sequence[pa.Table]) -> None:
         """One micro-batch: a table for each task."""
-        placement, version = self.watchers.placement, self.watchers.placement.versions.latest()
-        boxes: list[list[bytes]] = [[] for _ in range(placement.shards)]
+        shared, version = self.watchers.shared, self.watchers.versions.latest()
+        boxes: list[list[pa.RecordBatch]] = [[] for _ in range(shared.shards)]
         for task, table in enumerate(tables):
-            facts = Facts(task, 0, version, np.empty(0, np.int64))
-            for box, letter in zip(boxes, placement.letters(table, facts, self.streaming), strict=True):
-                box.append(letter.pack())
-                self.told += sum(cell != "<urn:heliograph:fn:tick>" for cell in letter.updates["subject"].to_pylist())
-            self.given += table.num_rows * placement.shards
+            sent = shared.shard_updates(table, UpdateNotes(task, 0, version), self.streaming)
+            for shard, (notes, updates) in enumerate(sent):
+                boxes[shard].append(notes.pack(shard, updates))
+                self.told += sum(cell != "<urn:heliograph:fn:tick>" for cell in updates["subject"].to_pylist())
+            self.given += table.num_rows * shared.shards
         for shard, box in enumerate(boxes):
-            self._deliver(shard, delivered(box, shard, placement.habits(self.streaming)))
+            self._deliver(shard, DeliveredUpdates.of(unpack(box), shard, shared.windowed))
 
-    def _deliver(self, shard: int, delivery: Delivery) -> None:
+    def _deliver(self, shard: int, delivery: DeliveredUpdates) -> None:
         engine = self._engine(shard, delivery.version)
-        found = pa.Table.from_batches(list(reported(engine.publish(delivery.updates), shard)))
+        found = pa.Table.from_batches(list(measured(engine.publish(delivery.updates), again=shard > 0)))
         self._remember(shard, engine, delivery)
         names = found.column_names[:-2]
         for row in found.to_pylist():
@@ -64,18 +64,18 @@ class Shards:
         self.refused[entry["item"], entry["code"], unnumbered(entry["message"])] += 1
 
     def _engine(self, shard: int, version: int) -> Watch:
-        placement = self.watchers.placement
+        shared = self.watchers.shared
         if shard not in self._engines:
-            return placement.engine(shard, version)
+            return shared.engine(shard, version)
         engine, had = self._engines[shard]
         if self._chance.random() < 0.2:
-            engine = replayed(iter(self._history[shard]), placement, shard)
-        placement.bring(engine, shard, had, version)
+            engine = replayed(iter(self._history[shard]), shared, shard)
+        shared.bring(engine, shard, had, version)
         return engine
 
-    def _remember(self, shard: int, engine: Watch, delivery: Delivery) -> None:
+    def _remember(self, shard: int, engine: Watch, delivery: DeliveredUpdates) -> None:
         self._engines[shard] = engine, delivery.version
         pieces = self._history.setdefault(shard, [])
-        pieces.append((UPDATES, delivery.version, pressed(delivery.updates)))
+        pieces.append((UPDATES, delivery.version, to_bytes(delivery.updates, compressed=True)))
         if self._chance.random() < 0.2:
             pieces[:] = [(ENGINE, delivery.version, packed_engine(engine))]

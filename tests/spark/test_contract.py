@@ -1,35 +1,104 @@
-"""The contract of the engines holds on Spark: every publish is a batch there."""
+"""The contract of the engines holds on Spark, where every publish is a batch, or a micro-batch of a stream."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.contract.engine import Explains, ExplainsItsOwn, RefusesDuplicates, Replaces, Saves, Scene
-from tests.spark.engines import AgainEngine, BatchEngine
-from tests.spark.scenes import AsEmbedded, FilterOnSpark, RouteOnSpark, WatchOnSpark, small
+from heliograph.model import Engine, Notifications
+from tests.contract.engine import EngineContract, Explains, ExplainsItsOwn, RefusesDuplicates, Replaces, Saves, Scene
+from tests.spark.engines import (
+    AgainEngine,
+    BatchEngine,
+    FilterOnSpark,
+    OnSpark,
+    RouteOnSpark,
+    SparkEngine,
+    StreamEngine,
+    Verb,
+    WatchOnSpark,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["small"]
+WAYS = ["batch", pytest.param("stream", marks=pytest.mark.long)]
+
+
+@pytest.fixture(scope="module")
+def small(spark: SparkSession) -> SparkSession:
+    """The session with one partition for everything and without second thoughts: jobs of a few rows, one by one."""
+    made = spark.newSession()
+    made.conf.set("spark.sql.shuffle.partitions", 1)
+    made.conf.set("spark.sql.adaptive.enabled", "false")
+    return made
+
+
+class AsEmbedded(EngineContract):
+    """The law of Spark: the notifications and refusals are the embedded engine's."""
+
+    publishes = 4  # each is a job
+    on_spark: type[OnSpark]
+    batch_engine: type[BatchEngine] = BatchEngine
+
+    @pytest.fixture
+    def sharding(self) -> dict[str, Any]:
+        return {}
+
+    @pytest.fixture(params=WAYS)
+    def scene(
+        self, small: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, sharding: dict[str, Any]
+    ) -> Iterator[Scene]:
+        def make(verb: Verb, folder: Path) -> SparkEngine:
+            return StreamEngine(small, verb, folder) if request.param == "stream" else self.batch_engine(small, verb)
+
+        scene = self.on_spark(make, tmp_path, **sharding)
+        yield scene
+        for engine in scene.made:
+            if isinstance(engine, StreamEngine):
+                engine.stop()
+
+    def test_a_history_is_reported_as_by_the_embedded_engine(self, scene: Scene) -> None:
+        assert isinstance(scene, OnSpark)
+        assert history(scene, scene.engine()) == history(scene, scene.twin.engine())
+
+
+def history(scene: Scene, engine: Engine) -> list[Any]:
+    """What is reported while interests come, are refused and go."""
+    told: list[Any] = [engine.subscribe([scene.matching("a"), scene.refused("x"), scene.silent("b")]).accepted]
+    told += tell(engine.publish([scene.publication(1), scene.refused_publication(), scene.publication(3)]))
+    told.append(engine.unsubscribe(["b", "nobody"]).accepted)
+    told.append(engine.subscribe([scene.matching("b"), scene.matching("c")]).accepted)
+    told += tell(engine.publish([scene.refused_publication()]))
+    told += tell(engine.publish([scene.publication(6), scene.publication(5)]))
+    return told
+
+
+def tell(found: Notifications) -> list[Any]:
+    refused = [entry.code for entry in found.rejected]  # without items: an update without seq is named by its row
+    notified = sorted(found, key=lambda each: (each.publication_id or "", each.subscription_id))
+    return [notified, refused, found.stats.publications, found.stats.notifications, found.stats.rejected]
 
 
 class TestFilter(AsEmbedded, RefusesDuplicates, ExplainsItsOwn, Saves):
+    on_spark = FilterOnSpark
+
     @pytest.fixture(params=[{}, {"shards": 2, "partition": "hash"}], ids=["whole", "shards"])
-    def scene(self, small: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Scene:
-        return FilterOnSpark(lambda verb, _: BatchEngine(small, verb), tmp_path, **request.param)
+    def sharding(self, request: pytest.FixtureRequest) -> dict[str, Any]:
+        given: dict[str, Any] = request.param
+        return given
 
 
 class TestRoute(AsEmbedded, Replaces, Explains, Saves):
-    @pytest.fixture
-    def scene(self, small: SparkSession, tmp_path: Path) -> Scene:
-        return RouteOnSpark(lambda verb, _: BatchEngine(small, verb), tmp_path)
+    on_spark = RouteOnSpark
 
 
 class TestWatch(AsEmbedded, RefusesDuplicates, Saves):
+    on_spark, batch_engine = WatchOnSpark, AgainEngine
+
     @pytest.fixture
-    def scene(self, small: SparkSession, tmp_path: Path) -> Scene:
-        return WatchOnSpark(lambda verb, _: AgainEngine(small, verb), tmp_path, shards=2)
+    def sharding(self) -> dict[str, Any]:
+        return {"shards": 2}

@@ -17,24 +17,18 @@ from hypothesis import strategies as st
 
 from heliograph import Filter, Route
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notifications
-from heliograph.spark.filter_job import Plans, Task, look_up, match_all, match_shards
+from heliograph.spark.envelope import shard_events, shard_publications
+from heliograph.spark.filter_job import FilterTask, Plans, look_up, match_all, match_shard
 from heliograph.spark.frames import MEASURED_SCHEMA
-from heliograph.spark.inputs import deal
-from heliograph.spark.inputs import events_deal as deal_events
-from heliograph.spark.route_job import Exchanges, route_all
-from heliograph.spark.route_job import Task as RouteTask
+from heliograph.spark.route_job import Exchanges, RouteTask, route_all
 from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.compare import COLUMNS, Rows, expected
-from tests.spark.odd import ODD_CELLS, ODD_EVENTS
-from tests.spark.test_filter import PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY
+from tests.spark.odd import ODD_EVENTS
+from tests.spark.test_verbs import PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY, odd
 
 COUNTED = ("publications", "notifications", "rejected")
-ODD_ROWS = [
-    (f"odd {number} {place}", *("s", "knows", "o")[:place], cell, *("s", "knows", "o")[place + 1 :])
-    for number, cell in enumerate(ODD_CELLS)
-    for place in range(3)
-]
+ODD_ROWS = [(f"odd {number}", *row) for number, row in enumerate(odd(("s", "knows", "o")))]
 NO_ROWS = {name: pa.schema([(column, pa.string()) for column in COLUMNS[name]]) for name in ("publications", "events")}
 Batches = list[pa.RecordBatch]
 
@@ -59,7 +53,7 @@ def batches(name: str, rows: list[Any], size: int) -> Batches:
 
 
 def shuffled(found: Iterable[pa.RecordBatch], parts: int) -> list[Batches]:
-    """Parcels by their shard."""
+    """Envelopes by their shard."""
     places: list[Batches] = [[] for _ in range(parts)]
     for batch in found:
         for row in range(batch.num_rows):
@@ -70,7 +64,8 @@ def shuffled(found: Iterable[pa.RecordBatch], parts: int) -> list[Batches]:
 def told(found: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows, dict[str, int]]:
     """Notifications, refusals and sums of measurements."""
     whole = pa.Table.from_batches(list(found), MEASURED_SCHEMA)
-    assert all(sum(cell is not None for cell in cells) == 1 for cells in kinds(whole))
+    kinds: list[list[Any]] = [whole[name].to_pylist() for name in ("subscription_id", "rejected", "stats")]
+    assert all(sum(cell is not None for cell in cells) == 1 for cells in zip(*kinds, strict=True))
     notified = whole.filter(whole["subscription_id"].is_valid()).select(NOTIFICATIONS_SCHEMA.names)
     counts: list[Any] = whole["stats"].drop_null().to_pylist()
     refused: list[Any] = whole["rejected"].drop_null().to_pylist()
@@ -81,23 +76,8 @@ def told(found: Iterable[pa.RecordBatch]) -> tuple[Rows, Rows, dict[str, int]]:
     )
 
 
-def kinds(whole: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """What tells notifications, refusals and measurements apart."""
-    columns: list[list[Any]] = [whole[name].to_pylist() for name in ("subscription_id", "rejected", "stats")]
-    return zip(*columns, strict=True)
-
-
 def wanted(found: Notifications) -> tuple[Rows, Rows, dict[str, int]]:
-    notified, refused = expected(found)
-    unnamed: Rows = Counter()
-    for (item, code, message), count in refused.items():
-        unnamed[_item(item, message), code, message] += count
-    return notified, unnamed, {name: found.stats[name] for name in COUNTED}
-
-
-def _item(item: str | None, message: str) -> str | None:
-    """A row without id is named by its number, which rows of a DataFrame do not have."""
-    return None if message.startswith(("no publication_id", "an event without event_id")) else item
+    return *expected(found), {name: found.stats[name] for name in COUNTED}
 
 
 # --- filter -----------------------------------------------------------------------------------------------------
@@ -120,12 +100,12 @@ def embedded() -> Filter:
 
 def filtered(tasks: Iterable[Batches], plans: Plans, parts: int) -> Iterator[pa.RecordBatch]:
     """As `heliograph.spark.filter` does it."""
-    task = Task(plans.pointer(False), 2, plans.shards or 0)
-    dealt = shuffled((parcel for each in tasks for parcel in deal(parts, each)), parts)
+    task = FilterTask(plans.pointer(False), 2, plans.shards or 0)
+    sharded = shuffled((sent for each in tasks for sent in shard_publications(parts, each)), parts)
     if not task.shards:
-        return (batch for part in dealt for batch in match_all(task, iter(part)))
-    parcels = shuffled((parcel for part in dealt for parcel in look_up(task, iter(part))), task.shards)
-    return (batch for part in parcels for batch in match_shards(task, iter(part)))
+        return (batch for part in sharded for batch in match_all(task, iter(part)))
+    looked_up = shuffled((sent for part in sharded for sent in look_up(task, iter(part))), task.shards)
+    return (batch for part in looked_up for batch in match_shard(task, iter(part)))
 
 
 @given(tasks=cuts([*PUBLICATIONS, *ODD_ROWS], 60), parts=st.integers(1, 3), size=st.integers(1, 20))
@@ -150,8 +130,8 @@ def routed(tasks: Iterable[Batches], exchanges: Exchanges, parts: int) -> Iterat
     """As `heliograph.spark.route` does it."""
     shares = exchanges.shards
     task = RouteTask(exchanges.pointer(False), {"paths": True}, shares, parts)
-    dealt = shuffled((parcel for each in tasks for parcel in deal_events(parts, shares, each)), parts * shares)
-    return (batch for part in dealt for batch in route_all(task, iter(part)))
+    sharded = shuffled((sent for each in tasks for sent in shard_events(parts, shares, each)), parts * shares)
+    return (batch for part in sharded for batch in route_all(task, iter(part)))
 
 
 @given(tasks=cuts([*ODD_EVENTS, ("twice", "Pub", "{}")], 30), parts=st.integers(1, 3), size=st.integers(1, 20))

@@ -76,7 +76,7 @@ def test_a_newcomer_stands_where_all_it_sees_was_seen(tmp_path: Path) -> None:
         "any": "ASK { FILTER(hg:degree(:a) > 2) }",
     }
     Watchers(tmp_path).subscribe([*new.items(), ("bad", "ASK")])
-    rows = watchers.placement.version(2)["places"].to_pylist()
+    rows = watchers.shared.version(2)["places"].to_pylist()
     places = {row["subscription_id"]: row["shard"] for row in rows}
     assert {places["p"], places["q"]} == {1, 2}
     assert (places["known"], places["same"], places["degree"]) == (places["p"], places["q"], places["p"])

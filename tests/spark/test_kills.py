@@ -33,6 +33,7 @@ from tests.spark.three_streams import FILTERED, GRAPH, QUERIES, STREAMS, WINDOWS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = 60
+MASTER = "local-cluster[2,1,1024]"
 WITHIN = ("worker",) * 7 + ("executor",) * 3 + ("driver",)  # killed while a micro-batch runs
 BETWEEN = ("worker",) * 4 + ("executor",) * 2 + ("driver",)  # killed while none does
 VICTIMS = {"worker": b"pyspark.daemon", "executor": b"CoarseGrainedExecutorBackend", "driver": b""}  # by command line
@@ -75,13 +76,13 @@ def kill(pids: list[int]) -> None:
 class Cluster:
     """The program with all its processes, which is started again when its driver was killed."""
 
-    def __init__(self, folder: Path, master: str) -> None:
-        self.folder, self._master = folder, master
+    def __init__(self, folder: Path, *streams: str) -> None:
+        self.folder, self.streams = folder, streams
         self._sessions: list[int] = []
         self.start()
 
     def start(self) -> None:
-        arguments = [sys.executable, "-m", "tests.spark.three_streams", str(self.folder), self._master]
+        arguments = [sys.executable, "-m", "tests.spark.three_streams", str(self.folder), MASTER, *self.streams]
         path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
         environment = {**os.environ, "PYTHONPATH": path, "SPARK_WORKER_DIR": str(self.folder / "work")}
         with (self.folder / "log").open("ab") as log:
@@ -99,8 +100,8 @@ class Cluster:
             time.sleep(0.02)
 
     def finish(self, batches: int) -> None:
-        """Waits until all streams have committed so many micro-batches."""
-        self.wait(lambda: all(self._count(name, "commits") == batches for name in STREAMS))
+        """Waits until all streams have committed so many micro-batches, or more."""
+        self.wait(lambda: all(self._count(name, "commits") >= batches for name in self.streams))
 
     def kill(self, kind: str, r: Random) -> None:
         """Kills one executor, some workers, or the driver, which is started again."""
@@ -126,7 +127,7 @@ class Cluster:
 
     def is_running(self) -> bool:
         """Whether any stream has begun a micro-batch that is not committed."""
-        return any(self._count(name, "offsets") > self._count(name, "commits") for name in STREAMS)
+        return any(self._count(name, "offsets") > self._count(name, "commits") for name in self.streams)
 
     def _count(self, stream: str, what: str) -> int:
         """The number after that of the last micro-batch in a log: Spark removes the first ones."""
@@ -136,8 +137,10 @@ class Cluster:
 
 
 @contextmanager
-def started(folder: Path, master: str) -> Iterator[Cluster]:
-    cluster = Cluster(folder, master)
+def started(folder: Path, *streams: str) -> Iterator[Cluster]:
+    if find_java() is None:
+        pytest.skip(NO_JAVA)
+    cluster = Cluster(folder, *streams)
     try:
         yield cluster
     finally:
@@ -178,16 +181,39 @@ def found(folder: Path) -> tuple[Rows, Rows]:
     )
 
 
+def check(folder: Path, files: dict[str, list[pa.Table]], *streams: str) -> None:
+    for name in streams:
+        if name in WINDOWS:
+            ordered = [in_turn([each]) for each in files["updates"]]
+            plain, indexed = (wanted(watch(algorithm, WINDOWS[name]), ordered) for algorithm in ("plain", "indexed"))
+            assert plain == indexed
+            assert found(folder / name) == plain
+        else:
+            engine = Filter()
+            engine.subscribe(FILTERED)
+            assert found(folder / name) == wanted(engine, files["publications"])
+
+
+@pytest.mark.timeout(900)
+def test_an_executor_is_killed_in_mid_stream(tmp_path: Path) -> None:
+    files = tables(4, seed=2)
+    put_files(tmp_path, files, range(4))
+    with started(tmp_path, "time") as cluster:
+        cluster.finish(1)  # the second micro-batch is under way then
+        cluster.kill("executor", Random(1))
+        cluster.finish(4)
+        cluster.end()
+    check(tmp_path, files, "time")
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_kills_between_and_within_many_small_micro_batches(tmp_path: Path) -> None:
-    if find_java() is None:
-        pytest.skip(NO_JAVA)
     files, r = tables(FILES, seed=1), Random(1)
     within, between = (r.sample(kinds, len(kinds)) for kinds in (WITHIN, BETWEEN))
     killed: Counter[tuple[str, str]] = Counter()
     put_files(tmp_path, files, range(1))
-    with started(tmp_path, "local-cluster[2,1,1024]") as cluster:
+    with started(tmp_path, *STREAMS) as cluster:
         cluster.finish(1)
         given, took = 1, 1.0
         while given < FILES:
@@ -208,12 +234,5 @@ def test_kills_between_and_within_many_small_micro_batches(tmp_path: Path) -> No
                 cluster.kill(between[-1], r)
                 killed[between.pop(), "between"] += 1
         cluster.end()
-    for name, window in WINDOWS.items():
-        ordered = [in_turn([each]) for each in files["updates"]]
-        plain, indexed = (wanted(watch(algorithm, window), ordered) for algorithm in ("plain", "indexed"))
-        assert plain == indexed
-        assert found(tmp_path / name) == plain
-    engine = Filter()
-    engine.subscribe(FILTERED)
-    assert found(tmp_path / "filter") == wanted(engine, files["publications"])
+    check(tmp_path, files, *STREAMS)
     assert killed.keys() == {(kind, when) for kind in VICTIMS for when in ("within", "between")}

@@ -1,4 +1,4 @@
-"""The parts of the Spark layer that need no session: the environment, versions, pins, keys, parcels, histories."""
+"""The parts of the Spark layer that need no session: the environment, versions, pins, keys, envelopes, histories."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from heliograph.cli.options import OutputOptions, SparkOptions
 from heliograph.cli.spark import check_going_on, is_folder
 from heliograph.errors import SetupError, StorageError, UsageError
 from heliograph.spark import environment, filter, route, watch, write
-from heliograph.spark.envelope import Parcel, done, packed, spark_hash, spreading_keys, unpacked
+from heliograph.spark.envelope import FOUND, pack, pack_found, spark_hash, spreading_keys, unpack
 from heliograph.spark.environment import settings
-from heliograph.spark.frames import reported
+from heliograph.spark.frames import measured
 from heliograph.spark.versions import MOST, Pointer, Versions, opened, own_folder, storage_folder
-from heliograph.spark.watch_job import Task, Watchers, run_files
+from heliograph.spark.watch_job import Watchers, WatchTask, run_files
 from heliograph.sparql.solve import Plan
 from heliograph.storage import write_folder
-from tests.spark.test_watch import QUERIES
+from tests.spark.test_verbs import QUERIES
 
 TABLE = pa.table({"publication_id": ["p", "p"], "subject": ["a", "a"], "property": ["b", "b"], "object": ["c", None]})
 
@@ -112,13 +112,14 @@ def test_keys_spread_wherever_partitions_and_shards_divide_each_other() -> None:
         assert len(set(places)) == min(shards, partitions)
 
 
-def test_parcels_come_out_as_they_went_in() -> None:
-    rows = [packed(Parcel(1, 7, TABLE)), *done(TABLE.to_batches(), 0), *done([], 0)]
-    parcel, ready = unpacked(rows)
-    assert isinstance(parcel, Parcel)
-    assert (parcel.shard, parcel.version, parcel.table.to_pylist()) == (1, 7, TABLE.to_pylist())
-    assert isinstance(ready, pa.RecordBatch)
-    assert ready.to_pylist() == TABLE.to_pylist()
+@pytest.mark.parametrize("compressed", [False, True])
+def test_envelopes_come_out_as_they_went_in(compressed: bool) -> None:
+    sent = pack(1, TABLE, "kind", texts=["subject", "object"], notes={"version": b"7"}, compressed=compressed)
+    envelope, ready = unpack([sent, *pack_found(0, TABLE.to_batches()), *pack_found(0, [])])
+    assert (envelope.shard, envelope.kind, envelope.notes) == (1, "kind", {"version": b"7"})
+    assert pa.types.is_dictionary(envelope.table["object"].type)
+    assert (ready.shard, ready.kind, ready.notes) == (0, FOUND, {})
+    assert envelope.table.to_pylist() == ready.table.to_pylist() == TABLE.to_pylist()
 
 
 def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
     watchers = Watchers(tmp_path, shards=4, fixed=True)
     watchers.subscribe(twice)
     assert [entry.code for entry in watchers.rejected] == ["HG-501"]
-    engines = [watchers.placement.engine(shard, 1) for shard in range(4)]
+    engines = [watchers.shared.engine(shard, 1) for shard in range(4)]
     sizes = [engine.stats().subscriptions for engine in engines]
     assert sum(sizes) == len(QUERIES) == watchers.size
     assert max(sizes) >= 5
@@ -134,7 +135,7 @@ def test_queries_of_one_set_stand_in_one_shard(tmp_path: Path) -> None:
         watchers.subscribe(("new", "ASK { ?x ?y ?z }"))
     again = Watchers(tmp_path, shards=3, fixed=True)
     again.subscribe(QUERIES)
-    assert again.placement.mark != watchers.placement.mark
+    assert again.shared.mark != watchers.shared.mark
 
 
 def test_files_without_seqs_are_numbered_by_their_rows(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_files_without_seqs_are_numbered_by_their_rows(tmp_path: Path) -> None:
     watchers = Watchers(tmp_path / "w", fixed=True)
     watchers.subscribe([("s", "SELECT * { ?x :p ?y }")])
     files = [{"path": str(tmp_path / name), "name": name} for name in ("1.csv", "2.csv")]
-    task = Task(watchers.placement, watchers.pointer(False), [0], False)
+    task = WatchTask(watchers.shared, watchers.pointer(False), [0], False)
     found = pa.Table.from_batches(list(run_files(task, [pa.RecordBatch.from_pylist(files)])))
     engine = Watch()
     engine.subscribe([("s", "SELECT * { ?x :p ?y }")])
@@ -158,38 +159,28 @@ def test_files_without_seqs_are_numbered_by_their_rows(tmp_path: Path) -> None:
     assert sorted(row["code"] for row in told) == sorted(refused)
 
 
-def test_what_several_shards_refuse_is_told_and_counted_once() -> None:
-    engine = Watch()
-    engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
-    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
-    for shard, wanted in ((0, (1, 1, 1)), (1, (1, 0, 0))):
-        rows = pa.Table.from_batches(list(reported(found, shard)))
-        counts = rows["stats"].drop_null().to_pylist()[0]
-        assert counts is not None
-        refused = len(rows["rejected"].drop_null())
-        assert (counts["notifications"], counts["rejected"], refused) == wanted
-
-
-def test_each_shard_tells_of_its_own_subscriptions_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_shard_reports_refusals_and_each_its_own_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: Any) -> Any:
         raise ValueError("no luck")
 
     engine = Watch(algorithm="plain")
     engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
+    right = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
     monkeypatch.setattr(Plan, "solutions", failing)
-    found = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
-    for shard, wanted in ((0, ["HG-621", "HG-540"]), (1, ["HG-540"])):
-        rows = pa.Table.from_batches(list(reported(found, shard)))
+    wrong = engine.publish([("+", "a", "knows", "c"), ("?", "a", "knows", "b")])
+    cases: list[tuple[Any, bool, int, list[str]]] = [(right, False, 1, ["HG-621"]), (right, True, 1, [])]
+    cases += [(wrong, False, 0, ["HG-621", "HG-540"]), (wrong, True, 0, ["HG-540"])]
+    for found, again, notified, codes in cases:
+        rows = pa.Table.from_batches(list(measured(found, again)))
         refused: list[Any] = rows["rejected"].drop_null().to_pylist()
-        stats: list[Any] = rows["stats"].drop_null().to_pylist()
-        assert ([each["code"] for each in refused], stats[0]["rejected"]) == (wanted, len(wanted))
+        (stats,) = rows["stats"].drop_null().to_pylist()
+        assert stats is not None
+        assert [each["code"] for each in refused] == codes
+        assert (stats["notifications"], stats["rejected"]) == (notified, len(codes))
 
 
-def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
+def test_a_folder_is_taken_or_each_run_has_its_own(tmp_path: Path) -> None:
     assert storage_folder(tmp_path, "filter") == str(tmp_path)
-
-
-def test_each_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
     one, other = (Path(own_folder(tmp_path, "filter")) for _ in range(2))
     assert one != other
     assert one.is_dir()
@@ -215,11 +206,11 @@ def test_a_file_does_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
 def test_who_comes_back_to_a_watch_may_ask_for_something_else(tmp_path: Path) -> None:
     watchers = Watchers(tmp_path, shards=3)
     watchers.subscribe([(id, f"SELECT * {{ ?x :{id} ?y }}") for id in "abc"])
-    settled = next(id for id, shard in watchers._places.items() if shard != 0)
+    settled = next(id for id, shard in watchers._shard_of.items() if shard != 0)
     with watchers.together():
         watchers.unsubscribe([settled])
         watchers.subscribe([(settled, "SELECT * { ?x :other ?y }")])
-    assert watchers._places[settled] == 0  # the one that sees everything
+    assert watchers._shard_of[settled] == 0  # the one that sees everything
 
 
 def test_what_is_published_must_be_a_dataframe() -> None:

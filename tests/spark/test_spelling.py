@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from heliograph import Filter, Route, Watch
-from heliograph.spark.frames import parted, spell
+from heliograph import Filter
+from heliograph.spark.frames import parted, spell_rows
 from tests.cli.files import EDGES, NODES
-from tests.spark.compare import expected, told
+from tests.spark.compare import embedded, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,53 +33,44 @@ CELLS: dict[str, tuple[pa.DataType, list[Any]]] = {
 QUERIES = [("all", "SELECT ?z { ?x :age ?z }"), ("more", "ASK { ?x :age ?a FILTER(?a > 5) }")]
 
 
+def publications(kind: str) -> pa.Table:
+    """A publication for each cell of a kind."""
+    type, cells = CELLS[kind]
+    rows = {"publication_id": [f"p{number}" for number in range(len(cells))], "object": pa.array(cells, type)}
+    return pa.table({**rows, "subject": ["s"] * len(cells), "property": ["age"] * len(cells)})
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "kind", sorted(CELLS.keys() - {"times without zone"})
 )  # which Spark gives the zone of its session
 def test_objects_of_publications(spark: SparkSession, kind: str) -> None:
-    from heliograph.spark import filter
-
-    type, cells = CELLS[kind]
-    rows = {"publication_id": [f"p{number}" for number in range(len(cells))], "object": pa.array(cells, type)}
-    table = pa.table({**rows, "subject": ["s"] * len(cells), "property": ["age"] * len(cells)})
-    engine = Filter()
-    engine.subscribe(QUERIES)
-    assert told(filter(spark.createDataFrame(table), QUERIES, bindings=1)) == expected(
-        engine.publish(table, bindings=1)
-    )
+    given: tuple[Any, ...] = (QUERIES, {"bindings": 1})
+    found = on_spark("filter", spark.createDataFrame(publications(kind)), *given)
+    assert found == embedded("filter", publications(kind), *given)
 
 
 def test_attributes_that_are_structs(spark: SparkSession) -> None:
-    from heliograph.spark import route
-
     type = pa.struct([("topic", pa.string()), ("age", pa.float64())])
     attributes = pa.array([{"topic": "Sports", "age": 35.0}, {"topic": "Sports", "age": 20.0}, None], type)
     table = pa.table({"event_id": ["a", "b", "c"], "publisher": ["Pub"] * 3, "attributes": attributes})
-    wanted = expected(Route(NODES, EDGES).publish(table))
-    assert told(route(spark.createDataFrame(table), NODES, EDGES)) == wanted
+    wanted = embedded("route", table, (NODES, EDGES), {})
+    assert on_spark("route", spark.createDataFrame(table), (NODES, EDGES), {}) == wanted
     assert len(wanted[0]) == 5
 
 
 @pytest.mark.long
 def test_updates_with_seqs_that_are_doubles_and_times_that_are_dates(spark: SparkSession) -> None:
-    from heliograph.spark import watch
-
     whole = {"op": ["+"] * 3, "subject": ["a"] * 3, "property": ["age"] * 3, "object": pa.array([5.0, 6.0, 7.0])}
     table = pa.table({"seq": [1.0, 2.0, 3.0], **whole, "at": pa.array([date(2026, 1, day) for day in (1, 2, 3)])})
-    engine = Watch()
-    engine.subscribe(QUERIES)
-    assert told(watch(spark.createDataFrame(table), QUERIES)) == expected(engine.publish(table))
+    assert on_spark("watch", spark.createDataFrame(table), QUERIES, {}) == embedded("watch", table, QUERIES, {})
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_rows_are_read_or_refused_as_the_embedded_reader_does(kind: str) -> None:
     """In the worker alone, so that it needs no Java."""
-    type, cells = CELLS[kind]
-    ids = [f"p{number}" for number in range(len(cells))]
-    columns = {"publication_id": ids, "subject": ["s"] * len(cells), "property": ["age"] * len(cells)}
-    table = pa.table({**columns, "object": pa.array(cells, type)})
-    rows, refused = parted(pa.Table.from_batches(list(spell("publications", table.to_batches()))))
+    table = publications(kind)
+    rows, refused = parted(pa.Table.from_batches(list(spell_rows("publications", table.to_batches()))))
     engine = Filter()
     engine.subscribe(QUERIES)
     direct, read = engine.publish(table, bindings=1), engine.publish(rows, bindings=1)

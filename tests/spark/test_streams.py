@@ -18,7 +18,7 @@ from heliograph.errors import HeliographError, UsageError
 from heliograph.model import NOTIFICATIONS_SCHEMA
 from tests.cli.files import DOCUMENTS, EDGES, NODES
 from tests.spark.compare import expected, table
-from tests.spark.test_watch import QUERIES, drawn
+from tests.spark.test_verbs import QUERIES, drawn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,9 +103,8 @@ def test_a_stream_of_updates_needs_seqs(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: SparkSession, tmp_path: Path) -> None:
-    from heliograph.spark import Plans, filter
+    from heliograph.spark import Plans, filter, read
     from heliograph.spark.frames import progress_table
-    from heliograph.spark.inputs import follow_folder, suffixes_of
 
     plans, folder = Plans(tmp_path / "plans", shards=2, partition="containment"), tmp_path / "in"
     queries = [("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("Ann's", "ASK { :Ann :knows ?y }")]
@@ -114,9 +113,7 @@ def test_a_filter_takes_up_new_subscriptions_and_goes_on_after_poison(spark: Spa
     for number in range(2):
         put(folder, f"{number}.ttl", DOCUMENTS["ttl"])
         put(folder, f"bad {number}.ttl", "@prefix : <")
-        query = run(
-            filter(follow_folder(spark, "publications", str(folder), suffixes_of("publications")), plans), tmp_path
-        )
+        query = run(filter(read(spark, "publications", str(folder), follow=True), plans), tmp_path)
         seen += progress_table(query).to_pylist()
         plans.subscribe([("new", "ASK { ?x :age ?a }")]) if number == 0 else None
     told = {(row[0], row[2]) for row in notified(spark, tmp_path)}

@@ -17,7 +17,7 @@ from heliograph.io.tables import read_encoded, read_table
 from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Notification, Notifications, Rejected, Stats
 from heliograph.spark import output as storing
 from heliograph.spark.frames import measured
-from heliograph.spark.output import STAGING, Places, Staging, store
+from heliograph.spark.output import STAGING, OutputPlaces, Staging, store
 from tests.spark.compare import Rows, expected, frame, table
 from tests.spark.test_streams import notified, put, run
 
@@ -138,7 +138,7 @@ def test_a_file_that_the_driver_does_not_see_is_told(tmp_path: Path) -> None:
 
 def test_a_task_tells_of_its_files_in_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storing, "_GROUP", 2)
-    places = Places(Staging.begin(str(tmp_path / "n")), Staging.begin(str(tmp_path / "r")))
+    places = OutputPlaces(Staging.begin(str(tmp_path / "n")), Staging.begin(str(tmp_path / "r")))
     (told,) = store(step, places, iter([pa.record_batch({"x": [1]})] * 2))
     (row,) = told.to_pylist()
     counts = {name: row["stats"][name] for name in ("publications", "notifications", "rejected")}
@@ -158,7 +158,7 @@ def test_a_step_that_fails_tells_nothing(tmp_path: Path) -> None:
         yield from step(batches)
         raise ValueError("poison")
 
-    places = Places(Staging.begin(str(tmp_path)), None)
+    places = OutputPlaces(Staging.begin(str(tmp_path)), None)
     with pytest.raises(ValueError, match="poison"):
         list(store(failing, places, iter([pa.record_batch({"x": [1]})])))
     places.notifications.commit([], NOTIFICATIONS_SCHEMA, 0)
@@ -223,8 +223,7 @@ def test_the_table_that_workers_write_is_the_embedded_engines(spark: SparkSessio
 
 def test_a_stream_is_written_by_its_workers(spark: SparkSession, tmp_path: Path) -> None:
     from heliograph.spark import filter
-    from heliograph.spark.frames import progress_table
-    from heliograph.spark.inputs import read
+    from heliograph.spark.frames import progress_table, read
 
     for number, rows in enumerate((ROWS[:1], ROWS[1:])):
         put(tmp_path / "in", f"{number}.parquet", table("publications", rows))

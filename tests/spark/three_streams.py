@@ -1,6 +1,6 @@
 """A program: two watches and a filter as streams of one session, in micro-batches of one file each.
 
-    python -m tests.spark.three_streams FOLDER MASTER
+    python -m tests.spark.three_streams FOLDER MASTER STREAM…
 
 It takes the files of FOLDER/updates and FOLDER/publications as they come, until there is a file FOLDER/end, and leaves
 what each stream gave in a folder of its name. Its processes may be killed; see `test_kills`.
@@ -102,7 +102,7 @@ def _triple(r: Random) -> dict[str, Any]:
     return {"subject": who, "property": kind, "object": whom}
 
 
-def main(folder: str, master: str) -> None:
+def main(folder: str, master: str, *streams: str) -> None:
     from heliograph.spark import filter, session, watch, write
 
     spark = session(
@@ -120,14 +120,13 @@ def main(folder: str, master: str) -> None:
         name: spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/{name}")
         for name, schema in ROWS.items()
     }
-    found = {
-        name: watch(files["updates"], QUERIES, graph=GRAPH, history=HISTORY, **given, **window)
-        for name, window in WINDOWS.items()
-    }
-    found["filter"] = filter(files["publications"], FILTERED, partition="containment", **given)
     queries: list[Any] = []
-    for name, rows in found.items():
-        queries.append(write(rows, notifications=f"{folder}/{name}"))
+    for name in streams:
+        if name in WINDOWS:
+            found = watch(files["updates"], QUERIES, graph=GRAPH, history=HISTORY, **given, **WINDOWS[name])
+        else:
+            found = filter(files["publications"], FILTERED, partition="containment", **given)
+        queries.append(write(found, notifications=f"{folder}/{name}"))
         queries[-1].processAllAvailable()  # Spark gives a driver's worker 10 s to start: one after the other
     while not Path(folder, "end").exists():
         time.sleep(0.1)

@@ -1,7 +1,9 @@
 """The three verbs with `--engine spark`: interests are read here, inputs by the workers, on files and folders.
 
-A folder is written by the workers, a part for each batch; anything else is brought to the driver batch by batch. Where
-driver and workers are on one machine a batch comes in files that the workers write, not as rows of the JVM.
+The path of a command: the input is checked → a session is started → interests become versions in a folder → the verb
+gives a DataFrame → it is delivered: to a folder by the workers, a part for each batch; to a file or a pipe by the
+driver, batch by batch. Where driver and workers are on one machine a batch comes in files that the workers write, not
+as rows of the JVM.
 
 The laws of Ctrl-C and SIGTERM: nothing is raised inside a call to the JVM, which would leave the connection in pieces.
 A stream that is asked to stop ends the micro-batch under way first, so that all of it is delivered; a second signal
@@ -29,10 +31,12 @@ from heliograph.cli.main import DEBUG, hushed, show_pandas
 from heliograph.cli.options import OutputOptions, SparkOptions
 from heliograph.cli.run import Bar, CommandRun
 from heliograph.errors import HeliographError, UsageError
-from heliograph.io.sources import PIPE
-from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Stats
-from heliograph.spark.frames import batch_counts, progress_table
+from heliograph.io.sources import PIPE, find_sources
+from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA, Rejected, Rejections, Stats
+from heliograph.spark.environment import is_loss, reason_of
+from heliograph.spark.frames import batch_counts, progress_table, read, suffixes_of
 from heliograph.spark.output import REFUSED, write
+from heliograph.spark.versions import own_folder, storage_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,14 +45,198 @@ if TYPE_CHECKING:
     from heliograph.cli.route import RouteCommand
     from heliograph.cli.watch import WatchCommand
 
+# --- the verbs ----------------------------------------------------------------------------------------------------
 
-# --- Ctrl-C and SIGTERM; there is one `Stopping`, since signals are the process's ---
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+def filter_on_spark(options: FilterCommand) -> int:
+    check_input("--publications", "publications", options.publications, options.cluster)
+    if options.algorithm != "auto":
+        raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
+    with _started(options.output, options.cluster) as run, connected(options.cluster) as spark:
+        from heliograph.cli.inputs import read_context, subscribe
+        from heliograph.spark import Plans, filter
+
+        with run.loading():
+            context = read_context(options.interests, run)
+            given: Any = {**options.division.arguments(), "taxonomy": context.taxonomy, "prefixes": context.prefixes}
+            plans = Plans(own_folder(options.cluster.folder, "filter"), **given)
+            with plans.together():
+                subscribe(plans, options.interests, run)
+            run.subscribed(plans.size)
+            outline = plans.outline()
+            if outline is not None:
+                run.details["plan"] = asdict(outline)
+            plans.rejected = Rejections()  # reported with the names of their files already
+        rows = read(spark, "publications", options.publications, follow=options.cluster.streaming)
+        deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
+    return run.exit_code
+
+
+def watch_on_spark(options: WatchCommand) -> int:
+    evolution = options.evolution
+    check_input("--updates", "updates", evolution.updates, options.cluster)
+    with _started(options.output, options.cluster) as run, connected(options.cluster) as spark:
+        from heliograph.cli.inputs import read_context, subscribe
+        from heliograph.spark import Watchers, watch
+
+        with run.loading():
+            context = read_context(options.interests, run)
+            watchers = Watchers(
+                storage_folder(options.cluster.folder, "watch"),
+                fixed=True,
+                shards=options.shards,
+                graph=None if evolution.graph is None else _read_graph(evolution.graph, run),
+                mode=evolution.mode,
+                initial=evolution.initial,
+                window=evolution.window,
+                window_updates=evolution.window_updates,
+                witness=options.witness,
+                taxonomy=context.taxonomy,
+                prefixes=context.prefixes,
+            )
+            with watchers.together():
+                subscribe(watchers, options.interests, run)
+                reported = len(watchers.rejected)
+            run.reject(watchers.rejected[reported:], evolution.graph)  # which only writing a version reports
+            run.subscribed(watchers.size)
+            watchers.rejected = Rejections()  # reported already
+        rows = read(spark, "updates", evolution.updates, follow=options.cluster.streaming)
+        deliver(watch(rows, watchers), run, options.output, options.cluster)
+    return run.exit_code
+
+
+def _read_graph(spec: str, run: CommandRun) -> pa.Table:
+    """What a graph holds at the start, as one table."""
+    from heliograph.cli.inputs import read_graph
+    from heliograph.io.publications import Publications
+    from heliograph.io.schemas import table_schema
+    from heliograph.terms import Position
+    from heliograph.vocabulary import Vocabulary
+
+    vocabulary, tables = Vocabulary(), [table_schema("graph").empty()]
+    for items, _, rejected in read_graph(spec, vocabulary):
+        run.reject(rejected)
+        if isinstance(items, Publications):
+            places = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+            cells = [vocabulary.spell(*column) for column in zip(items.triples, places, strict=True)]
+            tables.append(pa.Table.from_arrays(cells, ["subject", "property", "object"]))
+        else:
+            tables.append(items.table)
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def route_on_spark(options: RouteCommand) -> int:
+    check_input("--events", "events", options.events, options.cluster)
+    if options.what_if is not None or options.algorithm != "auto":
+        given = "--algorithm" if options.what_if is None else "--what-if"
+        raise UsageError("HG-037", f"{given} with --engine spark", fix="leave it out, or use --engine embedded")
+    with _started(options.output, options.cluster) as run, connected(options.cluster) as spark:
+        from heliograph.cli.route import read_exchange
+        from heliograph.spark import Exchanges, route
+
+        folder = own_folder(options.cluster.folder, "route")
+        tables = read_exchange(options.exchange, run)
+        with run.loading():
+            exchanges = Exchanges(
+                folder, tables.nodes, tables.edges, match=options.exchange.match, shards=options.shards
+            )
+            run.reject(exchanges.rejected)
+            run.subscribed(exchanges.size)
+            exchanges.rejected = Rejections()  # reported already
+        rows = read(spark, "events", options.events, follow=options.cluster.streaming)
+        deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
+    return run.exit_code
+
+
+# --- what is checked before anything is started -------------------------------------------------------------------
+
+
+def check_input(option: str, name: str, spec: str, cluster: SparkOptions) -> None:
+    """Refuses what cannot be read."""
+    if cluster.streaming and not os.path.isdir(spec):
+        raise UsageError("HG-037", f"{option} {spec} is no folder to follow", fix="give a folder, or drop --follow")
+    if not cluster.streaming and any(source.is_pipe for source in find_sources(spec, suffixes_of(name))):
+        raise UsageError("HG-037", f"{option} {spec}: Spark reads no pipe", fix="give files, or --engine embedded")
+
+
+def check_going_on(output: OutputOptions, cluster: SparkOptions) -> None:
+    """A file is written anew by each start, so a stream that goes on from a checkpoint would lose what it had."""
+    begun = cluster.checkpoint is not None and Path(cluster.checkpoint, "offsets").exists()
+    if begun and output.out != PIPE and not is_folder(output):
+        fix = "give --out a folder, or -, or another --checkpoint"
+        raise UsageError("HG-037", f"--out {output.out} is a file, and the stream goes on from a checkpoint", fix=fix)
+
+
+def is_folder(output: OutputOptions) -> bool:
+    """Whether the workers write the notifications themselves."""
+    return output.out != PIPE and not Path(output.out).suffix
+
+
+def _started(output: OutputOptions, cluster: SparkOptions) -> CommandRun:
+    """The run of a command. Where the workers write a folder, the driver writes only which interests were refused, as
+    the batch before the first."""
+    check_going_on(output, cluster)
+    if not is_folder(output):
+        return CommandRun(output)
+    if output.rejected is None:
+        return CommandRun(replace(output, out=PIPE))
+    if Path(output.rejected).suffix:
+        fix = "give --rejected a folder as well"
+        raise UsageError("HG-037", f"--out {output.out} is a folder, --rejected {output.rejected} a file", fix=fix)
+    refused = Path(output.rejected, "batch=-1")
+    refused.mkdir(parents=True, exist_ok=True)
+    return CommandRun(replace(output, out=PIPE, rejected=str(refused / "interests.parquet")))
+
+
+# --- the session, its end and its failures ------------------------------------------------------------------------
+
+_CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
+
+
+@contextmanager
+def connected(cluster: SparkOptions) -> Iterator[SparkSession]:
+    """A session for one command. Whatever fails in it is reported in the words of the user's input."""
+    show_pandas()
+    if cluster.traceback:
+        os.environ[DEBUG] = "1"
+    from heliograph.spark import session
+
+    chosen = {"spark.driver.maxResultSize": "0"}
+    for text in cluster.conf or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise UsageError("HG-031", f"--conf {text} sets nothing", fix="write --conf spark.executor.memory=4g")
+        chosen[name] = value
+    with hushed(cluster.traceback):
+        spark = session(cluster.master, chosen)
+    try:
+        with STOPPING.listening(spark.sparkContext.cancelAllJobs):
+            yield spark
+    except HeliographError:
+        raise
+    except Exception as error:
+        raise translated(error) from error
+    finally:
+        spark.stop()
+
+
+def translated(error: Exception) -> HeliographError:
+    """What went wrong in a worker or in Spark, without its trace."""
+    text = str(error)
+    known = _CODE.search(text)
+    if known is not None:
+        kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
+        found = (kind for kind in kinds if known[1].startswith(kind.family) and kind.family != "HG-0")
+        return next(found, HeliographError)(known[1], known[2].strip())
+    if is_loss(text):
+        fix = "let workers have more (--conf spark.executor.memoryOverhead=2g), or less to do (--shards)"
+        return errors.SetupError("HG-909", "a worker of Spark died, most likely for lack of memory", fix=fix)
+    reason = reason_of(text) or type(error).__name__
+    return errors.SetupError("HG-908", f"Spark gave up: {reason}", fix="--traceback shows all")
 
 
 class Stopping:
-    """Whether the command was asked to end."""
+    """Whether the command was asked to end. There is one of this, since signals are the process's."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -60,7 +248,8 @@ class Stopping:
         """Takes signals while the block runs; `cancel` ends what Spark does. Without effect outside the main thread."""
         self.asked, self._cancel = False, cancel
         mine = threading.current_thread() is threading.main_thread()
-        before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS} if mine else {}
+        signals = (signal.SIGINT, signal.SIGTERM) if mine else ()
+        before = {number: signal.signal(number, self._on_signal) for number in signals}
         try:
             yield
         except Exception:
@@ -88,107 +277,9 @@ class Stopping:
 
 STOPPING = Stopping()
 
-
-# --- the session, its inputs and its failures ---
-
-_CODE = re.compile(r"(HG-\d{3}): ([^\n]+)")
-
-
-@contextmanager
-def connected(cluster: SparkOptions) -> Iterator[SparkSession]:
-    """A session for one command. Whatever fails in it is reported in the words of the user's input."""
-    show_pandas()
-    if cluster.traceback:
-        os.environ[DEBUG] = "1"
-    from heliograph.spark import session
-
-    chosen = settings(cluster.conf)
-    with hushed(cluster.traceback):
-        spark = session(cluster.master, chosen)
-    try:
-        with STOPPING.listening(spark.sparkContext.cancelAllJobs):
-            yield spark
-    except HeliographError:
-        raise
-    except Exception as error:
-        raise translated(error) from error
-    finally:
-        spark.stop()
-
-
-def settings(given: list[str] | None) -> dict[str, str]:
-    """The settings of `--conf k=v`."""
-    pairs = [text.partition("=") for text in given or ()]
-    wrong = [text for text, (name, equals, _) in zip(given or (), pairs, strict=True) if not name or not equals]
-    if wrong:
-        raise UsageError("HG-031", f"--conf {wrong[0]} sets nothing", fix="write --conf spark.executor.memory=4g")
-    return {"spark.driver.maxResultSize": "0", **{name: value for name, _, value in pairs}}
-
-
-def check_input(option: str, name: str, spec: str, cluster: SparkOptions) -> None:
-    """Refuses what cannot be read, before anything is started."""
-    from heliograph.io.sources import find_sources
-    from heliograph.spark.inputs import suffixes_of
-
-    if cluster.streaming and not os.path.isdir(spec):
-        raise UsageError("HG-037", f"{option} {spec} is no folder to follow", fix="give a folder, or drop --follow")
-    if not cluster.streaming and any(source.is_pipe for source in find_sources(spec, suffixes_of(name))):
-        raise UsageError("HG-037", f"{option} {spec}: Spark reads no pipe", fix="give files, or --engine embedded")
-
-
-def read_input(spark: SparkSession, name: str, spec: str, cluster: SparkOptions) -> DataFrame:
-    """The rows of an input: of files as they are now, or of a folder as it goes on."""
-    from heliograph.spark.inputs import read
-
-    return read(spark, name, spec, follow=cluster.streaming)
-
-
-def translated(error: Exception) -> HeliographError:
-    """What went wrong in a worker or in Spark, without its trace."""
-    text = str(error)
-    known = _CODE.search(text)
-    if known is not None:
-        kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HeliographError)]
-        own = (kind for kind in kinds if known[1].startswith(kind.family) and kind.family != "HG-0")
-        return next(own, HeliographError)(known[1], known[2].strip())
-    from heliograph.spark.environment import is_loss, reason_of
-
-    if is_loss(text):
-        fix = "let workers have more (--conf spark.executor.memoryOverhead=2g), or less to do (--shards)"
-        return errors.SetupError("HG-909", "a worker of Spark died, most likely for lack of memory", fix=fix)
-    reason = reason_of(text) or type(error).__name__
-    return errors.SetupError("HG-908", f"Spark gave up: {reason}", fix="--traceback shows all")
-
-
-# --- outputs: a file or a pipe that the driver writes, or a folder ---
+# --- what was found, to the outputs -------------------------------------------------------------------------------
 
 _PATIENCE = 0.5  # seconds between two looks at a stream
-
-
-def is_folder(output: OutputOptions) -> bool:
-    """Whether the workers write the notifications themselves."""
-    return output.out != PIPE and not Path(output.out).suffix
-
-
-def check_going_on(output: OutputOptions, cluster: SparkOptions) -> None:
-    """A file is written anew by each start, so a stream that goes on from a checkpoint would lose what it had."""
-    begun = cluster.checkpoint is not None and Path(cluster.checkpoint, "offsets").exists()
-    if begun and output.out != PIPE and not is_folder(output):
-        fix = "give --out a folder, or -, or another --checkpoint"
-        raise UsageError("HG-037", f"--out {output.out} is a file, and the stream goes on from a checkpoint", fix=fix)
-
-
-def without_files(output: OutputOptions) -> OutputOptions:
-    """The output of a command whose notifications go to a folder: what is left for the driver to write there is which
-    interests were refused, as the batch before the first."""
-    if output.rejected is not None and Path(output.rejected).suffix:
-        fix = "give --rejected a folder as well"
-        raise UsageError("HG-037", f"--out {output.out} is a folder, --rejected {output.rejected} a file", fix=fix)
-    if output.rejected is None:
-        return replace(output, out=PIPE)
-    refused = Path(output.rejected, "batch=-1")
-    refused.mkdir(parents=True, exist_ok=True)
-    return replace(output, out=PIPE, rejected=str(refused / "interests.parquet"))
 
 
 def deliver(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
@@ -201,14 +292,14 @@ def deliver(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: S
     elif str(found.sparkSession.sparkContext.master).startswith("local"):
         _take_files(found, run)
     else:
-        take(found, run)
+        _take(found, run)
     counts = batch_counts(found)
     run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
     _add(counts, run)
 
 
 def _folders(output: OutputOptions) -> dict[str, Any]:
-    """Where the workers write, by absolute paths: they stand elsewhere. Refusals lie beside unless given."""
+    """Where the workers write, by absolute paths, since they stand elsewhere; refusals lie beside by default."""
     refused = output.rejected or os.path.join(output.out, REFUSED)
     return {"notifications": os.path.abspath(output.out), "rejected": os.path.abspath(refused)}
 
@@ -225,31 +316,35 @@ def _take_files(found: DataFrame, run: CommandRun) -> None:
             run.write(parquet.read_table(path, schema=NOTIFICATIONS_SCHEMA, partitioning=None))
 
 
-def take(frame: DataFrame, run: CommandRun) -> None:
-    """One batch to the outputs of the driver."""
+def _take(frame: DataFrame, run: CommandRun) -> None:
+    """One batch to the outputs of the driver, as rows."""
     table = frame.toArrow()
     refused: list[Any] = table["rejected"].drop_null().to_pylist()
-    notified = table.filter(table["rejected"].is_null()).select(NOTIFICATIONS_SCHEMA.names)
     run.reject(Rejected(**entry) for entry in refused)
+    notified = table.filter(table["rejected"].is_null()).select(NOTIFICATIONS_SCHEMA.names)
     run.write(notified.cast(NOTIFICATIONS_SCHEMA))
 
 
 def _follow(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: SparkOptions) -> None:
     trigger: dict[str, Any] = {"availableNow": True} if cluster.once else {}
+    checkpoint = os.path.abspath(cluster.checkpoint) if cluster.checkpoint else None
     with tempfile.TemporaryDirectory() as scratch:
-        place = (cluster.checkpoint and os.path.abspath(cluster.checkpoint)) or (None if is_folder(output) else scratch)
         if is_folder(output):
-            query: Any = write(found, **_folders(output), checkpoint=place, **trigger)
+            query: Any = write(found, **_folders(output), checkpoint=checkpoint, **trigger)
         else:
-            writer = found.writeStream.foreachBatch(lambda frame, batch: take(frame, run))
-            writer = writer.option("checkpointLocation", str(place))
+            writer = found.writeStream.foreachBatch(lambda frame, batch: _take(frame, run))
+            writer = writer.option("checkpointLocation", checkpoint or scratch)
             query = (writer.trigger(**trigger) if trigger else writer).start()
         _wait(query, run)
-    run.refused_elsewhere(sum(row["rejected"] for row in run.details["batches"]) if is_folder(output) else 0)
+    table = progress_table(query)
+    for counts in table.drop_columns(["batch"]).to_pylist():
+        _add(counts, run)
+        run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
+    run.details["batches"] = table.to_pylist()
 
 
 def _wait(query: Any, run: CommandRun) -> None:
-    """Until the stream ends or is interrupted; its measurements are the command's."""
+    """Until the stream ends or is interrupted."""
     done, begun = -1, None
     try:
         with STOPPING.gently(), Bar("micro-batches") as bar:
@@ -265,152 +360,7 @@ def _wait(query: Any, run: CommandRun) -> None:
                         break
     finally:
         query.stop()
-    table = progress_table(query)
-    rows: list[dict[str, Any]] = table.drop_columns(["batch"]).to_pylist()
-    for row in rows:
-        _add(row, run)
-    run.details["batches"] = table.to_pylist()
 
 
 def _add(counts: Mapping[str, Any], run: CommandRun) -> None:
     run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)
-
-
-# --- the verbs ---
-
-
-def filter_on_spark(options: FilterCommand) -> int:
-    check_input("--publications", "publications", options.publications, options.cluster)
-    if options.algorithm != "auto":
-        raise UsageError("HG-037", "--algorithm with --engine spark", fix="leave it out; the answer is the same")
-    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
-        from heliograph.spark import filter
-
-        plans = _plans(options, run)
-        rows = read_input(spark, "publications", options.publications, options.cluster)
-        deliver(filter(rows, plans, bindings=options.bindings), run, options.output, options.cluster)
-    return run.exit_code
-
-
-def _plans(options: FilterCommand, run: CommandRun) -> Any:
-    from heliograph.cli.inputs import read_context, subscribe
-    from heliograph.model import Rejections
-    from heliograph.spark import Plans
-    from heliograph.spark.versions import own_folder
-
-    with run.loading():
-        context = read_context(options.interests, run)
-        setting: Any = {**options.division.arguments(), "taxonomy": context.taxonomy, "prefixes": context.prefixes}
-        plans = Plans(own_folder(options.cluster.folder, "filter"), **setting)
-        with plans.together():
-            subscribe(plans, options.interests, run)
-        run.subscribed(plans.size)
-        outline = plans.outline()
-        if outline is not None:
-            run.details["plan"] = asdict(outline)
-        plans.rejected = Rejections()  # reported with the names of their files already
-    return plans
-
-
-def watch_on_spark(options: WatchCommand) -> int:
-    check_input("--updates", "updates", options.evolution.updates, options.cluster)
-    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
-        from heliograph.spark import watch
-
-        watchers = _watchers(options, run)
-        rows = read_input(spark, "updates", options.evolution.updates, options.cluster)
-        deliver(watch(rows, watchers), run, options.output, options.cluster)
-    return run.exit_code
-
-
-def _watchers(options: WatchCommand, run: CommandRun) -> Any:
-    from heliograph.cli.inputs import subscribe
-    from heliograph.model import Rejections
-    from heliograph.spark import Watchers
-    from heliograph.spark.versions import storage_folder
-
-    with run.loading():
-        setting = _setting(options, run)
-        folder = storage_folder(options.cluster.folder, "watch")
-        watchers = Watchers(folder, fixed=True, shards=options.shards, **setting)
-        with watchers.together():
-            subscribe(watchers, options.interests, run)
-            reported = len(watchers.rejected)
-        run.reject(watchers.rejected[reported:], options.evolution.graph)  # which only writing a version finds
-        run.subscribed(watchers.size)
-        watchers.rejected = Rejections()  # reported already
-    return watchers
-
-
-def _setting(options: WatchCommand, run: CommandRun) -> dict[str, Any]:
-    from heliograph.cli.inputs import read_context
-
-    evolution = options.evolution
-    context = read_context(options.interests, run)
-    return {
-        "mode": evolution.mode,
-        "initial": evolution.initial,
-        "window": evolution.window,
-        "window_updates": evolution.window_updates,
-        "taxonomy": context.taxonomy,
-        "prefixes": context.prefixes,
-        "witness": options.witness,
-        "graph": None if evolution.graph is None else _graph(evolution.graph, run),
-    }
-
-
-def _graph(spec: str, run: CommandRun) -> pa.Table:
-    """What a graph holds at the start, as one table."""
-    import pyarrow as pa
-
-    from heliograph.cli.inputs import read_graph
-    from heliograph.io.publications import Publications
-    from heliograph.io.schemas import table_schema
-    from heliograph.terms import Position
-    from heliograph.vocabulary import Vocabulary
-
-    vocabulary, tables = Vocabulary(), [table_schema("graph").empty()]
-    for items, _, rejected in read_graph(spec, vocabulary):
-        run.reject(rejected)
-        if isinstance(items, Publications):
-            places = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
-            cells = [vocabulary.spell(*column) for column in zip(items.triples, places, strict=True)]
-            tables.append(pa.Table.from_arrays(cells, ["subject", "property", "object"]))
-        else:
-            tables.append(items.table)
-    return pa.concat_tables(tables, promote_options="default")
-
-
-def route_on_spark(options: RouteCommand) -> int:
-    check_input("--events", "events", options.events, options.cluster)
-    if options.what_if is not None or options.algorithm != "auto":
-        given = "--algorithm" if options.what_if is None else "--what-if"
-        raise UsageError("HG-037", f"{given} with --engine spark", fix="leave it out, or use --engine embedded")
-    with _run(options.output, options.cluster) as run, connected(options.cluster) as spark:
-        from heliograph.spark import Exchanges, route
-        from heliograph.spark.versions import own_folder
-
-        exchanges = _exchanges(options, run, Exchanges, own_folder(options.cluster.folder, "route"))
-        rows = read_input(spark, "events", options.events, options.cluster)
-        deliver(route(rows, exchanges, **asdict(options.results)), run, options.output, options.cluster)
-    return run.exit_code
-
-
-def _exchanges(options: RouteCommand, run: CommandRun, make: Any, folder: str) -> Any:
-    from heliograph.cli.route import read_exchange
-    from heliograph.model import Rejections
-
-    tables = read_exchange(options.exchange, run)
-    with run.loading():
-        exchanges = make(folder, tables.nodes, tables.edges, match=options.exchange.match, shards=options.shards)
-        run.reject(exchanges.rejected)
-        run.subscribed(exchanges.size)
-        exchanges.rejected = Rejections()  # reported already
-    return exchanges
-
-
-def _run(output: OutputOptions, cluster: SparkOptions) -> CommandRun:
-    from heliograph.cli.run import CommandRun
-
-    check_going_on(output, cluster)
-    return CommandRun(without_files(output) if is_folder(output) else output)

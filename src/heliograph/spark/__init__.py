@@ -1,7 +1,7 @@
 """The three verbs on Spark: DataFrame in, DataFrame out, the same call for a batch and for a stream.
 
-Names are loaded when first used, so what only asks for `heliograph.spark.session` learns of a missing Java or PySpark
-in one sentence, not in a traceback of imports.
+Names are loaded when first used, so a program that asks for `heliograph.spark.session` where Java or PySpark is missing
+gets one sentence, not a traceback of imports.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from heliograph.spark.environment import session
     from heliograph.spark.feed_source import register_feeds
     from heliograph.spark.filter_job import Plans, filter
-    from heliograph.spark.inputs import read
+    from heliograph.spark.frames import read
     from heliograph.spark.output import write
     from heliograph.spark.route_job import Exchanges, route
     from heliograph.spark.watch_job import Watchers, watch
-
 
 __all__ = ["Exchanges", "Plans", "Watchers", "filter", "read", "register_feeds", "route", "session", "watch", "write"]
 
@@ -26,9 +25,9 @@ _HOME = {
     "Plans": "filter_job",
     "Watchers": "watch_job",
     "filter": "filter_job",
-    "route": "route_job",
-    "read": "inputs",
+    "read": "frames",
     "register_feeds": "feed_source",
+    "route": "route_job",
     "session": "environment",
     "watch": "watch_job",
     "write": "output",

@@ -1,14 +1,18 @@
-"""Subscriptions compiled and planned by a Spark job: parts in a folder, and what was refused of them.
+"""Subscriptions compiled and planned by a Spark job into parts in a folder, and a version that consists of parts.
 
-The path of a subscription: its rows meet in the task that the hash of its id names → it is read, and refused there if
+The path of a subscription: its rows meet in the task that the hash of its id names → it is read there, and refused if
 it is wrong or its id is taken → by hash, that task is its shard's and saves it. By containment or merging it goes on to
-the group of those it may have to do with, which is arranged in one task → roots meet in the task of the front, are
+a group of those it may have to do with, which is arranged in one task → roots meet in the task of the front, are
 arranged once more if one may contain another, and are saved there → all others go to the task of their shard.
 
-The laws: no process has all subscriptions, and the driver none. Of several with one id the first that is right stays,
-in the order of the DataFrame's partitions and rows; those that were there before are before all of them. A task saves
-under a name of its own, and what counts is what the task that Spark takes tells: one that is run again, or ran in vain,
-leaves nothing that is used.
+The laws:
+- No process has all subscriptions, and the driver none. Of several with one id the first that is right stays, in the
+  order of the DataFrame's partitions and rows; those that were there before are before all of them.
+- A task saves under a name of its own, and what counts is what the task that Spark takes reports: a task that is run
+  again, or ran in vain, leaves nothing that is used.
+- A part never changes, and versions share parts, so a small change costs what it is, and a worker keeps the shards that
+  it has open. Subscriptions that were added since the parts were made are looked up with the front; those that were
+  removed are taken out of what is found.
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute
 
+from heliograph.errors import Place, StorageError
 from heliograph.filter import save as saving
 from heliograph.filter.engine import check_options
 from heliograph.filter.shards import Ground, restored, save_front, save_shard
@@ -31,36 +36,113 @@ from heliograph.io.schemas import table_schema
 from heliograph.io.tables import as_table
 from heliograph.model import Rejected, Rejections
 from heliograph.partition.merging import Root, arrange, arrange_roots, group_of, share_of
-from heliograph.partition.plan import Scheme
-from heliograph.spark import envelope as lots
-from heliograph.spark.envelope import (
-    GIVEN,
-    INTERESTS,
-    LOT,
-    MERGERS,
-    ORDER,
-    QUERY,
-    REFUSED,
-    ROOT,
-    ROWS,
-    SHARDS,
-    TOLD,
-    Told,
-)
+from heliograph.partition.plan import Outline, Scheme
+from heliograph.partition.save import scheme_of
+from heliograph.spark.envelope import ENVELOPES, TERMS, interned, larger_batches, pack, split, unpack
 from heliograph.spark.frames import REJECTED, parted, plain, shaped, unnumbered
+from heliograph.spark.versions import task_number
 from heliograph.sparql.query import from_text, to_text
+from heliograph.storage import kind_of, read_folder, read_table, write_folder
 from heliograph.subscriptions import Subscription, Subscriptions
+from heliograph.subscriptions import written as subscriptions_written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
 pc: Any = pyarrow.compute
 
-_OLDER = "path string, removed array<string>"
+# --- a version that consists of parts -----------------------------------------------------------------------------
+
+PARTS = "parts"  # the folder of them, beside the versions
+_KIND, _FORMAT = "assembly", 1
+_IDS = pa.schema([("subscription_id", pa.string())])
 
 
-class Job(NamedTuple):
+class SavedPart(NamedTuple):
+    """A part: its name, the task that saved it, how many are in it, and how many of these are mergers."""
+
+    part: str
+    place: int
+    size: int
+    mergers: int = 0
+
+
+class FilterParts(NamedTuple):
+    """The parts of a version. `added` is how many are in the part `changes`; `removed` are ids of other parts."""
+
+    folder: str
+    scheme: Scheme
+    front: SavedPart
+    shards: tuple[SavedPart | None, ...]
+    changes: str | None = None
+    added: int = 0
+    removed: frozenset[str] = frozenset()
+
+    @classmethod
+    def at(cls, path: Path) -> Self | None:
+        """The parts of a version; None if the version is a saved filter."""
+        return cls.read(path) if kind_of(path) == _KIND else None
+
+    @property
+    def base(self) -> int:
+        """How many subscriptions the parts hold, without the change."""
+        return self.front.size - self.front.mergers + sum(each.size for each in self.shards if each is not None)
+
+    def path(self, part: str) -> Path:
+        return Path(self.folder, part)
+
+    def paths(self) -> list[str]:
+        """All parts with subscriptions in them, without the change."""
+        return [str(self.path(each.part)) for each in (self.front, *self.shards) if each is not None and each.size]
+
+    def outline(self, version: int) -> Outline:
+        sizes = tuple(0 if each is None else each.size for each in self.shards)
+        return Outline(self.scheme.partition, version, self.front.size + self.added, self.front.mergers, sizes)
+
+    def held(self, ids: Iterable[str]) -> set[str]:
+        """Which of these the parts hold and nobody removed. It reads the columns of ids and keeps nothing."""
+        asked = pa.array(sorted(set(ids) - self.removed), pa.string())
+        found: set[str] = set()
+        for path in self.paths() if len(asked) else ():
+            column: Any = read_table(path, "subscriptions")["subscription_id"].combine_chunks()
+            found.update(column.filter(pc.is_in(column, value_set=asked)).to_pylist())
+        return found
+
+    def write(self, path: str | Path) -> None:
+        meta = {**self.scheme.meta(), "front": self.front, "parts": self.shards}
+        ids = pa.Table.from_arrays([pa.array(sorted(self.removed), pa.string())], schema=_IDS)
+        meta |= {"changes": self.changes, "added": self.added}
+        write_folder(path, _KIND, _FORMAT, tables={"removed": ids}, meta=meta)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        saved = read_folder(path, _KIND, {_FORMAT})
+        meta = saved.meta
+        try:
+            shards = tuple(None if each is None else SavedPart(*each) for each in meta["parts"])
+            removed: list[Any] = saved.tables["removed"]["subscription_id"].to_pylist()
+            folder = str(Path(path).absolute().parent / PARTS)
+            changes = meta["changes"], int(meta["added"]), frozenset(removed)
+            return cls(folder, scheme_of(meta), SavedPart(*meta["front"]), shards, *changes)
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"a damaged version of a filter: {error}"
+            raise StorageError("HG-810", message, place=Place(str(path)), fix="make it again") from error
+
+
+# --- the job ------------------------------------------------------------------------------------------------------
+
+_INTERESTS = ("subscriptions", "patterns", "constraints")
+GIVEN, ACCEPTED, ROOT = "given ", "accepted ", "root "  # kinds of envelopes, and the name of the table
+_MERGERS, _SAVED, _REFUSED = "mergers", "saved", "refused"  # further kinds
+ORDER, _SHARDS, _QUERY = "order", "shards", "query"  # columns beside those of the contract
+_AT_ONCE = 1 << 18  # rows in one envelope
+_TOGETHER = 1 << 14  # subscriptions in one envelope
+_TEXTS = (*TERMS, "variable", "operator", "value")
+_NUMBERS: dict[str, pa.DataType] = dict.fromkeys(("place", "size", "mergers"), pa.int64())
+_SAVED_SCHEMA = pa.schema({"part": pa.string(), **_NUMBERS})
+
+
+class CompileJob(NamedTuple):
     """What every task must know."""
 
     folder: str
@@ -77,236 +159,261 @@ class Job(NamedTuple):
         """The number of the task that makes the front: the one after those of the shards."""
         return self.scheme.shards
 
-    def part(self, what: str) -> str:
-        """A name for a part, which nobody else has."""
-        return f"{self.token}-{what}-{secrets.token_hex(4)}"
-
-    def path(self, part: str) -> Path:
-        return Path(self.folder, part)
+    def new_part(self, what: str) -> tuple[str, Path]:
+        """A name for a part, which no other part has, and its path."""
+        name = f"{self.token}-{what}-{secrets.token_hex(4)}"
+        return name, Path(self.folder, name)
 
 
-class Older(NamedTuple):
-    """A part that was there before, and the ids of those who are in it in vain."""
+class OlderPart(NamedTuple):
+    """A part that was there before, and the ids of those that are in it in vain."""
 
     path: str
     removed: frozenset[str] = frozenset()
 
 
-class Made(NamedTuple):
-    """The parts that a job made, and what it refused."""
-
-    front: Told | None
-    shards: tuple[Told | None, ...]
-    rejected: Rejections
-
-
-def run(spark: SparkSession, job: Job, frames: Mapping[str, DataFrame], older: Sequence[Older]) -> Made:
-    """Compiles what older parts hold and what is new. What is left of tasks that failed is removed at the end."""
-    Path(job.folder).mkdir(parents=True, exist_ok=True)
-    rows = [_given(job, name, frame) for name, frame in frames.items()]
-    if older:
-        paths = spark.createDataFrame([(each.path, sorted(each.removed)) for each in older], _OLDER)
-        rows.append(paths.repartition(len(older)).mapInArrow(partial(reread, job), ROWS))
-    used: set[str] = set()
-    try:
-        made = _made(job, _stages(job, reduce(lambda left, right: left.union(right), rows)).collect())
-        used = {each.part for each in (made.front, *made.shards) if each is not None}
-        return made
-    finally:
-        _tidy(job, used)
-
-
-def _given(job: Job, name: str, frame: DataFrame) -> DataFrame:
+def compile_parts(
+    spark: SparkSession, job: CompileJob, frames: Mapping[str, DataFrame], older: Sequence[OlderPart]
+) -> tuple[FilterParts, Rejections]:
+    """Compiles what older parts hold and what is new: the parts, and what was refused. What failed tasks left is
+    removed at the end."""
     from pyspark.sql import functions
 
-    rows = shaped(frame, name).withColumn(ORDER, functions.monotonically_increasing_id())
-    return rows.mapInArrow(partial(lots.dealt, job.shards, GIVEN + name), ROWS)
-
-
-def _stages(job: Job, rows: DataFrame) -> DataFrame:
-    """From the rows of subscriptions to what the parts tell."""
-    if job.scheme.partition == "hash":
-        return _by_place(rows, job.shards).mapInArrow(partial(admit_and_save, job), ROWS)
-    groups = _by_place(rows, job.shards).mapInArrow(partial(admit_and_group, job), ROWS)
-    arranged = _by_place(groups, job.shards).mapInArrow(partial(arrange_group, job), ROWS)
-    fronted = _by_place(arranged, job.shards + 1).mapInArrow(partial(make_front, job), ROWS)
-    return _by_place(fronted, job.shards).mapInArrow(partial(save_rest, job), ROWS)
-
-
-def _by_place(rows: DataFrame, places: int) -> DataFrame:
-    return rows.repartitionById(places, "place")
-
-
-def _made(job: Job, rows: Iterable[Any]) -> Made:
-    found: dict[int, Told] = {}
-    rejected: list[Rejected] = []
-    for _, kind, table in lots.each_row(_batches(rows)):
-        for entry in table.to_pylist():
-            if kind == REFUSED:
-                rejected.append(Rejected(**entry))
+    Path(job.folder).mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, frame in frames.items():
+        numbered = shaped(frame, name).withColumn(ORDER, functions.monotonically_increasing_id())
+        rows.append(numbered.mapInArrow(partial(send_given, job.shards, name), ENVELOPES))
+    if older:
+        schema = "path string, removed array<string>"
+        paths = spark.createDataFrame([(each.path, sorted(each.removed)) for each in older], schema)
+        rows.append(paths.repartition(len(older)).mapInArrow(partial(send_older, job.shards), ENVELOPES))
+    used: set[str] = set()
+    try:
+        found: dict[int, SavedPart] = {}
+        rejected: list[Rejected] = []
+        done = _stages(job, reduce(lambda left, right: left.union(right), rows)).toArrow()
+        for envelope in unpack(done.to_batches()):
+            entries: list[dict[str, Any]] = envelope.table.to_pylist()
+            if envelope.kind == _REFUSED:
+                rejected += [Rejected(**entry) for entry in entries]
             else:
-                found[entry["place"]] = Told(**entry)
-    return Made(found.get(job.front), tuple(found.get(shard) for shard in range(job.shards)), Rejections(rejected))
+                found |= {entry["place"]: SavedPart(**entry) for entry in entries}
+        if job.front not in found:  # a front of nothing still refuses what is wrong with publications
+            name, path = job.new_part("front")
+            save_front(path, (), job.scheme, job.ground)
+            found[job.front] = SavedPart(name, job.front, 0)
+        used = {each.part for each in found.values()}
+        shards = tuple(found.get(shard) for shard in range(job.shards))
+        return FilterParts(job.folder, job.scheme, found[job.front], shards), Rejections(rejected)
+    finally:
+        for path in Path(job.folder).glob(f"*{job.token}-*"):
+            if path.name not in used:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def _batches(rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    for row in rows:
-        yield pa.RecordBatch.from_pydict({name: [row[name]] for name in ("place", "kind", "payload")})
+def _stages(job: CompileJob, rows: DataFrame) -> DataFrame:
+    """From the rows of subscriptions to what the tasks report of their parts."""
+    steps: tuple[Any, ...] = (admit_and_save,)
+    if job.scheme.partition != "hash":
+        steps = (admit_and_group, arrange_group, make_front, save_rest)
+    for step in steps:
+        tasks = job.shards + (step is make_front)
+        rows = rows.repartitionById(tasks, "shard").mapInArrow(partial(step, job), ENVELOPES)
+    return rows
 
 
-def _tidy(job: Job, used: set[str]) -> None:
-    """Removes what tasks of this job left that do not count."""
-    for path in Path(job.folder).glob(f"*{job.token}-*"):
-        if path.name not in used:
-            shutil.rmtree(path, ignore_errors=True)
+# --- in the workers: which subscriptions are accepted -------------------------------------------------------------
 
 
-# --- in the workers: who is accepted ----------------------------------------------------------------------------
+def send_given(shards: int, name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """New rows, to the task of their subscription's id. A row that was refused when it was read goes with the rest of
+    its subscription."""
+    for table in larger_batches(batches, _AT_ONCE):
+        ids: Any = table["subscription_id"].combine_chunks()
+        if REJECTED in table.column_names:
+            ids = pc.coalesce(ids, pc.struct_field(table[REJECTED].combine_chunks(), "item"))
+        yield from _send(shards, GIVEN + name, table, ids)
 
 
-def reread(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def send_older(shards: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The subscriptions of older parts, except those that were removed."""
     for batch in batches:
         for path, removed in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             tables, gone = saving.read(path).tables, pa.array(removed, pa.string())
-            for name in INTERESTS:
+            for name in _INTERESTS:
                 kept = tables[name].filter(pc.invert(pc.is_in(tables[name]["subscription_id"], value_set=gone)))
-                yield from lots.dealt_table(job.shards, LOT + name, kept)
+                yield from _send(shards, ACCEPTED + name, kept, kept["subscription_id"])
 
 
-def admitted(job: Job, batches: Iterable[pa.RecordBatch]) -> tuple[Subscriptions, list[Rejected]]:
+def _send(shards: int, kind: str, table: pa.Table, ids: Any) -> Iterator[pa.RecordBatch]:
+    for shard, rows in split(interned(table, _TEXTS), ids, shards):
+        for start in range(0, rows.num_rows, _AT_ONCE):
+            yield pack(shard, rows.slice(start, _AT_ONCE), kind)
+
+
+class TaskTables(NamedTuple):
+    """The envelopes of a task by kind, each kind as one table with its texts."""
+
+    tables: dict[str, pa.Table]
+
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> Self:
+        found: dict[str, list[pa.Table]] = {}
+        for envelope in unpack(batches):
+            columns: list[Any] = [
+                each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
+                for each in envelope.table.columns
+            ]
+            table = pa.Table.from_arrays(columns, envelope.table.column_names)
+            found.setdefault(envelope.kind, []).append(table)
+        return cls({kind: pa.concat_tables(tables) for kind, tables in found.items()})
+
+    def interests(self, kind: str) -> dict[str, pa.Table]:
+        """The tables of subscriptions of a kind, by id; empty ones where there are none.
+
+        In an order that does not depend on which task came first: a task that is run again plans the same.
+        """
+        found = {name: self.tables.get(kind + name, table_schema(name).empty()) for name in _INTERESTS}
+        return {**found, "subscriptions": found["subscriptions"].sort_by("subscription_id")}
+
+    def passed_on(self) -> Iterator[pa.RecordBatch]:
+        """What earlier tasks reported, on its way to the driver."""
+        return (pack(0, self.tables[kind], kind) for kind in (_REFUSED, _SAVED) if kind in self.tables)
+
+
+def admitted(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> tuple[Subscriptions, list[Rejected]]:
     """The subscriptions of a task that stay, and what was refused of the new ones."""
-    load, registry = lots.unloaded(batches), job.ground.registry()
-    restored(registry, load.interests(LOT))
-    given = {name: _read(name, table) for name, table in load.given().items()}
+    load, registry = TaskTables.of(batches), job.ground.registry()
+    restored(registry, load.interests(ACCEPTED))
+    given: dict[str, Any] = {}
+    for name in _INTERESTS:
+        if GIVEN + name in load.tables:
+            good, rejected = parted(load.tables[GIVEN + name].sort_by(ORDER).drop_columns([ORDER]))
+            read = as_table(name, plain(good))
+            given[name] = read._replace(rejected=Rejections((*rejected, *read.rejected)))
     if not given:
         return registry, []
-    items, patterns, constraints = (given.get(name) for name in INTERESTS)
+    items, patterns, constraints = (given.get(name) for name in _INTERESTS)
     if constraints is not None and patterns is None:
         patterns = as_table("patterns", table_schema("patterns").empty())
-    taken = registry.subscribe(items, patterns=patterns, constraints=constraints, accept=check_options)
-    return registry, [_unplaced(entry) for entry in taken.receipt.rejected]
+    receipt = registry.subscribe(items, patterns=patterns, constraints=constraints, accept=check_options).receipt
+    # A row has no number here, so a subscription without an id (HG-503) has no name either.
+    refused = [replace(each, item=None) if each.code == "HG-503" else each for each in receipt.rejected]
+    return registry, [unnumbered(each) for each in refused]
 
 
-def _unplaced(entry: Rejected) -> Rejected:
-    """A refusal without the number of its row in this task; one without an id is named by nothing else."""
-    return replace(unnumbered(entry), item=None) if entry.code == "HG-503" else unnumbered(entry)
+def _refused(rejected: Sequence[Rejected]) -> Iterator[pa.RecordBatch]:
+    if rejected:
+        yield pack(0, Rejections(rejected).table, _REFUSED)
 
 
-def _read(name: str, table: pa.Table) -> Any:
-    """A table as the embedded engine takes it, with what was refused of it when it was read from files."""
-    if REJECTED not in table.column_names:
-        return as_table(name, table)
-    good, rejected = parted(table)
-    read = as_table(name, plain(good))
-    return read._replace(rejected=Rejections((*rejected, *read.rejected)))
+def _saved(part: SavedPart) -> pa.RecordBatch:
+    return pack(0, pa.Table.from_pylist([part._asdict()], schema=_SAVED_SCHEMA), _SAVED)
 
 
-def admit_and_save(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Where the place of an id is its shard."""
-    registry, rejected = admitted(job, batches)
-    yield from lots.refused(rejected)
-    yield from _saved(job, registry)
-
-
-def _saved(job: Job, registry: Subscriptions) -> Iterator[pa.RecordBatch]:
+def _save_shard(job: CompileJob, registry: Subscriptions) -> Iterator[pa.RecordBatch]:
     if len(registry):
-        from heliograph.spark.versions import task_number
-
-        part = job.part(f"shard-{task_number()}")
-        save_shard(job.path(part), registry, job.ground)
-        yield lots.told(Told(part, task_number(), len(registry)))
+        name, path = job.new_part(f"shard-{task_number()}")
+        save_shard(path, registry, job.ground)
+        yield _saved(SavedPart(name, task_number(), len(registry)))
 
 
-# --- in the workers: who stands where ---------------------------------------------------------------------------
+def admit_and_save(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """By hash, where the task of an id is its shard's."""
+    registry, rejected = admitted(job, batches)
+    yield from _refused(rejected)
+    yield from _save_shard(job, registry)
 
 
-def admit_and_group(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+# --- in the workers: which subscription stands where --------------------------------------------------------------
+
+
+def admit_and_group(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Accepted subscriptions, each for its group. There are as many groups as shards."""
     registry, rejected = admitted(job, batches)
-    yield from lots.refused(rejected)
+    yield from _refused(rejected)
     groups: dict[int, list[Subscription]] = {}
-    for each in registry:
-        groups.setdefault(group_of(_query(each), job.shards), []).append(each)
-    for group, people in groups.items():
-        yield from lots.lots(group, people)
+    for each in registry:  # a query of a pattern table is made for this only, and not kept
+        query = each.query if each.origin is None else each.origin.query(each.row)
+        groups.setdefault(group_of(query, job.shards), []).append(each)
+    for group, members in groups.items():
+        yield from _accepted(group, members)
 
 
-def _query(subscription: Subscription) -> Any:
-    """A query that is made for this only, and not kept, if it comes from a pattern table."""
-    return subscription.query if subscription.origin is None else subscription.origin.query(subscription.row)
+def _accepted(
+    shard: int, members: Sequence[Subscription], below: Mapping[Subscription, int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Subscriptions that were accepted; roots come with the shards `below` them."""
+    for first in range(0, len(members), _TOGETHER):
+        some = members[first : first + _TOGETHER]
+        tables = subscriptions_written(some)
+        if below is not None:
+            shards = _bits(below[each] for each in some)
+            tables["subscriptions"] = tables["subscriptions"].append_column(_SHARDS, shards)
+        for name, table in tables.items():
+            if table.num_rows:
+                yield pack(shard, table, (ACCEPTED if below is None else ROOT) + name, texts=_TEXTS)
 
 
-def arrange_group(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _bits(shards: Iterable[int]) -> pa.Array[Any]:
+    """Sets of shards, of which there may be more than an integer of Arrow has bits."""
+    return pa.array([each.to_bytes((each.bit_length() + 7) // 8, "little") for each in shards], pa.large_binary())
+
+
+def _from_bits(column: pa.ChunkedArray[Any]) -> list[int]:
+    found: list[Any] = column.to_pylist()
+    return [int.from_bytes(each, "little") for each in found]
+
+
+def arrange_group(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A group's roots for the front, and all others for their shards."""
-    load = lots.unloaded(batches)
-    yield from _passed(load)
-    people = restored(job.ground.registry(), load.interests(LOT))
-    arranged = arrange(people, share_of(job.scheme, job.shards), job.ground.classes())
+    load = TaskTables.of(batches)
+    yield from load.passed_on()
+    members = restored(job.ground.registry(), load.interests(ACCEPTED))
+    arranged = arrange(members, share_of(job.scheme, job.shards), job.ground.classes())
     for shard, others in arranged.shards.items():
-        yield from lots.lots(shard, others)
-    yield from lots.root_lots(job.front, _people(arranged.roots))
+        yield from _accepted(shard, others)
+    roots = {head: shards for head, shards in arranged.roots if isinstance(head, Subscription)}
+    yield from _accepted(job.front, list(roots), roots)
     mergers = [(to_text(head), shards) for head, shards in arranged.roots if not isinstance(head, Subscription)]
     if mergers:
         texts, shards = zip(*mergers, strict=True)
-        yield lots.merger_row(job.front, texts, shards)
+        yield pack(job.front, pa.table({_QUERY: pa.array(texts, pa.string()), _SHARDS: _bits(shards)}), _MERGERS)
 
 
-def _people(roots: Iterable[Root]) -> dict[Subscription, int]:
-    return {head: shards for head, shards in roots if isinstance(head, Subscription)}
-
-
-def _passed(load: lots.Load) -> Iterator[pa.RecordBatch]:
-    """What earlier tasks told, on its way to the driver."""
-    yield from (lots.row(0, kind, load.tables[kind]) for kind in (REFUSED, TOLD) if kind in load.tables)
-
-
-def make_front(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def make_front(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The front of all groups' roots. Rows for shards are passed on as they are."""
-    from heliograph.spark.versions import task_number
-
     if task_number() != job.front:
         yield from batches
         return
-    load = lots.unloaded(batches)
-    roots, demoted = _roots(job, load)
-    for shard, people in demoted.items():
-        yield from lots.lots(shard, people)
-    if roots:
-        part = job.part("front")
-        save_front(job.path(part), roots, job.scheme, job.ground)
-        mergers = sum(not isinstance(root.head, Subscription) for root in roots)
-        yield lots.told(Told(part, job.front, len(roots), mergers))
-
-
-def _roots(job: Job, load: lots.Load) -> tuple[list[Root], dict[int, list[Subscription]]]:
-    tables = load.interests(ROOT)
-    owners = restored(job.ground.registry(), {**tables, "subscriptions": _without_shards(tables["subscriptions"])})
-    if SHARDS in tables["subscriptions"].column_names:
-        people = dict(zip(owners, lots.bits_of(tables["subscriptions"][SHARDS]), strict=True))
-    else:
-        people = {}
+    load = TaskTables.of(batches)
+    tables, shards = load.interests(ROOT), []
+    if _SHARDS in tables["subscriptions"].column_names:
+        shards = _from_bits(tables["subscriptions"][_SHARDS])
+        tables["subscriptions"] = tables["subscriptions"].drop_columns([_SHARDS])
+    owners = dict(zip(restored(job.ground.registry(), tables), shards, strict=True))
     if job.scheme.partition == "containment":
-        arranged = arrange_roots(people, job.scheme, job.ground.classes())
-        return arranged.roots, arranged.shards
-    return [*(Root(*each) for each in people.items()), *_mergers(load)], {}
+        arranged = arrange_roots(owners, job.scheme, job.ground.classes())
+        for shard, members in arranged.shards.items():
+            yield from _accepted(shard, members)
+        roots = arranged.roots
+    else:
+        roots = [Root(*each) for each in owners.items()]
+        if _MERGERS in load.tables:
+            texts: list[Any] = load.tables[_MERGERS][_QUERY].to_pylist()
+            below = _from_bits(load.tables[_MERGERS][_SHARDS])
+            roots += [Root(from_text(text), bits) for text, bits in zip(texts, below, strict=True)]
+    if roots:
+        name, path = job.new_part("front")
+        save_front(path, roots, job.scheme, job.ground)
+        mergers = sum(not isinstance(root.head, Subscription) for root in roots)
+        yield _saved(SavedPart(name, job.front, len(roots), mergers))
 
 
-def _without_shards(table: pa.Table) -> pa.Table:
-    return table.drop_columns([SHARDS]) if SHARDS in table.column_names else table
-
-
-def _mergers(load: lots.Load) -> Iterator[Root]:
-    if MERGERS in load.tables:
-        table = load.tables[MERGERS]
-        texts: list[Any] = table[QUERY].to_pylist()
-        for text, shards in zip(texts, lots.bits_of(table[SHARDS]), strict=True):
-            yield Root(from_text(text), shards)
-
-
-def save_rest(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def save_rest(job: CompileJob, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Those that stand in a shard, saved by its task."""
-    load, registry = lots.unloaded(batches), job.ground.registry()
-    yield from _passed(load)
-    restored(registry, load.interests(LOT))
-    yield from _saved(job, registry)
+    load, registry = TaskTables.of(batches), job.ground.registry()
+    yield from load.passed_on()
+    restored(registry, load.interests(ACCEPTED))
+    yield from _save_shard(job, registry)

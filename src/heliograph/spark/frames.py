@@ -1,23 +1,36 @@
-"""What goes into Spark and comes out of it: the columns of the contract as Spark types and Arrow batches, and the
-metrics of a micro-batch.
+"""What goes into Spark and comes out of it: tables of the contract as DataFrames, files, and rows in Arrow batches.
+
+The laws:
+- One DataFrame carries notifications and refusals. A row is a notification, or it is a refusal: then `rejected` is not
+  null and every other column is. Inside a verb a row may also be a measurement, which Spark adds up in the progress of
+  the query and nobody else sees.
+- A cell means the same on Spark as in the embedded engines. The JVM casts texts, whole numbers and truth values as the
+  embedded reader does. A double, a date or a struct would become the name of something else, so these go to the workers
+  as they are, and the reader there takes or refuses them.
+- Files are read by the workers with the embedded readers. Which worker reads a file changes nothing; each file is read
+  by one task, and a path must lead to the same file on every machine.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
 from heliograph.errors import FAILED, Place, TableError, UsageError
+from heliograph.io.documents import read_documents
 from heliograph.io.schemas import CellKind, table_schema
-from heliograph.io.tables import as_table
+from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, TABLE_SUFFIXES, Source, find_sources
+from heliograph.io.tables import as_table, read_encoded, read_table
 from heliograph.model import (
     NOTIFICATIONS_SCHEMA,
     REJECTED_SCHEMA,
@@ -27,66 +40,104 @@ from heliograph.model import (
     Rejections,
     Stats,
 )
+from heliograph.terms import Position
+from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What goes into Spark and comes out of it: the columns of the contract as Spark types and as Arrow batches.
-#
-# The law: one DataFrame carries notifications and what was rejected. A row is a notification, or it is a refusal:
-# then `rejected` is there and every other column is null. Inside a verb a row may also be a measurement, which is
-# summed up in the progress of the query (see `metrics`) and seen by nobody else.
-# ----------------------------------------------------------------------------------------------------------------------
-
-Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
-STATS = "stats"
-COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 pc: Any = pyarrow.compute
 _LOG = logging.getLogger("heliograph")
+
+Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+SOURCE, ROW, REJECTED = ORIGIN = ("source", "row", "rejected")
+"""Columns beside those of a table: the file and number of a row that was read from a file, or the refusal of one."""
+STATS = "stats"
+COUNTS = tuple(name for name in STATS_KEYS if name not in ("complete", "subscriptions", "load_ns"))
+
+# --- columns as Spark and as Arrow spell them ---------------------------------------------------------------------
+
 _TEXTS = ", ".join(f"{name}: string" for name in REJECTED_SCHEMA.names)
 _NOTIFIED = ", ".join(
     f"{field.name} {'timestamp' if pa.types.is_timestamp(field.type) else 'string'}" for field in NOTIFICATIONS_SCHEMA
 )
-REFUSAL = f"{REJECTED} struct<{_TEXTS}>"
-COLUMNS = f"{_NOTIFIED}, {REFUSAL}"
-"""What the three verbs return, as Spark spells it."""
+_REFUSAL = f"{REJECTED} struct<{_TEXTS}>"
+COLUMNS = f"{_NOTIFIED}, {_REFUSAL}"
+"""What the three verbs return."""
 MEASUREMENT = f"{STATS} struct<{', '.join(f'{name}: bigint' for name in COUNTS)}>"
-MEASURED = f"{COLUMNS}, {MEASUREMENT}"
-"""What a verb's last stage gives."""
+_MEASURED = f"{COLUMNS}, {MEASUREMENT}"
+"""What the last stage of a verb gives."""
 
 REJECTED_TYPE = pa.struct(list(REJECTED_SCHEMA))
 STATS_TYPE = pa.struct([(name, pa.int64()) for name in COUNTS])
 MEASURED_SCHEMA = pa.schema([*NOTIFICATIONS_SCHEMA, pa.field(REJECTED, REJECTED_TYPE), pa.field(STATS, STATS_TYPE)])
-_ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
-_OURS = (None, "publications", "subscriptions", "patterns", "constraints")  # no files
-_UNNAMED = re.compile(r"no publication_id\b|an event without event_id\b")
+
+_SPARK_TYPES = {
+    CellKind.INTEGER: "bigint",
+    CellKind.NUMBER: "double",
+    CellKind.TIME: "timestamp",
+    CellKind.LABELS: "array<string>",
+}
+_CELL_TEXTS = {"string", "void", "binary"}  # bytes are refused when the frame is shaped
+_WHOLE = {*_CELL_TEXTS, "tinyint", "smallint", "int", "bigint"}
+_CAST = {
+    CellKind.JSON: _CELL_TEXTS,
+    CellKind.INTEGER: _WHOLE,
+    CellKind.NUMBER: {*_WHOLE, "double"},
+    CellKind.TIME: {*_CELL_TEXTS, "timestamp"},
+    CellKind.LABELS: {*_CELL_TEXTS, "array<string>"},
+}
+"""The types that the JVM casts as the reader does; for texts and terms these are whole numbers and truth values."""
+
+
+def read_schema(name: str) -> str:
+    """The columns of a table that was read from files, as Spark spells them."""
+    return f"{_own_columns(name)}, {SOURCE} string, {ROW} bigint, {_REFUSAL}"
+
+
+def _own_columns(name: str) -> str:
+    return ", ".join(f"{each.name} {_SPARK_TYPES.get(each.kind, 'string')}" for each in table_schema(name).columns)
+
+
+def _arrow_schema(name: str, *more: pa.Field[Any]) -> pa.Schema:
+    return pa.schema([*table_schema(name).arrow, *more, pa.field(REJECTED, REJECTED_TYPE)])
+
+
+_PLACE = (pa.field(SOURCE, pa.string()), pa.field(ROW, pa.int64()))
+
+
+# --- rows that come out -------------------------------------------------------------------------------------------
+
 _MOST = 1 << 16  # rows of a batch that goes back to the JVM
-
-
-# --- coming out -------------------------------------------------------------------------------------------------
+_OURS = (None, "publications", "subscriptions", "patterns", "constraints")  # no files
+_ROW_IN_WORDS = re.compile(r" in row \d+(?=, column)| \(item \d+\)(?=;|$)")
+_UNNAMED = re.compile(r"no publication_id\b|an event without event_id\b")
 
 
 def measured(found: Notifications, again: bool = False) -> Iterator[pa.RecordBatch]:
     """Notifications, refusals and the measurement of one call as rows of one table.
 
-    What is looked at `again`, in a second stage or shard, is not counted as published or told as refused a second time;
-    what failed there, nobody else tells.
+    What is looked at `again`, in a second stage or shard, is not counted as published or reported as refused a second
+    time; only what failed there is, since nobody else reports that.
     """
-    yield from _batches(found.table, {})
-    told = [each for each in found.rejected if each.code == FAILED] if again else found.rejected
-    refused = Rejections(map(unnumbered, told)).table
+    entries = [each for each in found.rejected if each.code == FAILED] if again else found.rejected
+    stats = replace(found.stats, publications=0, rejected=len(entries)) if again else found.stats
+    table = found.table
+    yield from _batches(table.num_rows, dict(zip(table.column_names, table.columns, strict=True)))
+    refused = Rejections(map(unnumbered, entries)).table
     if refused.num_rows:
-        yield from _batches(refused.select([]), {REJECTED: refused.to_struct_array()}, refused.num_rows)
-    stats = replace(found.stats, publications=0, rejected=len(told)) if again else found.stats
-    yield from _batches(refused.select([]), {STATS: _stats(stats)}, 1)
+        yield from _batches(refused.num_rows, {REJECTED: refused.to_struct_array()})
+    yield from _batches(1, {STATS: pa.array([{name: getattr(stats, name) for name in COUNTS}], STATS_TYPE)})
+
+
+def _batches(rows: int, known: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Rows with the columns that they lack as nulls."""
+    columns = [known[each.name] if each.name in known else pa.nulls(rows, each.type) for each in MEASURED_SCHEMA]
+    yield from pa.Table.from_arrays(columns, schema=MEASURED_SCHEMA).to_batches(max_chunksize=_MOST)
 
 
 def unnumbered(entry: Rejected) -> Rejected:
-    """A refusal that names no row, where a DataFrame's rows have no numbers and are cut anew in each run.
+    """A refusal that names no row, since the rows of a DataFrame have no numbers and are cut anew in each run.
 
     A row without an id has nothing else to be named by, so it has no name then.
     """
@@ -96,90 +147,18 @@ def unnumbered(entry: Rejected) -> Rejected:
     return replace(entry, item=item, message=_ROW_IN_WORDS.sub("", entry.message))
 
 
-def refusals(rejected: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    """Refusals alone."""
+def refusals(rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
+    """Refusals alone, where there are any."""
     entries = Rejections(rejected)
-    return measured(Notifications((), entries, Stats(rejected=entries.total)))
+    if len(entries):
+        yield from measured(Notifications((), entries, Stats(rejected=entries.total)))
 
 
-def reported(found: Notifications, shard: int) -> Iterator[pa.RecordBatch]:
-    """What a shard tells. Every shard refuses the same updates, so only the first says so."""
-    return measured(found, again=shard > 0)
-
-
-def _batches(table: pa.Table, more: dict[str, Any], size: int | None = None) -> Iterator[pa.RecordBatch]:
-    """A table with the columns that it lacks as nulls."""
-    rows = table.num_rows if size is None else size
-    columns = []
-    for field in MEASURED_SCHEMA:
-        known = table[field.name] if field.name in table.column_names else more.get(field.name)
-        columns.append(pa.nulls(rows, field.type) if known is None else known)
-    yield from pa.Table.from_arrays(columns, schema=MEASURED_SCHEMA).to_batches(max_chunksize=_MOST)
-
-
-def _stats(stats: Stats) -> Any:
-    return pa.array([{name: getattr(stats, name) for name in COUNTS}], STATS_TYPE)
-
-
-# --- going in ---------------------------------------------------------------------------------------------------
-
-
-def shaped(frame: DataFrame, name: str) -> DataFrame:
-    """A DataFrame with the columns of a table of the contract, in order and in its types; others are dropped."""
-    schema = table_schema(name)
-    schema.check(frame.columns, Place(name))
-    columns = [_cast(frame, column.name, column.kind) for column in schema.columns]
-    return frame.select(*columns, *(frame[more] for more in ORIGIN if is_read(frame)))
-
-
-def is_read(frame: DataFrame) -> bool:
-    """Whether the rows were read from files by us: then each knows its place, or is the refusal of one."""
-    return set(frame.columns) >= set(ORIGIN)
-
-
-SPARK_TYPES = {
-    CellKind.INTEGER: "bigint",
-    CellKind.NUMBER: "double",
-    CellKind.TIME: "timestamp",
-    CellKind.LABELS: "array<string>",
-}
-
-
-def _cast(frame: DataFrame, name: str, kind: CellKind) -> Column:
-    """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
-    from pyspark.sql import functions
-
-    target = SPARK_TYPES.get(kind, "string")
-    if name not in frame.columns:
-        return functions.lit(None).cast(target).alias(name)
-    found = frame.schema[name].dataType.simpleString()
-    if found == "binary":
-        raise TableError("HG-204", f"bytes in column {name!r}", fix=f"cast the column to {target}")
-    return frame[name] if found == "string" else frame[name].cast(target).alias(name)
-
-
-def gathered(batches: Iterable[pa.RecordBatch], name: str) -> pa.Table:
-    """All rows of a task as one table."""
-    some = [batch for batch in batches if batch.num_rows]
-    return pa.Table.from_batches(some) if some else table_schema(name).empty()
-
-
-def parted(table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
-    """The rows that can be used, and what was refused when they were read."""
-    if REJECTED not in table.column_names:
-        return table, []
-    refused: list[Any] = table.filter(pc.is_valid(table[REJECTED]))[REJECTED].to_pylist()
-    good = table.filter(pc.is_null(table[REJECTED])) if refused else table
-    return good.drop_columns([REJECTED]), [Rejected(**entry) for entry in refused]
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """Without the places of the rows."""
-    return table.drop_columns([name for name in ORIGIN if name in table.column_names])
+# --- rows that go in ----------------------------------------------------------------------------------------------
 
 
 def check_frame(items: Any, name: str) -> None:
-    """What is published must be a DataFrame; whatever else an engine takes, the embedded ones take."""
+    """What is published must be a DataFrame; the embedded engines take everything else."""
     if not is_frame(items):
         fix = f"give spark.createDataFrame(…), or heliograph.spark.read(spark, {name!r}, path)"
         raise UsageError("HG-086", f"{name} as {type(items).__name__}, which is no DataFrame", fix=fix)
@@ -188,6 +167,11 @@ def check_frame(items: Any, name: str) -> None:
 def is_frame(items: Any) -> bool:
     """Whether this is a DataFrame of Spark, classic or connected."""
     return type(items).__module__.startswith("pyspark.sql")
+
+
+def is_read(frame: DataFrame) -> bool:
+    """Whether the rows were read from files by us: then each knows its place, or is the refusal of one."""
+    return set(frame.columns) >= set(ORIGIN)
 
 
 def collected(items: Any, name: str) -> Any:
@@ -199,90 +183,195 @@ def collected(items: Any, name: str) -> Any:
     return items.select(*(column for column in schema.names if column in items.columns)).toArrow()
 
 
-def with_refusals(frame: DataFrame, rejected: Iterable[Rejected]) -> DataFrame:
-    """A batch with what was refused of the interests. A stream cannot begin with such rows, so there it is logged."""
-    entries = list(rejected)
-    if entries and frame.isStreaming:
-        for entry in entries:
-            _LOG.warning("%s: %s (%s)", entry.code, entry.message, entry.item or entry.source)
-        return frame
-    if not entries:
-        return frame
-    rows = [
-        (*[None] * len(NOTIFICATIONS_SCHEMA), (entry.source, entry.item, entry.code, entry.message))
-        for entry in entries
-    ]
-    return frame.unionByName(frame.sparkSession.createDataFrame(rows, COLUMNS))
+def shaped(frame: DataFrame, name: str) -> DataFrame:
+    """A DataFrame with the columns of a table of the contract, in order and in its types; others are dropped."""
+    schema = table_schema(name)
+    schema.check(frame.columns, Place(name))
+    columns = [_cast(frame, column.name, column.kind) for column in schema.columns]
+    return frame.select(*columns, *(frame[more] for more in ORIGIN if is_read(frame)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Columns of other types than the table has: their cells are spelled as the embedded reader spells them.
-#
-# The law: a cell means the same on Spark as in the embedded engines. The JVM casts texts, whole numbers and truth
-# values as the reader does; a double, a date or a struct it would cast to the name of something else. So those go to
-# the workers as they are, and what the reader refuses of them is a refusal here too.
-# ----------------------------------------------------------------------------------------------------------------------
+def _cast(frame: DataFrame, name: str, kind: CellKind) -> Column:
+    """A column as the table has it. Texts stay texts: the engine says which of them spell no number or time."""
+    from pyspark.sql import functions
 
-_SPELLING_TEXTS = {"string", "void", "binary"}  # bytes are refused when the frame is shaped
-_WHOLE = {*_SPELLING_TEXTS, "tinyint", "smallint", "int", "bigint"}
-_CAST = {
-    CellKind.JSON: _SPELLING_TEXTS,
-    CellKind.INTEGER: _WHOLE,
-    CellKind.NUMBER: {*_WHOLE, "double"},
-    CellKind.TIME: {*_SPELLING_TEXTS, "timestamp"},
-    CellKind.LABELS: {*_SPELLING_TEXTS, "array<string>"},
-}
-"""The types that the JVM casts as the reader does; to texts and terms also truth values."""
+    target = _SPARK_TYPES.get(kind, "string")
+    if name not in frame.columns:
+        return functions.lit(None).cast(target).alias(name)
+    found = frame.schema[name].dataType.simpleString()
+    if found == "binary":
+        raise TableError("HG-204", f"bytes in column {name!r}", fix=f"cast the column to {target}")
+    return frame[name] if found == "string" else frame[name].cast(target).alias(name)
+
+
+def is_strange(frame: DataFrame, name: str) -> bool:
+    """Whether the JVM would cast a column to something else than the reader does."""
+    types = {field.name: field.dataType.simpleString() for field in frame.schema}
+    columns = [column for column in table_schema(name).columns if column.name in types]
+    return any(types[column.name] not in _CAST.get(column.kind, {*_WHOLE, "boolean"}) for column in columns)
 
 
 def spelled(frame: DataFrame, name: str) -> DataFrame:
-    """A DataFrame as `shaped`; with refusals in a column `rejected` where its cells had to be read."""
+    """A DataFrame as `shaped`; with refusals in a column `rejected` where its cells had to be read by the workers."""
     table_schema(name).check(frame.columns, Place(name))
-    if is_read(frame) or not strange(frame, name):
+    if is_read(frame) or not is_strange(frame, name):
         return shaped(frame, name)
     known = [frame[column] for column in table_schema(name).names if column in frame.columns]
-    own = (f"{column.name} {SPARK_TYPES.get(column.kind, 'string')}" for column in table_schema(name).columns)
-    return frame.select(*known).mapInArrow(partial(spell, name), ", ".join([*own, REFUSAL]))
+    return frame.select(*known).mapInArrow(partial(spell_rows, name), f"{_own_columns(name)}, {_REFUSAL}")
 
 
-def strange(frame: DataFrame, name: str) -> list[str]:
-    """The columns that the JVM would cast to something else."""
-    types = {field.name: field.dataType.simpleString() for field in frame.schema}
-    columns = table_schema(name).columns
-    usual = {column.name: _CAST.get(column.kind, {*_WHOLE, "boolean"}) for column in columns if column.name in types}
-    return [column for column, cast in usual.items() if types[column] not in cast]
-
-
-# --- in the workers ---------------------------------------------------------------------------------------------
-
-
-def spell(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows as the embedded reader reads them, and what it refuses as rows of their own."""
-    schema = pa.schema([*table_schema(name).arrow, pa.field(REJECTED, REJECTED_TYPE)])
+def spell_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: rows as the embedded reader reads them, and what it refuses as rows of their own."""
+    schema = _arrow_schema(name)
     for batch in batches:
         read = as_table(name, batch)
         good: list[Any] = [*read.table.columns, pa.nulls(read.table.num_rows, REJECTED_TYPE)]
         yield from pa.Table.from_arrays(good, schema=schema).to_batches()
-        yield from refused(read.rejected, schema)
+        yield from _refused(schema, read.rejected)
 
 
-def refused(rejected: Rejections, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    rows = [{name: getattr(entry, name) for name in REJECTED_SCHEMA.names} for entry in rejected]
-    if rows:
-        nothing = [pa.nulls(len(rows), field.type) for field in list(schema)[:-1]]
-        yield pa.RecordBatch.from_arrays([*nothing, pa.array(rows, REJECTED_TYPE)], schema=schema)
+def _refused(schema: pa.Schema, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
+    table = Rejections(rejected).table
+    if table.num_rows:
+        nothing = [pa.nulls(table.num_rows, field.type) for field in list(schema)[:-1]]
+        yield pa.RecordBatch.from_arrays([*nothing, table.to_struct_array().combine_chunks()], schema=schema)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What each micro-batch cost: summed up by Spark itself while the rows go by, and told in the progress of the query.
-# ----------------------------------------------------------------------------------------------------------------------
+def parted(table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
+    """The rows that can be used, and what was refused when they were read."""
+    if REJECTED not in table.column_names:
+        return table, []
+    refused: list[Any] = table[REJECTED].drop_null().to_pylist()
+    good = table.filter(pc.is_null(table[REJECTED])) if refused else table
+    return good.drop_columns([REJECTED]), [Rejected(**entry) for entry in refused]
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Without the places of the rows."""
+    return table.drop_columns([name for name in ORIGIN if name in table.column_names])
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+_POSITIONS = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+_BINARY = "path string, modificationTime timestamp, length bigint, content binary"  # Spark's, which it does not presume
+_FILES_OF: WeakKeyDictionary[Any, DataFrame] = WeakKeyDictionary()
+"""By a DataFrame of rows the DataFrame of the files that they are read from."""
+
+
+def read(spark: SparkSession, name: str, spec: str, *, follow: bool = False) -> DataFrame:
+    """A table of the contract from a file, a folder or a glob, as the embedded engines read it.
+
+    Publications may be documents and feeds too. `follow` makes it a stream of what is in a folder and comes to it.
+    """
+    if follow:
+        files = _followed(spark, spec, suffixes_of(name))
+    else:
+        paths = [(str(Path(str(each.path)).absolute()), each.name) for each in find_sources(spec, suffixes_of(name))]
+        files = spark.createDataFrame(paths, "path string, name string")
+    rows = files.mapInArrow(partial(read_rows, name), read_schema(name))
+    _FILES_OF[rows] = files
+    return rows
+
+
+def suffixes_of(name: str) -> tuple[str, ...]:
+    """The files that a table can be read from."""
+    return TABLE_SUFFIXES + (DOCUMENT_SUFFIXES + FEED_SUFFIXES if name == "publications" else ())
+
+
+def files_of(rows: DataFrame) -> DataFrame | None:
+    """The files of rows that were read here: a step that reads them itself spares the rows the way through the JVM."""
+    return _FILES_OF.get(rows)
+
+
+def run_step(frame: DataFrame, name: str, step: Step, columns: str) -> DataFrame:
+    """A step over the rows of a table; where they come from files, the step reads those itself."""
+    files = files_of(frame)
+    if files is not None:
+        return files.mapInArrow(partial(read_and_step, name, step), columns)
+    return spelled(frame, name).mapInArrow(step, columns)
+
+
+def read_and_step(name: str, step: Step, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: a step over the rows of files."""
+    return step(read_rows(name, batches))
+
+
+def _followed(spark: SparkSession, folder: str, suffixes: Sequence[str]) -> DataFrame:
+    """The files in a folder, and those that come to it, as a stream."""
+    from pyspark.sql import functions
+
+    base = str(Path(folder).resolve())
+    glob = f"*.{{{','.join(suffix.removeprefix('.') for suffix in suffixes)}}}"
+    reader = spark.readStream.format("binaryFile").option("pathGlobFilter", glob).option("recursiveFileLookup", "true")
+    reader = reader.option("maxFileAge", "36500d")  # Spark would pass over what is a week older than the newest
+    path = functions.expr("regexp_replace(path, '^file:/+', '/')")  # spelled as it is, a percent sign too
+    files = reader.schema(_BINARY).load(base).select(path.alias("path"))
+    name_of = functions.substring(files["path"], functions.lit(len(base) + 2), functions.length(files["path"]))
+    return files.select("path", name_of.alias("name"))
+
+
+def read_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: files as rows of a table."""
+    for source in _sources(batches):
+        if source.suffix not in TABLE_SUFFIXES:
+            yield from document_rows(source)
+            continue
+        for read in read_table(name, [source]):
+            size = read.table.num_rows
+            named = pa.repeat(pa.scalar(source.name, pa.string()), size)
+            place: list[Any] = [named, pa.array(read.rows), pa.nulls(size, REJECTED_TYPE)]
+            columns = [*read.table.columns, *place]
+            yield from pa.Table.from_arrays(columns, schema=_arrow_schema(name, *_PLACE)).to_batches()
+            yield from refused_rows(name, read.rejected)
+
+
+def read_tables(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """In a worker: files as tables; texts may be interned, and a column of refusals is only where there are some."""
+    for source in _sources(batches):
+        if source.suffix not in TABLE_SUFFIXES:
+            yield from (pa.Table.from_batches([batch]) for batch in document_rows(source))
+            continue
+        for read in read_encoded(name, source):
+            named = pa.DictionaryArray.from_arrays(np.zeros(read.table.num_rows, np.int8), pa.array([source.name]))
+            yield read.table.append_column(SOURCE, named).append_column(ROW, pa.array(read.rows))
+            yield from (pa.Table.from_batches([batch]) for batch in refused_rows(name, read.rejected))
+
+
+def _sources(batches: Iterable[pa.RecordBatch]) -> Iterator[Source]:
+    for batch in batches:
+        files: list[dict[str, Any]] = batch.to_pylist()
+        yield from (Source(Path(file["path"]), file["name"]) for file in files)
+
+
+def document_rows(source: Source) -> Iterator[pa.RecordBatch]:
+    """The triples of one document by publication."""
+    vocabulary, schema = Vocabulary(), _arrow_schema("publications", *_PLACE)
+    for found in read_documents([source], vocabulary):
+        publications = found.publications
+        ids = np.repeat(np.arange(len(publications.ids)), np.diff(publications.offsets))
+        terms = [vocabulary.spell(*column) for column in zip(publications.triples, _POSITIONS, strict=True)]
+        columns: list[Any] = [pa.array(publications.ids, pa.string()).take(ids), *terms]
+        columns += [pa.repeat(pa.scalar(source.name, pa.string()), len(ids))]
+        columns += [pa.nulls(len(ids), pa.int64()), pa.nulls(len(ids), REJECTED_TYPE)]
+        yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
+        yield from refused_rows("publications", found.rejected)
+
+
+def refused_rows(name: str, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
+    """What was refused of files, as rows of their table."""
+    return _refused(_arrow_schema(name, *_PLACE), rejected)
+
+
+# --- what a verb returns, and what each batch cost ----------------------------------------------------------------
 
 NAME = "heliograph"
-_COLUMNS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
+_PROGRESS = pa.schema([("batch", pa.int64()), *((name, pa.int64()) for name in COUNTS)])
 
 
 class Making(NamedTuple):
-    """What a DataFrame of a verb is made of: who writes it himself spares the rows their way through the JVM."""
+    """What a DataFrame of a verb is made of: `write` runs the step itself and spares the rows their way through the
+    JVM."""
 
     rows: DataFrame
     step: Step
@@ -298,14 +387,21 @@ def finished(rows: DataFrame, step: Step, rejected: Iterable[Rejected]) -> DataF
     """What a verb returns after its last step: the measurements taken out of the rows, refused interests added.
 
     The measurements of a stream are in `observedMetrics` of the query's progress, those of a batch in `batch_counts`.
+    A stream cannot begin with rows of refused interests, so there they are logged.
     """
     from pyspark.sql import Observation
 
     entries = tuple(rejected)
-    frame = rows.mapInArrow(step, MEASURED)
+    frame = rows.mapInArrow(step, _MEASURED)
     observation = None if frame.isStreaming else Observation(NAME)
-    seen = observed(frame, observation or NAME).where(frame[STATS].isNull()).drop(STATS)
-    found = with_refusals(seen, entries)
+    found = observed(frame, observation or NAME).where(frame[STATS].isNull()).drop(STATS)
+    if frame.isStreaming:
+        for entry in entries:
+            _LOG.warning("%s: %s (%s)", entry.code, entry.message, entry.item or entry.source)
+    elif entries:
+        nothing = [None] * len(NOTIFICATIONS_SCHEMA)
+        refused = [(*nothing, (entry.source, entry.item, entry.code, entry.message)) for entry in entries]
+        found = found.unionByName(found.sparkSession.createDataFrame(refused, COLUMNS))
     _MADE[found] = Making(rows, step, entries)
     if observation is not None:
         _COUNTED[found] = observation
@@ -324,7 +420,7 @@ def making_of(frame: DataFrame) -> Making | None:
     return None if getattr(frame, "is_cached", False) else _MADE.get(frame)
 
 
-def counted(frame: DataFrame, counts: Mapping[str, int]) -> None:
+def set_counts(frame: DataFrame, counts: Mapping[str, int]) -> None:
     """Notes what a batch cost when it was written."""
     _COUNTED[frame] = counts
 
@@ -344,10 +440,4 @@ def progress_table(query: Any) -> pa.Table:
         if observed is not None:
             counts = observed.asDict()
             rows.append({"batch": progress.batchId, **{name: counts.get(name) or 0 for name in COUNTS}})
-    return pa.Table.from_pylist(rows, schema=_COLUMNS)
-
-
-def told(frame: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Notifications and refusals apart."""
-    refused = frame.where(frame[REJECTED].isNotNull()).select(f"{REJECTED}.*")
-    return frame.where(frame[REJECTED].isNull()).drop(REJECTED), refused
+    return pa.Table.from_pylist(rows, schema=_PROGRESS)

@@ -1,8 +1,17 @@
-"""`heliograph.spark.route`: events through an exchange that every worker has open."""
+"""`heliograph.spark.route`: events through an exchange that every worker has open.
+
+The driver compiles the exchange and saves versions of it; each worker maps them. The path of an event: it goes to the
+part that its id names → the task of that part routes it → its notifications are written or returned. With shards the
+nodes without outgoing edges are divided among shares; every event goes to all shares, and each reports what is its own
+(see `heliograph.route.shares`).
+
+The laws: events are independent, so they are spread over the workers; an event_id that comes twice in a batch or
+micro-batch is refused the second time. A version with shares is written whole, to go on from, and in shares, which lie
+beside it and are there before it is.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,32 +21,26 @@ import pyarrow as pa
 
 from heliograph.errors import UsageError
 from heliograph.model import Notifications, Receipt, Rejections
-from heliograph.partition.plan import MOST_SHARDS
 from heliograph.route import Route
 from heliograph.route.save import save_exchange
 from heliograph.route.shares import Share, share_of
 from heliograph.route.strategy import Choices, Options
+from heliograph.spark.envelope import event_rows, task_count, unpack
 from heliograph.spark.frames import check_frame, collected, finished, measured, parted, plain, refusals
-from heliograph.spark.inputs import event_rows, parts_of, taken
-from heliograph.spark.versions import Pointer, Versions, opened, own_folder
+from heliograph.spark.versions import Pointer, VersionedInterests, Versions, check_shards, opened, own_folder
 from heliograph.storage import is_save
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-
-# ----------------------------------------------------------------------------------------------------------------------
-# The exchange of a route as versions in a folder: saved by the driver, compiled, and mapped by each worker.
-#
-# Each change writes a version; a stream that runs takes it up with its next micro-batch. With shards a version is
-# written whole, for whoever goes on from it, and in shares, which lie beside it and are there before it is.
-# ----------------------------------------------------------------------------------------------------------------------
+_TOGETHER = 4096  # events routed in one call
 
 
-class Exchanges:
+class Exchanges(VersionedInterests):
     """The versions of an exchange. A folder that holds some already goes on from the latest.
 
-    `shards` divides the nodes without outgoing edges; see `heliograph.route.shares`.
+    `shards` divides the nodes without outgoing edges; see `heliograph.route.shares`. `rejected` is what was refused of
+    nodes and edges so far.
     """
 
     def __init__(
@@ -49,16 +52,14 @@ class Exchanges:
         match: str | None = None,
         shards: int | None = None,
     ) -> None:
-        self.versions, self.shards = Versions.at(folder), _checked(shards)
-        self._lock = threading.Lock()
+        super().__init__(folder)
+        self.shards = check_shards(shards)
         numbers = self.versions.numbers()
         self._engine = Route.load(self.versions.path(numbers[-1])) if numbers else Route(match=match)
-        self.rejected = Rejections()
-        """What was refused of nodes and edges so far."""
         if nodes is not None or edges is not None or not numbers:
             self.change(nodes=nodes, edges=edges)
-        elif not self._is_divided(numbers[-1]):
-            self.versions.add(self._save)
+        elif not all(map(is_save, self._share_paths(self.versions.path(numbers[-1])))):
+            self._write()
 
     @classmethod
     def of(cls, nodes: Any, edges: Any, *, match: str | None, folder: str | None, shards: int | None) -> Self:
@@ -91,52 +92,28 @@ class Exchanges:
         with self._lock:
             receipts = [step(items) for step, items in steps if items is not None]
             rejected = Rejections(entry for receipt in receipts for entry in receipt.rejected)
-            self.rejected += rejected
-            self.versions.add(self._save)
-        return Receipt(sum(receipt.accepted for receipt in receipts), rejected)
+            return self._changed(Receipt(sum(receipt.accepted for receipt in receipts), rejected))
 
-    def pointer(self, streaming: bool) -> Pointer:
-        """What tells a task which version to open: a stream follows the versions, a batch has one."""
-        return Pointer(self.versions, None if streaming else self.versions.latest())
-
-    def _is_divided(self, number: int) -> bool:
-        """Whether a version has the shares that are wanted."""
-        path = self.versions.path(number)
-        return self.shards == 1 or all(is_save(share_path(path, n, self.shards)) for n in range(self.shards))
+    def _write(self) -> None:
+        self.versions.add(self._save)
 
     def _save(self, path: Path) -> None:
         with self._engine.reading() as version:
-            for number in range(self.shards if self.shards > 1 else 0):
+            for number, place in enumerate(self._share_paths(path)):
                 with share_of(version, number, self.shards).reading() as share:
-                    save_exchange(share_path(path, number, self.shards), share)
+                    save_exchange(place, share)
             save_exchange(path, version)
 
+    def _share_paths(self, path: Path) -> list[Path]:
+        return [_share_path(path, n, self.shards) for n in range(self.shards)] if self.shards > 1 else []
 
-def share_path(path: Path, number: int, shares: int) -> Path:
+
+def _share_path(path: Path, number: int, shares: int) -> Path:
     """Where one of so many shares of a version lies."""
     return path.with_name(f"{path.name}-share-{number}-of-{shares}")
 
 
-def _checked(shards: int | None) -> int:
-    if shards is not None and (
-        isinstance(shards, bool) or not isinstance(shards, int) or not 0 < shards <= MOST_SHARDS
-    ):
-        raise UsageError("HG-051", f"shards is {shards!r}", fix=f"give how many, from 1 to {MOST_SHARDS}")
-    return shards or 1
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# `heliograph.spark.route`: events through an exchange that every worker has open.
-#
-# The laws: events are independent, so they are spread over the workers; an event_id that comes twice in a batch or
-# micro-batch is refused the second time. With shares every event goes to all of them, and each tells what is its own;
-# see `heliograph.route.sharing`.
-# ----------------------------------------------------------------------------------------------------------------------
-
-_TOGETHER = 4096  # events routed in one call
-
-
-class RouteOptions(Choices, total=False):
+class SparkRouteOptions(Choices, total=False):
     """What `route` takes beside events and exchange."""
 
     match: str | None
@@ -144,7 +121,7 @@ class RouteOptions(Choices, total=False):
     shards: int | None
 
 
-def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[RouteOptions]) -> DataFrame:
+def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[SparkRouteOptions]) -> DataFrame:
     """Which nodes each event reaches: a DataFrame (event_id, publisher, attributes) in, notifications out.
 
     `nodes` and `edges` are DataFrames, tables or items; or `nodes` alone is a folder of versions, or `Exchanges`.
@@ -154,17 +131,20 @@ def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[Ro
     check_frame(events, "events")
     given: dict[str, Any] = dict(options)
     match, folder, shards = (given.pop(name, None) for name in ("match", "folder", "shards"))
-    chosen = Options(**given)  # what is wrong with them is told here, not by a worker
+    chosen = Options(**given)  # what is wrong with them is reported here, not by a worker
     exchanges = Exchanges.of(nodes, edges, match=match, folder=folder, shards=shards)
-    if exchanges.shards > 1 and chosen.limit is not None:
+    shares = exchanges.shards
+    if shares > 1 and chosen.limit is not None:
         raise UsageError("HG-085", "a limit with shards, each of which knows a part", fix="leave out limit, or shards")
-    parts = parts_of(events, exchanges.shards)
-    rows = event_rows(events, parts, exchanges.shards)
-    task = Task(exchanges.pointer(events.isStreaming), given, exchanges.shards, parts)
-    return finished(rows, partial(route_all, task), exchanges.rejected)
+    parts = max(1, task_count(events) // shares)  # parts and shares together are as many tasks as a shuffle has
+    task = RouteTask(exchanges.pointer(events.isStreaming), given, shares, parts)
+    return finished(event_rows(events, parts, shares), partial(route_all, task), exchanges.rejected)
 
 
-class Task(NamedTuple):
+# --- in the workers -----------------------------------------------------------------------------------------------
+
+
+class RouteTask(NamedTuple):
     """What a task must know."""
 
     pointer: Pointer
@@ -173,33 +153,31 @@ class Task(NamedTuple):
     parts: int  # of the events, for each share
 
 
-def route_all(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The events of a task through the exchange, or through one share of it, in a worker."""
-    came = taken(batches)
-    if came is None:
+def route_all(task: RouteTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events of a task through the exchange, or through one share of it."""
+    envelopes = list(unpack(batches))
+    if not envelopes:
         return
-    share = came[0] // task.parts
-    rows, rejected = parted(came[1])
-    yield from refusals(rejected) if rejected and share == 0 else ()
+    share = envelopes[0].shard // task.parts
+    rows, rejected = parted(pa.concat_tables([envelope.table for envelope in envelopes]))
+    if share == 0:
+        yield from refusals(rejected)
     table = plain(rows)
-    if table.num_rows:
-        publish = open_route(task.pointer.path(), share, task.shares)
-        for first in _starts(table):
-            yield from measured(publish(table.slice(first, _TOGETHER), **task.options))
+    if not table.num_rows:
+        return
+    publish = _open_exchange(task.pointer.path(), share, task.shares)
+    # A table with an id that comes twice stays whole, so that the second is noticed.
+    is_unique = len(table["event_id"].unique()) == table.num_rows
+    for first in range(0, table.num_rows, _TOGETHER if is_unique else table.num_rows):
+        yield from measured(publish(table.slice(first, _TOGETHER if is_unique else None), **task.options))
 
 
-def _starts(table: pa.Table) -> range:
-    """Where to cut; a table with an id that comes twice stays whole, so that the second is noticed."""
-    unique = len(table["event_id"].unique()) == table.num_rows
-    return range(0, table.num_rows, _TOGETHER if unique else table.num_rows)
-
-
-def open_route(path: Path, share: int, shares: int) -> Callable[..., Notifications]:
+def _open_exchange(path: Path, share: int, shares: int) -> Callable[..., Notifications]:
     """What publishes to a share of an exchange; mapped by the first task of a worker that asks, and kept."""
     if shares == 1:
         return opened(("route", path), lambda: Route.load(path)).publish
-    return opened(("route", path, share, shares), lambda: _load_share(path, share, shares)).publish
 
+    def load() -> Share:
+        return Share.of(Route.load(_share_path(path, share, shares)), share, shares)
 
-def _load_share(path: Path, share: int, shares: int) -> Share:
-    return Share.of(Route.load(share_path(path, share, shares)), share, shares)
+    return opened(("route", path, share, shares), load).publish

@@ -1,4 +1,14 @@
-"""A folder of numbered versions on storage that all workers see, and what a worker keeps open of them."""
+"""Interests as numbered versions in a folder that all workers see, and what a worker keeps open of them.
+
+The laws:
+- A version appears whole and never changes. All tasks of a micro-batch use one version, the latest when the first of
+  them asked: it is pinned in a file that only one of them can make. So a task that is run again, or a batch that is run
+  again after a restart, uses the same version.
+- Spark's Python workers live on between tasks, and keep the globals of modules that can be imported. Whatever a worker
+  keeps here can be made again from storage, so nothing depends on which worker a task is given to.
+- `Plans`, `Watchers` and `Exchanges` change in the same way: each change writes a version, changes within `together`
+  write one, and what was refused is kept. A stream that runs takes a version up with its next micro-batch.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +18,24 @@ import re
 import secrets
 import shutil
 import tempfile
+import threading
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from heliograph.errors import Place, StorageError, UsageError
+from heliograph.model import Receipt, Rejections
+from heliograph.partition.plan import MOST_SHARDS
 from heliograph.storage import is_save
 
-# ----------------------------------------------------------------------------------------------------------------------
-# A folder of numbered versions on storage that all workers see, and which of them a batch is to use.
-#
-# The laws: a version appears whole and never changes. All tasks of a micro-batch use one version, the latest when the
-# first of them asked: it is pinned in a file that only one of them can make, so a task that is run again, or a batch
-# that is run again after a restart, uses the same.
-# ----------------------------------------------------------------------------------------------------------------------
-
 _VERSION = re.compile(r"version-(\d{8})\Z")
-_KEPT = 100  # pins of a query that are kept: Spark looks back as many batches
+_KEPT_PINS = 100  # pins of a query that are kept: Spark looks back as many batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,55 +74,37 @@ class Versions:
         save(self.path(number))
         return number
 
-    # --- pins ---------------------------------------------------------------------------------------------------
-
     def pinned(self, query: str, batch: int) -> int:
         """The version that a micro-batch of a streaming query uses."""
         folder = Path(self.folder, "pins", re.sub(r"[^A-Za-z0-9-]", "-", query))
         pin = folder / f"{batch:020d}"
         if not pin.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            _make(pin, str(self.latest()))
-            _tidy(folder)
-        return int(_read(pin))
+            _make_pin(pin, str(self.latest()))
+            # Drafts that killed tasks left begin with a dot, and go with the pins of their time.
+            for old in sorted(folder.iterdir(), key=lambda path: path.name.lstrip("."))[:-_KEPT_PINS]:
+                old.unlink(missing_ok=True)
+        for _ in range(100):
+            text = pin.read_text()
+            if text:
+                return int(text)
+            time.sleep(0.05)
+        raise StorageError("HG-805", "a pin without a version", place=Place(str(pin)), fix="remove the file")
 
 
-def _make(pin: Path, text: str) -> None:
-    """Makes a file with its text in one step, unless somebody else did."""
+def _make_pin(pin: Path, text: str) -> None:
+    """Makes a file with its text in one step, unless another task did."""
     draft = pin.with_name(f".{pin.name}.{secrets.token_hex(4)}")
     draft.write_text(text)
     try:
         os.link(draft, pin)
     except FileExistsError:
         pass
-    except OSError:  # storage without links: whoever is first writes, the others wait for the text
-        _claim(pin, text)
+    except OSError:  # storage without links: the first task writes, the others wait for the text
+        with suppress(FileExistsError), open(pin, "x") as file:
+            file.write(text)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _claim(pin: Path, text: str) -> None:
-    try:
-        with open(pin, "x") as file:
-            file.write(text)
-    except FileExistsError:
-        return
-
-
-def _read(pin: Path) -> str:
-    for _ in range(100):
-        text = pin.read_text()
-        if text:
-            return text
-        time.sleep(0.05)
-    raise StorageError("HG-805", "a pin without a version", place=Place(str(pin)), fix="remove the file")
-
-
-def _tidy(folder: Path) -> None:
-    """Removes the oldest pins, and what tasks that were killed left of those: drafts begin with a dot."""
-    pins = sorted(folder.iterdir(), key=lambda path: path.name.lstrip("."))
-    for path in pins[:-_KEPT]:
-        path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +120,12 @@ class Pointer:
     def resolved(self) -> int:
         if self.number is not None:
             return self.number
-        query, batch = micro_batch()
-        return self.versions.pinned(query, batch)
+        from pyspark import TaskContext
 
-
-def micro_batch() -> tuple[str, int]:
-    """The streaming query and the micro-batch that this task belongs to."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    query = context and context.getLocalProperty("sql.streaming.queryId")
-    batch = context and context.getLocalProperty("streaming.sql.batchId")
-    return str(query or "none"), int(batch or 0)
+        context = TaskContext.get()
+        query = context and context.getLocalProperty("sql.streaming.queryId")
+        batch = context and context.getLocalProperty("streaming.sql.batchId")
+        return self.versions.pinned(str(query or "none"), int(batch or 0))
 
 
 def task_number() -> int:
@@ -153,37 +136,91 @@ def task_number() -> int:
     return context.partitionId() if context else 0
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What a Python worker keeps from one task to the next: opened versions, by their paths.
-#
-# Spark's workers live on between tasks, and keep the globals of modules that can be imported. The law: whatever is
-# kept here can be opened again from storage, so nothing depends on which worker a task is given to.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- what a worker keeps from one task to the next ----------------------------------------------------------------
 
 Opened = TypeVar("Opened")
 
 MOST = 32  # shards of the present version and of the one before, as far as a worker meets them
 
-_OPENED: OrderedDict[Hashable, Any] = OrderedDict()
+_KEPT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 def opened(key: Hashable, open: Callable[[], Opened]) -> Opened:
-    """What is kept under a key, opened when it is first wanted; what was not wanted for longest is let go."""
-    if key not in _OPENED:
-        made = open()
-        while len(_OPENED) >= MOST:
-            _OPENED.popitem(last=False)
-        _OPENED[key] = made
-    _OPENED.move_to_end(key)
-    found: Opened = _OPENED[key]
+    """What is kept under a key, opened when it is first wanted."""
+    if key not in _KEPT:
+        keep(key, open())
+    _KEPT.move_to_end(key)
+    found: Opened = _KEPT[key]
     return found
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Where versions are kept if nobody says: a folder of this machine, gone when the program ends.
-#
-# A cluster has no such folder that all see, so there it must be named.
-# ----------------------------------------------------------------------------------------------------------------------
+def keep(key: Hashable, value: Any) -> None:
+    """Keeps something under a key; what was not wanted for longest is let go."""
+    _KEPT.pop(key, None)
+    while len(_KEPT) >= MOST:
+        _KEPT.popitem(last=False)
+    _KEPT[key] = value
+
+
+def take(key: Hashable) -> Any:
+    """What is kept under a key, or None; it is not kept any longer."""
+    return _KEPT.pop(key, None)
+
+
+# --- what the driver holds ----------------------------------------------------------------------------------------
+
+
+class VersionedInterests(ABC):
+    """Interests that the driver holds and changes, and that workers open as versions in a folder."""
+
+    versions: Versions
+    rejected: Rejections
+    """What was refused so far."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.versions, self.rejected = Versions.at(folder), Rejections()
+        self._lock, self._waiting = threading.Lock(), False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many interests there are now."""
+
+    @abstractmethod
+    def _write(self) -> None:
+        """Writes a version of what the driver holds."""
+
+    @contextmanager
+    def together(self) -> Iterator[Self]:
+        """All changes within become one version."""
+        self._waiting = True
+        try:
+            yield self
+        finally:
+            self._waiting = False
+        self._write()
+
+    def _changed(self, receipt: Receipt) -> Receipt:
+        self.rejected += receipt.rejected
+        if not self._waiting:
+            self._write()
+        return receipt
+
+    def pointer(self, streaming: bool) -> Pointer:
+        """What says to a task which version to open: a stream follows the versions, a batch has one."""
+        return Pointer(self.versions, None if streaming else self.versions.latest())
+
+
+def check_shards(shards: Any) -> int:
+    """How many shards are wanted; one where nothing is said."""
+    if shards is None:
+        return 1
+    if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
+        raise UsageError("HG-051", f"shards is {shards!r}", fix=f"give how many, from 1 to {MOST_SHARDS}")
+    return shards
+
+
+# --- where versions are kept --------------------------------------------------------------------------------------
 
 
 @cache
@@ -194,7 +231,7 @@ def _root() -> Path:
 
 
 def own_folder(given: str | Path | None, what: str) -> str:
-    """A new folder for the interests of one run, inside the one that was given: who comes later finds none of them."""
+    """A new folder for the interests of one run, inside the one that was given: a later run finds none of them."""
     if given is None:
         return storage_folder(None, what)
     own = Path(given).absolute() / f"{what}-{secrets.token_hex(4)}"
@@ -204,7 +241,10 @@ def own_folder(given: str | Path | None, what: str) -> str:
 
 
 def storage_folder(given: str | Path | None, what: str) -> str:
-    """The folder that was given, or a new one here."""
+    """The folder that was given, or a new one of this machine, gone when the program ends.
+
+    A cluster has no such folder that all of it sees, so there it must be named.
+    """
     if given is not None:
         return str(Path(given).absolute())
     from pyspark.sql import SparkSession

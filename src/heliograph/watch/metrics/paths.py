@@ -48,7 +48,7 @@ from heliograph.watch.graph_kernels import (
     put,
     run_length,
 )
-from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, Graph, Int32s, Int64s
+from heliograph.watch.layout import IN, KEY, OBJECT, OUT, PREDICATE, SUBJECT, Floats, GraphArrays, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,
@@ -188,8 +188,8 @@ class Paths(Struct):
         rehash_into(self, _SLOTS * len(self.entries))
 
 
-GraphArrays = record_like(Graph, GRAPH)
-graph_at, paths_at = view(GraphArrays), view(Paths)
+GraphRecord = record_like(GraphArrays, GRAPH)
+graph_at, paths_at = view(GraphRecord), view(Paths)
 
 
 # --- costs of paths: sums of weights in twice the precision of a float, then edges -----------------------------------
@@ -1586,8 +1586,8 @@ class TerminalGroups:
         self.graph, self.order = FlatGraph(), order
         self.graph.keep_adjacency()
         self.paths, self._report = Paths(undirected=undirected), MetricReport()
-        self._arrays = GraphArrays()  # the graph as kernels take it
-        self._known: Graph | None = None  # the arrays that they were given
+        self._arrays = GraphRecord()  # the graph as kernels take it
+        self._known: GraphArrays | None = None  # the arrays that they were given
         self._may_weigh, self._undirected = weighted, undirected
         self._balls: dict[tuple[int, int], int] = {}  # by centre and way
         self._users: Counter[int] = Counter()

@@ -1,0 +1,309 @@
+"""Each verb on Spark reports what the embedded engine reports, wherever the rows lie and however they are divided."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+
+from heliograph import Filter, Route
+from heliograph.errors import HeliographError
+from heliograph.io.documents import read_documents
+from heliograph.io.sources import Source
+from heliograph.model import NOTIFICATIONS_SCHEMA
+from heliograph.spark.route_job import Exchanges
+from heliograph.vocabulary import Vocabulary
+from heliograph.workloads.filter import generate_filter
+from heliograph.workloads.route import generate_route
+from heliograph.workloads.watch import generate_watch
+from tests.cli.files import ATOM, DOCUMENTS, EDGES, FEED_QUERY, NODES, RSS
+from tests.filter.schemes import SCHEMES
+from tests.spark.compare import embedded, expected, frame, on_spark, table, told
+from tests.spark.odd import ODD_CELLS, ODD_EVENTS
+from tests.sparql.cases import read_cases
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# --- what is published, and to whom -------------------------------------------------------------------------------
+
+CASES = read_cases()
+SUBSCRIPTIONS = [(str(number), case.subscription) for number, case in enumerate(CASES)]
+TAXONOMY = [("Cat", "Animal"), ("Dog", "Animal"), ("Animal", "Thing")]
+PUBLICATIONS = [
+    *((f"p{number}", *row) for number, case in enumerate(CASES) for row in case.triples),
+    ("p1", "A", "knows", "unheard:of"),
+    ("bad", "A", "5", "B"),
+    (None, "A", "knows", "B"),
+]
+EVENTS = [
+    *((f"e{age}", "Pub", f'{{"topic": "{topic}", "age": {age}}}') for age, topic in enumerate(["Sports", "Arts"] * 30)),
+    ("unknown", "Nobody", "{}"),
+    ("no publisher", None, "{}"),
+    ("no object", "Pub", "[1]"),
+]
+QUERIES: list[dict[str, Any]] = [
+    {"subscription_id": "triangle", "query": "SELECT * { ?x :knows ?y . ?y :knows ?z . ?z :knows ?x }"},
+    {"subscription_id": "old", "query": "ASK { ?x :age ?a FILTER(?a > 50) }"},
+    {"subscription_id": "many", "query": "SELECT (COUNT(*) AS ?n) WHERE { ?x :knows ?y } HAVING (COUNT(*) >= 20)"},
+    {"subscription_id": "now", "query": "SELECT ?x { ?x :age ?a }", "options": '{"initial": true}'},
+    *(
+        {
+            "subscription_id": f"top {who}",
+            "query": f"SELECT ?y {{ :v{who} :knows ?y }}",
+            "options": '{"top_k_of": {"set": "busy", "k": 2}}',
+        }
+        for who in range(5)
+    ),
+]
+GRAPH = [("v1", "age", "40"), ("v2", "knows", "v3")]
+MANY: dict[str, Any] = {"shards": 40, "partition": "hash"}  # more shards than subscriptions
+
+
+def drawn(count: int, seed: int = 1) -> list[tuple[Any, ...]]:
+    """So many updates among nine vertices, in order."""
+    draw = random.Random(seed)
+    rows: list[tuple[Any, ...]] = []
+    for seq in range(1, count + 1):
+        who, whom = (f"v{draw.randrange(9)}" for _ in "ab")
+        if seq % 7 == 0:
+            rows.append((seq, "=", who, "age", str(draw.randrange(70))))
+        else:
+            rows.append((seq, draw.choice("++-"), who, "knows", whom))
+    return rows
+
+
+def odd(usual: tuple[str, ...]) -> Iterator[tuple[str | None, ...]]:
+    """Rows with an odd cell in each place."""
+    for cell in ODD_CELLS:
+        yield from ((*usual[:place], cell, *usual[place + 1 :]) for place in range(len(usual)))
+
+
+# --- one body -----------------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """What both are given, in the order in which the embedded engine takes it; Spark gets `sharding` as well."""
+
+    verb: str
+    items: pa.Table
+    interests: Any
+    options: dict[str, Any]
+    sharding: dict[str, Any]
+
+
+def semantics(scheme: str | None) -> Case:
+    options = {"taxonomy": TAXONOMY, "bindings": 2}
+    return Case("filter", table("publications", PUBLICATIONS), SUBSCRIPTIONS, options, SCHEMES.get(scheme or "", {}))
+
+
+def routed(shards: int | None, **options: Any) -> Case:
+    return Case("route", table("events", EVENTS), (NODES, EDGES), options, {"shards": shards})
+
+
+def watched(shards: int, **options: Any) -> Case:
+    rows = sorted([*drawn(300), (301, "?", "a", "knows", "b"), (300, "+", "a", "knows", "b")])
+    queries = [*QUERIES, ("bad", "SELECT")]
+    return Case("watch", table("updates", rows), queries, {"graph": GRAPH, **options}, {"shards": shards})
+
+
+def filter_workload(seed: int, scheme: str | None) -> Case:
+    tables = generate_filter(seed, subscriptions=300, publications=60)
+    interests = {name: tables[name] for name in ("patterns", "constraints")}
+    return Case("filter", tables["publications"], interests, {"bindings": 3}, SCHEMES.get(scheme or "", {}))
+
+
+def route_workload(seed: int) -> Case:
+    tables = generate_route(seed, scale=0.01, events=60)
+    return Case("route", tables["events"], (tables["nodes"], tables["edges"]), {"paths": True}, {})
+
+
+def watch_workload(seed: int) -> Case:
+    tables = generate_watch(seed, queries=60, updates=400)
+    return Case("watch", tables["updates"], tables["subscriptions"], {}, {"shards": 3})
+
+
+def odd_publications(**sharding: Any) -> Case:
+    queries = [("all", "SELECT * { ?x ?y ?z }"), ("known", "ASK { ?x :knows :o }"), ("bad", "ASK")]
+    rows = [(str(number), *row) for number, row in enumerate(odd(("s", "knows", "o")))]
+    return Case("filter", table("publications", rows), queries, {"bindings": 1}, sharding)
+
+
+def odd_events() -> Case:
+    return Case("route", table("events", ODD_EVENTS), (NODES, EDGES), {}, {})
+
+
+def odd_updates(shards: int) -> Case:
+    queries = [("all", "SELECT * { ?x :knows ?y }"), ("one", "ASK { :s :knows :o }"), ("bad", "ASK")]
+    rows = [(seq, *row) for seq, row in enumerate(odd(("+", "s", "knows", "o")), 1)]
+    return Case("watch", table("updates", rows), queries, {}, {"shards": shards})
+
+
+SHORT: dict[str, Callable[[], Case]] = {
+    **{f"filter {scheme}": partial(semantics, scheme) for scheme in (None, *SCHEMES)},
+    "route": partial(routed, None),
+    "route ranked": partial(routed, None, rank="cost", limit=2),
+    "route paths in shards": partial(routed, 3, paths=True),
+    "route subscribers in shards": partial(routed, 2, subscribers_only=True),
+    "watch": partial(watched, 1),
+    "watch a window in shards": partial(watched, 3, window_updates=50, mode="change"),
+}
+LONG: dict[str, Callable[[], Case]] = {
+    **{
+        f"filter workload {seed} {scheme}": partial(filter_workload, seed, scheme)
+        for seed in (2, 7)
+        for scheme in (None, *SCHEMES)
+    },
+    **{f"route workload {seed}": partial(route_workload, seed) for seed in (2, 7)},
+    **{f"watch workload {seed}": partial(watch_workload, seed) for seed in (2, 7)},
+    "odd publications": odd_publications,
+    "odd publications in many shards": partial(odd_publications, **MANY),
+    "odd events": odd_events,
+    "odd updates": partial(odd_updates, 1),
+    "odd updates in shards": partial(odd_updates, 3),
+}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(pytest.param(make, id=name) for name, make in SHORT.items()),
+        *(pytest.param(make, id=name, marks=pytest.mark.long) for name, make in LONG.items()),
+    ],
+)
+def test_it_reports_what_the_embedded_engine_reports(spark: SparkSession, make: Callable[[], Case]) -> None:
+    verb, items, interests, options, sharding = make()
+    places = random.Random(1).sample(range(len(items)), len(items))
+    scattered = spark.createDataFrame(items.take(pa.array(places, pa.int64()))).repartition(3)
+    notified, refused = on_spark(verb, scattered, interests, {**options, **sharding})
+    wanted, unwanted = embedded(verb, items, interests, options)
+    assert notified == wanted
+    assert refused == unwanted
+
+
+# --- filter -------------------------------------------------------------------------------------------------------
+
+
+def test_documents_and_feeds_are_parsed_by_the_workers(spark: SparkSession, tmp_path: Path) -> None:
+    from heliograph.spark import filter
+
+    texts = {f"{name}.{name}": text for name, text in DOCUMENTS.items()} | {"f.rss": RSS, "g.atom": ATOM, "x.ttl": "<"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    subscriptions = [("friends", "SELECT ?x ?y { ?x :knows ?y }"), ("graphs", FEED_QUERY)]
+    engine = Filter()
+    engine.subscribe(subscriptions)
+    sources = [Source(tmp_path / name, f"{tmp_path}/{name}") for name in texts]
+    documents = next(read_documents(sources, Vocabulary()))
+    wanted = expected(engine.publish(documents.publications), documents.rejected)
+    rows = [(f"{tmp_path}/{name}", text.encode()) for name, text in texts.items()]
+    found = filter(spark.createDataFrame(rows, "path string, content binary"), subscriptions)
+    assert found.columns == [*NOTIFICATIONS_SCHEMA.names, "rejected"]
+    assert told(found) == wanted
+
+
+def test_blank_nodes_of_two_documents_stay_apart(spark: SparkSession) -> None:
+    from heliograph.spark import filter
+
+    quads = [("a.nq", b"_:b <urn:heliograph:p> <urn:heliograph:x> <http://g> .")]
+    quads += [("b.nq", b"_:b <urn:heliograph:q> <urn:heliograph:y> <http://g> .")]
+    documents = spark.createDataFrame(quads, "path string, content binary")
+    queries = [("one", "ASK { ?b :p :x ; :q :y }"), ("two", "ASK { ?b :p :x . ?c :q :y }")]
+    notified, _ = told(filter(documents, queries))
+    assert [row[0] for row in notified] == ["two"]
+
+
+def test_interests_come_as_dataframes_and_as_pattern_tables(spark: SparkSession) -> None:
+    from heliograph.spark import filter
+
+    publications = frame(spark, "publications", [("p", "A", "knows", "B"), ("q", "A", "age", "20")])
+    queries = spark.createDataFrame([("friends", "ASK { ?x :knows ?y }")], "subscription_id string, query string")
+    patterns = [{"subscription_id": "adult", "subject": "?x", "property": "age", "object": "?a"}]
+    limits = [{"subscription_id": "adult", "variable": "?a", "operator": ">=", "value": "18"}]
+    assert [row[0] for row in told(filter(publications, queries))[0]] == ["friends"]
+    found, _ = told(filter(publications, patterns=patterns, constraints=limits, shards=2))
+    assert [row[0] for row in found] == ["adult"]
+
+
+# --- route --------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_comes_twice_is_refused_once(spark: SparkSession) -> None:
+    """However many others there are: they are all routed."""
+    from heliograph.spark import route
+
+    rows = [("e", "Pub", "{}"), ("e", "Pub", "{}"), *((f"f{number}", "Pub", "{}") for number in range(9000))]
+    notified, rejected = told(route(frame(spark, "events", rows), NODES, EDGES))
+    assert {row[2] for row in notified} == {id for id, *_ in rows}
+    assert [(item, code) for item, code, _ in rejected] == [("e", "HG-641")]
+
+
+def test_the_exchange_comes_as_dataframes_and_what_is_refused_of_it_is_reported(spark: SparkSession) -> None:
+    from heliograph.spark import route
+
+    nodes = spark.createDataFrame([("Pub", None), ("Bad", "age >")], "node_id string, targeting string")
+    edges = spark.createDataFrame([("Pub", "Ad2")], "source string, target string")
+    notified, rejected = told(route(frame(spark, "events", [("e", "Pub", "{}")]), nodes, edges))
+    assert [row[0] for row in notified] == ["Ad2"]
+    assert [(item, code[:4]) for item, code, _ in rejected] == [("Bad", "HG-4")]
+
+
+def test_a_folder_of_versions_is_divided_when_that_is_wanted(tmp_path: Path) -> None:
+    first = Exchanges(tmp_path, NODES, EDGES)
+    assert first.versions.numbers() == [1]
+    for _ in range(2):
+        assert Exchanges(tmp_path, shards=2).versions.numbers() == [1, 2]
+    shares = [f"version-00000002-share-{number}-of-2" for number in range(2)]
+    assert sorted(path.name for path in tmp_path.glob("*-share-*")) == shares
+    with first.together():
+        first.change(nodes=[("Ad9", None)])
+        first.change(edges=[("Pub", "Ad9")])
+    assert first.versions.numbers() == [1, 2, 3]
+    assert Route.load(first.versions.path(3)).stats().subscriptions == first.size
+
+
+# --- watch --------------------------------------------------------------------------------------------------------
+
+
+def test_what_holds_at_the_start_is_reported_without_any_update(spark: SparkSession) -> None:
+    from heliograph.spark import watch
+
+    updates = frame(spark, "updates", []).drop("seq")
+    notified, _ = told(watch(updates, QUERIES[3:4], graph=GRAPH))
+    assert [row[:3] for row in notified] == [("now", None, None)]
+
+
+def test_updates_without_seq_are_taken_in_their_order(spark: SparkSession) -> None:
+    from heliograph.spark import watch
+
+    rows = [("+", "a", "knows", "b"), ("-", "a", "knows", "b"), ("+", "c", "age", "60")]
+    updates = spark.createDataFrame(rows, "op string, subject string, property string, object string")
+    notified, _ = told(watch(updates, [("pair", "SELECT * { ?x :knows ?y }"), ("old", QUERIES[1]["query"])]))
+    assert sorted(row[2] + row[4] + row[0] for row in notified) == ["1+pair", "2-pair", "3+old"]
+
+
+# --- wrong calls --------------------------------------------------------------------------------------------------
+
+WRONG: list[tuple[str, list[str], dict[str, Any], str]] = [
+    ("filter", ["subject"], {}, "without 'subject'"),
+    ("filter", [], {"bindings": -1}, "bindings"),
+    ("filter", [], {"partition": "luck"}, "partitioning"),
+    ("route", [], {"limit": -1}, "limit"),
+    ("route", [], {"shards": 0}, "shards is 0"),
+    ("route", [], {"shards": 2, "limit": 1}, "a limit with shards"),
+    ("watch", [], {"shards": 0}, "shards is 0"),
+]
+
+
+def test_wrong_calls_are_reported_at_once(spark: SparkSession) -> None:
+    names = {"filter": "publications", "route": "events", "watch": "updates"}
+    rows: dict[str, list[Any]] = {"publications": PUBLICATIONS[:1], "events": EVENTS[:1], "updates": drawn(3)}
+    for verb, lacking, options, message in WRONG:
+        items = frame(spark, names[verb], rows[names[verb]]).drop(*lacking)
+        with pytest.raises(HeliographError, match=message):
+            on_spark(verb, items, (NODES, EDGES) if verb == "route" else [("s", "ASK { ?x ?y ?z }")], options)
