@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.predicate_workloads import Size, Workload, draw
-from heliograph.predicate.index import Matches, PredicateIndex
+from heliograph.predicate.index import PredicateIndex, PredicateMatches
 
 SMALL = Size(11_000, 6, 6, 1 / 16, 20_000)
 LARGE = Size(100_000, 20, 20, 1 / 16, 2_000)
@@ -42,7 +42,7 @@ class Case(NamedTuple):
         return took
 
 
-def check(workload: Workload, found: Matches) -> None:
+def check(workload: Workload, found: PredicateMatches) -> None:
     """Raises unless the first events' answers are right."""
     for event in range(min(CHECKED, len(found))):
         numbers = found.numbers[found.offsets[event] : found.offsets[event + 1]]

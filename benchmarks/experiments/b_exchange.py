@@ -27,7 +27,7 @@ from heliograph.predicate.compile import Room
 from heliograph.route.events import read_events
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.read import read_edges, read_nodes
-from heliograph.route.strategy import Options, slow_truth, strategy
+from heliograph.route.strategy import RouteOptions, slow_truth, strategy
 from heliograph.workloads.route import generate_route
 
 OURS, WALK, INDEX, TESTS = "heliograph", "plain walk", "index alone", "tests alone"
@@ -192,11 +192,11 @@ class Ground:
     def _first_ours(self, rows: Ints) -> Callable[[], float]:
         """Seconds to the first node of a stream, a call for each event."""
         lanes = strategy("lanes")
-        next(lanes.stream(self.version, self.events, int(rows[0]), Options()), -1)
+        next(lanes.stream(self.version, self.events, int(rows[0]), RouteOptions()), -1)
 
         def way() -> float:
             started = time.process_time()
-            first = [next(lanes.stream(self.version, self.events, row, Options())) for row in rows.tolist()]
+            first = [next(lanes.stream(self.version, self.events, row, RouteOptions())) for row in rows.tolist()]
             took = time.process_time() - started
             self._check_first(rows, first)
             return took / len(rows)

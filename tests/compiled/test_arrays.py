@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.compiled.growing import fixed, power_of_two, ragged, rows_of
 from heliograph.filter.interests import offsets_of
-from heliograph.filter.layout import EdgeColumns, Left
+from heliograph.filter.layout import DocumentEdges, Left
 
 
 def test_fixed_arrays_cannot_be_written_to() -> None:
@@ -22,9 +22,9 @@ def test_fixed_arrays_cannot_be_written_to() -> None:
 
 def test_fixed_keeps_tuples_and_whatever_is_no_array() -> None:
     column = np.zeros(2, np.int32)
-    edges = fixed(EdgeColumns(np.zeros(1, np.int64), column, column, column))
+    edges = fixed(DocumentEdges(np.zeros(1, np.int64), column, column, column))
     left = fixed(Left(np.zeros(1, np.int64), 5))
-    assert isinstance(edges, EdgeColumns)
+    assert isinstance(edges, DocumentEdges)
     assert not any(part.flags.writeable for part in edges)
     assert left.stamp == 5
 

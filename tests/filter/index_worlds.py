@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heliograph.compiled.growing import fixed, rows_of
 from heliograph.filter.interests import COMPLEX, INEXACT, LIMIT, Interest, Interests, closure_of, gather, offsets_of
-from heliograph.filter.layout import ROUNDED_CODE, EdgeColumns, TermPlaces
+from heliograph.filter.layout import ROUNDED_CODE, DocumentEdges, TermPlaces
 from heliograph.filter.search import Hits, SearchBatch, search
 from heliograph.filter.segment import Segment
 from heliograph.io.publications import Publications, Triples
@@ -164,7 +164,7 @@ def batch_of(given: Sequence[Graph], taxonomy: Taxonomy | None = None, limit: in
     publications = Publications(VOCABULARY, tuple(map(str, range(len(given)))), offsets, triples)
     closure = closure_of(taxonomy or Taxonomy(), VOCABULARY, limit)
     return SearchBatch(
-        publications, fixed(EdgeColumns(offsets, *triples)), values_of(VOCABULARY), closure, len(VOCABULARY)
+        publications, fixed(DocumentEdges(offsets, *triples)), values_of(VOCABULARY), closure, len(VOCABULARY)
     )
 
 

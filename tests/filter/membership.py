@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from heliograph.filter.interests import Conditions
-from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, Place, places_of, text_keys
+from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, TermPlace, places_of, text_keys
 from heliograph.terms import Term, Variable
 from heliograph.vocabulary import Vocabulary
 
@@ -15,7 +15,7 @@ NO, SURE, PERHAPS = 0, 1, 2
 
 
 class Located(NamedTuple):
-    place: Place
+    place: TermPlace
     keys: frozenset[int]
 
 
@@ -23,7 +23,7 @@ class Located(NamedTuple):
 def locate(term: Term, vocabulary: Vocabulary) -> Located:
     id = vocabulary.intern(term)
     domain, coordinate, rounded = places_of(vocabulary, id, id + 1)
-    return Located(Place(int(domain[0]), float(coordinate[0]), bool(rounded[0])), frozenset(text_keys(term.value)))
+    return Located(TermPlace(int(domain[0]), float(coordinate[0]), bool(rounded[0])), frozenset(text_keys(term.value)))
 
 
 def within(atom: Atom, located: Located) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from heliograph import Filter
-from heliograph.compiled.compile import announce
 from heliograph.filter import strategy as auto
 from heliograph.filter.strategy import AutoMatcher, AutoVersion, PairwiseVersion
 
@@ -86,12 +85,8 @@ def test_a_version_of_pairs_is_answered_by_the_index_once_there_is_one() -> None
     assert ids(engine) == expected(0, 40)
 
 
-def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliograph.filter.strategy.is_warm", lambda: False)
-    monkeypatch.setattr("heliograph.compiled.compile.is_warm", lambda name: False)
-    announce.cache_clear()
     engine = Filter()
     engine.subscribe(matching(0, 20))
     assert [ids(engine) for _ in range(4)] == 4 * [expected(0, 20)]
@@ -99,4 +94,3 @@ def test_where_kernels_must_be_compiled_pairs_go_on_for_longer(
     monkeypatch.setattr("heliograph.filter.strategy.COLD", 1)
     assert ids(engine) == expected(0, 20)
     assert not is_plain(engine)
-    assert "doctor --warm" in caplog.text

@@ -25,7 +25,7 @@ from heliograph.partition.plan import Placement
 from heliograph.sparql import solve
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from tests.filter.schemes import SCHEMES
 
 BAD = 'SELECT * { ?x :p ?y . ?y :q ?z FILTER(CONTAINS(STR(?z), "boom")) }'
@@ -56,9 +56,9 @@ def _is_bad(query: Query) -> bool:
 def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     """Makes the exact checks of the bad query raise what stands in this list."""
     raised: list[BaseException] = [ValueError("no such thing")]
-    matches, holds = Plan.matches, Condition.holds
+    matches, holds = QueryPlan.matches, Condition.holds
 
-    def matches_or_fails(self: Plan, world: Any) -> bool:
+    def matches_or_fails(self: QueryPlan, world: Any) -> bool:
         if _is_bad(self.query):
             raise raised[0]
         return matches(self, world)
@@ -68,7 +68,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
             raise raised[0]
         return holds(self, *given, **more)
 
-    monkeypatch.setattr(Plan, "matches", matches_or_fails)
+    monkeypatch.setattr(QueryPlan, "matches", matches_or_fails)
     monkeypatch.setattr(Condition, "holds", holds_or_fails)
     return raised
 
@@ -128,7 +128,7 @@ def test_what_is_nobodys_own_failure_is_raised(make: Callable[[], Filter], faili
 def test_a_failure_over_evidence_is_its_own(make: Callable[[], Filter], monkeypatch: pytest.MonkeyPatch) -> None:
     made = evidence.evidence
 
-    def shown(plan: Plan, *given: Any) -> Any:
+    def shown(plan: QueryPlan, *given: Any) -> Any:
         if _is_bad(plan.query):
             raise RecursionError("deep")
         return made(plan, *given)
@@ -169,14 +169,14 @@ def test_a_save_tries_it_again(make: Callable[[], Filter], failing: list[BaseExc
 @pytest.fixture
 def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a strategy makes of the bad query when it is inserted fails; the index has a way without it."""
-    graph_of, plan_of, query_of = SubscriptionGraph.of, Plan.of, placement._query
+    graph_of, plan_of, query_of = SubscriptionGraph.of, QueryPlan.of, placement._query
 
     def failing_graph(query: Query) -> SubscriptionGraph:
         if _is_bad(query):
             raise IndexError("no graph")
         return graph_of(query)
 
-    def failing_plan(query: Query) -> Plan:
+    def failing_plan(query: Query) -> QueryPlan:
         if _is_bad(query):
             raise IndexError("no plan")
         return plan_of(query)
@@ -187,7 +187,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
         return query_of(subscription)
 
     monkeypatch.setattr(SubscriptionGraph, "of", failing_graph)
-    monkeypatch.setattr(Plan, "of", failing_plan)
+    monkeypatch.setattr(QueryPlan, "of", failing_plan)
     monkeypatch.setattr(placement, "_query", failing_query)
 
 

@@ -25,7 +25,7 @@ from heliograph.sparql.query import (
     Values,
 )
 from heliograph.sparql.regions import Atom, Domain
-from heliograph.sparql.solve import Graph, Plan, Triple, world
+from heliograph.sparql.solve import Graph, QueryPlan, Triple, world
 from heliograph.sparql.templates import compile_sparql
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, plain_name
@@ -162,7 +162,7 @@ def test_interests_say_what_queries_say(asked: Query, document: list[Triple], ta
     vocabulary, graph = Vocabulary(), Graph(document)
     interest = interest_of(asked, vocabulary, taxonomy)
     found = verdict(interest, graph, vocabulary, Classes(graph, taxonomy))
-    if Plan.of(asked).matches(world(graph, taxonomy)):
+    if QueryPlan.of(asked).matches(world(graph, taxonomy)):
         assert found != NO
     elif not interest.flags:
         assert found != SURE

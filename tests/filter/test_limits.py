@@ -16,7 +16,7 @@ from heliograph.errors import PublicationError, SubscriptionError, UsageError
 from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
-from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, EdgeColumns
+from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, DocumentEdges
 from heliograph.filter.search import _room, ordered
 from heliograph.model import Columns
 from heliograph.subscriptions import MOST_SUBSCRIPTIONS
@@ -334,7 +334,7 @@ def test_a_sketch_stops_counting_at_its_limit() -> None:
 
     most = (1 << 32) - 1
     one = np.zeros(1, np.int32)
-    edges = filter_layout.EdgeColumns(np.array([0, 1]), one, one, one)
+    edges = filter_layout.DocumentEdges(np.array([0, 1]), one, one, one)
     for before in (most - 2, most - 1, most):
         sketch = np.full(16, before, np.uint32)
         sketch_edges(_fixed(edges), 0, 1, sketch)
@@ -350,7 +350,7 @@ def test_what_counts_events_of_a_batch_has_64_bits() -> None:
     assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
 
 
-def _fixed(edges: EdgeColumns) -> EdgeColumns:
+def _fixed(edges: DocumentEdges) -> DocumentEdges:
     from heliograph.compiled.growing import fixed
 
     return fixed(edges)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.filter.interests import COMPLEX, Interest, gather
-from heliograph.filter.layout import EdgeColumns
+from heliograph.filter.layout import DocumentEdges
 from heliograph.filter.segment import access_keys, group, order_steps
 from tests import naive
 from tests.filter.index_worlds import batch_of, draw_graph, draw_pattern, draw_world, in_order, seeds, sketch
@@ -18,7 +18,7 @@ from tests.filter.index_worlds import batch_of, draw_graph, draw_pattern, draw_w
 _COSTS = [6, 4, 5, 1, 4, 2, 1, 0]  # by known parts, as kernels.structures has it
 
 
-def edges_of(edges: EdgeColumns, structure: int) -> list[naive.Edge]:
+def edges_of(edges: DocumentEdges, structure: int) -> list[naive.Edge]:
     part = slice(int(edges.offsets[structure]), int(edges.offsets[structure + 1]))
     return list(zip(*(column[part].tolist() for column in edges[1:]), strict=True))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.filter.encode import encode
-from heliograph.lint.names import LOOKED_AT, Sample, Spellings, distance
+from heliograph.lint.names import LOOKED_AT, DataSample, Spellings, distance
 from heliograph.lint.queries import NameCheck
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
@@ -24,8 +24,8 @@ DOCUMENT = [
 ]
 
 
-def sample(*documents: list[tuple[str, str, str]], taxonomy: Taxonomy = TAXONOMY) -> Sample:
-    made = Sample(taxonomy)
+def sample(*documents: list[tuple[str, str, str]], taxonomy: Taxonomy = TAXONOMY) -> DataSample:
+    made = DataSample(taxonomy)
     for number, document in enumerate(documents):
         made.learn(encode((f"d{number}", document), Vocabulary(), PREFIXES).publications)
     return made
@@ -78,7 +78,7 @@ def test_a_type_is_unseen_where_nothing_has_one() -> None:
 
 
 def test_a_sample_keeps_a_few_publications_and_counts_all() -> None:
-    made = Sample(Taxonomy())
+    made = DataSample(Taxonomy())
     batch = encode([(f"d{n}", [("a", "p", str(n))]) for n in range(LOOKED_AT + 50)], Vocabulary(), PREFIXES)
     made.learn(batch.publications)
     made.learn(batch.publications)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.filter.encode import Publication
 from heliograph.filter.strategy import PairMatcher, Pairwise
-from heliograph.papers.filter import IndexVersion
+from heliograph.papers.filter import PaperIndexVersion
 from heliograph.sparql.query import (
     And,
     Arithmetic,
@@ -68,10 +68,10 @@ def filled(matcher: PairMatcher, queries: Sequence[Query | str]) -> Pairwise:
     return matcher.version()
 
 
-def indexed(matcher: PairMatcher, queries: Sequence[Query | str]) -> IndexVersion:
+def indexed(matcher: PairMatcher, queries: Sequence[Query | str]) -> PaperIndexVersion:
     """A version of a matcher that has an index."""
     version = filled(matcher, queries)
-    assert isinstance(version, IndexVersion)
+    assert isinstance(version, PaperIndexVersion)
     return version
 
 

@@ -20,7 +20,7 @@ from heliograph.predicate.attributes import encode
 from heliograph.predicate.compile import NOTHING_SLOW, Compiled, Room, Targeting
 from heliograph.predicate.layout import Int32s, Job
 from heliograph.route import layout
-from heliograph.route.layout import Graph
+from heliograph.route.layout import ExchangeGraph
 from tests import naive_route
 from tests.naive_route import Case, Link
 
@@ -61,7 +61,7 @@ class Exchange:
                     valid.add_edge(-1, arc.target)
         return sorted(nx.descendants(valid, -1))
 
-    def compile(self) -> tuple[Graph, Targeting, Compiled]:
+    def compile(self) -> tuple[ExchangeGraph, Targeting, Compiled]:
         """The exchange as one fresh version, and its expressions."""
         targeting = Targeting()
         numbers = targeting.add_many([_text(accepted) for accepted in self._targeting()])
@@ -86,7 +86,7 @@ class Exchange:
         yield from self.accepts
         yield from (arc.accepts for arc in self.arcs)
 
-    def _graph(self, numbers: Int32s) -> Graph:
+    def _graph(self, numbers: Int32s) -> ExchangeGraph:
         count = len(self.accepts)
         order = sorted(range(len(self.arcs)), key=lambda place: self.arcs[place].source)
         arcs = [self.arcs[place] for place in order]
@@ -104,7 +104,7 @@ class Exchange:
         edges[:, layout.EDGE_EXPRESSION] = numbers[count:][order]
         edges[:, layout.EDGE_DIED] = layout.NEVER_DIED
         none, blocks = np.empty(0, np.int32), np.empty((0, 3), np.int32)
-        return Graph(
+        return ExchangeGraph(
             0, count, 0, nodes, records, np.zeros(count), edges, sources, np.ones(len(arcs)), none, blocks, none, none
         )
 

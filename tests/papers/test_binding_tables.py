@@ -8,7 +8,7 @@ import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.papers.filter import BindingTable, Edge, Vertex, joinable, natural_join, project, star_table
+from heliograph.papers.filter import BindingTable, GraphEdge, Vertex, joinable, natural_join, project, star_table
 from heliograph.terms import Term, plain_name
 
 A, B, E = map(plain_name, "ABE")
@@ -37,11 +37,11 @@ def test_r_figure_6() -> None:
 
 def test_star_tables() -> None:
     rows = pairs("AB AC BB")
-    assert star_table(Edge(A, E, 1), rows) == BindingTable((1,), pairs("B C"))
-    assert star_table(Edge(2, E, 1), rows) == BindingTable((2, 1), rows)
-    assert star_table(Edge(1, E, 1), rows) == BindingTable((1,), pairs("B"))
-    assert star_table(Edge(A, E, B), rows[:1]) == BindingTable((), [()])
-    assert star_table(Edge(A, E, B), []) == BindingTable((), [])
+    assert star_table(GraphEdge(A, E, 1), rows) == BindingTable((1,), pairs("B C"))
+    assert star_table(GraphEdge(2, E, 1), rows) == BindingTable((2, 1), rows)
+    assert star_table(GraphEdge(1, E, 1), rows) == BindingTable((1,), pairs("B"))
+    assert star_table(GraphEdge(A, E, B), rows[:1]) == BindingTable((), [()])
+    assert star_table(GraphEdge(A, E, B), []) == BindingTable((), [])
 
 
 nodes = st.sampled_from(NODES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heliograph.filter.encode import Publication
-from heliograph.papers.filter import Edge, Entry, GToPSSMatcher, Matching, UnionGraph
+from heliograph.papers.filter import Entry, GraphEdge, GToPSSMatcher, Matching, UnionGraph
 from heliograph.sparql.solve import Triple
 from heliograph.terms import Term, literal, parse_cell, plain_name
 from heliograph.values import XSD_INTEGER
@@ -45,14 +45,14 @@ def test_g_figure_5d_the_union_of_s1_and_s2() -> None:
     graph, (s1, s2) = union(S1, later)
     assert graph.stars == 2
     assert [overlap.edge for overlap in graph.overlaps(s1)] == [
-        Edge(THE_PAPER, AUTHOR, ARNO),
-        Edge(THE_PAPER, CONFERENCE, SIGMOD),
-        Edge(SIGMOD, YEAR, 1),
+        GraphEdge(THE_PAPER, AUTHOR, ARNO),
+        GraphEdge(THE_PAPER, CONFERENCE, SIGMOD),
+        GraphEdge(SIGMOD, YEAR, 1),
     ]
     assert [overlap.edge for overlap in graph.overlaps(s2)] == [
-        Edge(SIGMOD, YEAR, 1),
-        Edge(2, AUTHOR, ARNO),
-        Edge(2, CONFERENCE, SIGMOD),
+        GraphEdge(SIGMOD, YEAR, 1),
+        GraphEdge(2, AUTHOR, ARNO),
+        GraphEdge(2, CONFERENCE, SIGMOD),
     ]
     assert graph.overlaps(s1)[2] is graph.overlaps(s2)[0]  # stored once, with both subscriptions
     assert graph.overlaps(s1)[2].subscriptions == [s1, s2]
@@ -74,8 +74,8 @@ def test_g_figure_7_two_levels_of_hash_tables() -> None:
     shared, own, *stars = graph.overlaps(first)
     assert [shared.subscriptions, own.subscriptions] == [[first, second], [first]]
     assert graph.overlaps(second) == (shared,)
-    assert [edge.edge for edge in (shared, own)] == [Edge(node_a, a, node_b), Edge(node_a, b, node_b)]
-    assert [edge.edge for edge in stars] == [Edge(1, a, 2), Edge(1, b, 2)]
+    assert [edge.edge for edge in (shared, own)] == [GraphEdge(node_a, a, node_b), GraphEdge(node_a, b, node_b)]
+    assert [edge.edge for edge in stars] == [GraphEdge(1, a, 2), GraphEdge(1, b, 2)]
 
 
 def test_stars_are_shared_by_number() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.papers.filter import Descent, Edge, Entry, Network, OpsMatcher, Step, SubscriptionGraph, take_apart
+from heliograph.papers.filter import (
+    Descent,
+    Entry,
+    GraphEdge,
+    Network,
+    OpsMatcher,
+    PaperStep,
+    SubscriptionGraph,
+    take_apart,
+)
 from heliograph.sparql.query import Query
 from heliograph.terms import plain_name
 from tests.papers.matchers import candidates, edges, found, indexed, publication, seed_queries, subscriptions
@@ -15,17 +24,17 @@ A, B, C, E, F, G = map(plain_name, ("a", "b", "c", "e", "f", "g"))
 
 def test_every_node_is_a_variable() -> None:
     """[G] section 5: "every node in a subscription is a variable"; constants and stars have numbers alike."""
-    steps, vertices = take_apart([Edge(1, G, C), Edge(A, E, 1)])
-    assert steps == [Step(E, 0, 1), Step(G, 1, 2)]
+    steps, vertices = take_apart([GraphEdge(1, G, C), GraphEdge(A, E, 1)])
+    assert steps == [PaperStep(E, 0, 1), PaperStep(G, 1, 2)]
     assert vertices == (A, 1, C)
-    assert take_apart([Edge(1, E, 1), Edge(1, F, A)]) == ([Step(E, 0, 0), Step(F, 0, 1)], (1, A))
+    assert take_apart([GraphEdge(1, E, 1), GraphEdge(1, F, A)]) == ([PaperStep(E, 0, 0), PaperStep(F, 0, 1)], (1, A))
 
 
 @given(seed_queries())
 def test_taking_apart_loses_nothing(query: Query) -> None:
     graph = SubscriptionGraph.of(query)
     steps, vertices = take_apart(graph.edges)
-    rebuilt = {Edge(vertices[step.source], step.label, vertices[step.target]) for step in steps}
+    rebuilt = {GraphEdge(vertices[step.source], step.label, vertices[step.target]) for step in steps}
     assert rebuilt == set(graph.edges)
     known = 0
     for step in steps:

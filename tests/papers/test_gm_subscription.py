@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heliograph.papers.filter import Choice, ClassConstraint, Edge, Relation, SubscriptionGraph, ValueConstraint
+from heliograph.papers.filter import Choice, ClassConstraint, GraphEdge, Relation, SubscriptionGraph, ValueConstraint
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, literal, plain_name
 from heliograph.values import XSD_INTEGER
@@ -19,7 +19,7 @@ def graph(text: str) -> SubscriptionGraph:
 
 def test_edges_and_stars() -> None:
     made = graph("ASK { :A :p ?x . ?x :q ?y . :A :p ?x . ?y :p _:b }")
-    assert made.edges == (Edge(A, P, 1), Edge(1, Q, 2), Edge(2, P, 3))
+    assert made.edges == (GraphEdge(A, P, 1), GraphEdge(1, Q, 2), GraphEdge(2, P, 3))
     assert made.stars[:2] == (Variable("x"), Variable("y"))
     assert made.constraints == ((), (), ())
     assert made.plan is None
@@ -71,11 +71,13 @@ def test_constraints(condition: str, expected: tuple[object, ...]) -> None:
 def test_what_the_seeds_have_no_notion_of_is_left_to_the_plan(more: str) -> None:
     made = graph(f"ASK {{ :A :p ?x . {more} }}")
     assert made.plan is not None
-    assert made.edges == (Edge(A, P, 1),)
+    assert made.edges == (GraphEdge(A, P, 1),)
 
 
 def test_counts_need_their_edges_unless_nothing_may_satisfy_them() -> None:
     assert graph("ASK { :A :p ?x } HAVING (COUNT(*) < 3)").edges == ()
-    assert graph("SELECT ?x (COUNT(*) AS ?n) { :A :p ?x } GROUP BY ?x HAVING (COUNT(*) < 3)").edges == (Edge(A, P, 1),)
-    assert graph("SELECT (COUNT(*) AS ?n) { :A :p ?x }").edges == (Edge(A, P, 1),)
+    assert graph("SELECT ?x (COUNT(*) AS ?n) { :A :p ?x } GROUP BY ?x HAVING (COUNT(*) < 3)").edges == (
+        GraphEdge(A, P, 1),
+    )
+    assert graph("SELECT (COUNT(*) AS ?n) { :A :p ?x }").edges == (GraphEdge(A, P, 1),)
     assert graph("SELECT (COUNT(*) AS ?n) { :A :p ?x }").plan is not None

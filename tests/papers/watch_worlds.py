@@ -10,7 +10,7 @@ import networkx as nx
 import pyoxigraph as ox
 from hypothesis import strategies as st
 
-from heliograph.papers.watch import ADD, REMOVE, Algorithm, Changes, Edge, Values, edges_of, pattern
+from heliograph.papers.watch import ADD, REMOVE, Algorithm, Edge, PaperChanges, Values, edges_of, pattern
 from heliograph.sparql.query import Query
 from heliograph.terms import Term, Variable, iri, plain_name
 
@@ -98,7 +98,7 @@ def _differences(before: dict[str, set[Values]], after: dict[str, set[Values]]) 
     return gained, lost, rose, fell
 
 
-def shown(changes: Changes) -> tuple[set[tuple[str, Values]], ...]:
+def shown(changes: PaperChanges) -> tuple[set[tuple[str, Values]], ...]:
     """Changes as the oracle tells them."""
     gained, lost = ({(id, values) for id, values in matches} for matches in changes[:2])
     assert (len(gained), len(lost)) == (len(changes.gained), len(changes.lost))

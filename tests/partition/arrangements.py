@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.partition.plan import Change
+from heliograph.partition.plan import PlanChange
 from heliograph.sparql.query import Query, TriplePattern
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 
@@ -26,7 +26,7 @@ class ByProperty:
         self._synthetic: dict[Term, int] = {}  # by property
         self._root: dict[int, int] = {}
 
-    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         for number, query in subscriptions:
             if query not in self._nodes:
                 self._nodes[query] = self._new(query)
@@ -34,7 +34,7 @@ class ByProperty:
             self._subscribers[self._node[number]].append(number)
         return self._arranged()
 
-    def remove(self, numbers: Iterable[int]) -> Change:
+    def remove(self, numbers: Iterable[int]) -> PlanChange:
         for number in numbers:
             node = self._node.pop(number)
             self._subscribers[node].remove(number)
@@ -47,10 +47,10 @@ class ByProperty:
         self._queries[node], self._subscribers[node] = query, []
         return node
 
-    def _arranged(self) -> Change:
+    def _arranged(self) -> PlanChange:
         before, self._root = self._root, self._roots()
         now = self._root
-        return Change(
+        return PlanChange(
             tuple(node for node, root in now.items() if root == node != before.get(node)),
             tuple(node for node, root in now.items() if before.get(node) == node != root),
             tuple((node, root) for node, root in now.items() if root not in (node, before.get(node))),

@@ -28,7 +28,7 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
 )
-from heliograph.sparql.solve import Graph, Plan, Triple, world
+from heliograph.sparql.solve import Graph, QueryPlan, Triple, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import (
     RDF,
@@ -189,4 +189,4 @@ def _instance(random: Random, edge: Pattern, images: Mapping[Node, Term]) -> Tri
 
 
 def matches(query: Query, triples: list[Triple], taxonomy: Taxonomy) -> bool:
-    return Plan.of(query).matches(world(Graph(triples), taxonomy))
+    return QueryPlan.of(query).matches(world(Graph(triples), taxonomy))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from heliograph.partition.containment import contains
 from heliograph.partition.merging import Candidate, PlacedEdge, TermNumbers, antiunify, merged_region
 from heliograph.partition.merging import merger_of as merger_form
-from heliograph.sparql.normalize import Form, form_of, query_of
+from heliograph.sparql.normalize import NormalForm, form_of, query_of
 from heliograph.sparql.query import ClassPattern, ClassRelation, Query, TriplePattern
 from heliograph.sparql.regions import EVERYTHING, NOTHING, holds, just, region_where
 from heliograph.sparql.templates import parse_sparql
@@ -36,20 +36,20 @@ def candidates(asked: Sequence[Query], taxonomy: Taxonomy) -> list[Candidate]:
     return [each for each in found if each is not None]
 
 
-def merger_of(asked: Sequence[Query], rows: Sequence[Sequence[PlacedEdge]], taxonomy: Taxonomy) -> Form | None:
+def merger_of(asked: Sequence[Query], rows: Sequence[Sequence[PlacedEdge]], taxonomy: Taxonomy) -> NormalForm | None:
     members = candidates(asked, taxonomy)
     product = antiunify(members, rows)
     return merger_form(members, product, taxonomy)
 
 
-def merge(*texts: str, taxonomy: Taxonomy | None = None) -> Form | None:
+def merge(*texts: str, taxonomy: Taxonomy | None = None) -> NormalForm | None:
     """The merger around the first edges of some queries."""
     known = taxonomy or Taxonomy()
     asked = [query(text) for text in texts]
     return merger_of(asked, [each.edges[:1] for each in candidates(asked, known)], known)
 
 
-def is_connected(form: Form) -> bool:
+def is_connected(form: NormalForm) -> bool:
     """Whether every edge is reached from the first, over nodes that edges share."""
     reached, left = {form.edges[0].subject, form.edges[0].object}, list(form.edges[1:])
     while touching := [edge for edge in left if {edge.subject, edge.object} & reached]:
@@ -233,7 +233,7 @@ KINDS = Taxonomy(
 )
 
 
-def classes_of(form: Form | None) -> list[tuple[ClassRelation, Term | Variable, Term | Variable]]:
+def classes_of(form: NormalForm | None) -> list[tuple[ClassRelation, Term | Variable, Term | Variable]]:
     assert form is not None
     return [tuple(edge) for edge in form.edges if isinstance(edge, ClassPattern)]  # type: ignore[misc]
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from heliograph.partition.containment import contains, witness
-from heliograph.sparql.normalize import Form, form_of, numbered
+from heliograph.sparql.normalize import NormalForm, form_of, numbered
 from heliograph.sparql.query import Query, TriplePattern
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
@@ -19,7 +19,7 @@ TAXONOMY = Taxonomy(
 NONE = Taxonomy()
 
 
-def form(body: str) -> Form:
+def form(body: str) -> NormalForm:
     return form_of(parse_sparql(f"ASK {{ {body} }}", verb="filter"))
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from heliograph.partition.containment import Forest, RootIndex
-from heliograph.partition.plan import Arrangement, Change
+from heliograph.partition.plan import Arrangement, PlanChange
 from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
@@ -74,40 +74,40 @@ def grown() -> Forest:
 def test_a_new_root_takes_over_those_that_it_contains() -> None:
     forest = planted(FIVE[4], FIVE[3])
     assert trees(forest) == {0: (), 1: ()}
-    assert forest.insert([(2, query(FIVE[1]))]) == Change(entered=(2,), left=(0, 1), placed=((0, 2), (1, 2)))
-    assert forest.insert([(3, query(FIVE[0]))]) == Change(entered=(3,), left=(2,), placed=((0, 3), (1, 3), (2, 3)))
+    assert forest.insert([(2, query(FIVE[1]))]) == PlanChange(entered=(2,), left=(0, 1), placed=((0, 2), (1, 2)))
+    assert forest.insert([(3, query(FIVE[0]))]) == PlanChange(entered=(3,), left=(2,), placed=((0, 3), (1, 3), (2, 3)))
     assert trees(forest) == {3: (0, 1, 2)}
     assert forest.parent_of(0) == 2
 
 
 def test_figure_8_the_children_of_a_root_return_to_the_front() -> None:
     forest = grown()
-    assert forest.remove([3]) == Change(entered=(2, 4), placed=((0, 2), (1, 2)), gone=(3,))
+    assert forest.remove([3]) == PlanChange(entered=(2, 4), placed=((0, 2), (1, 2)), gone=(3,))
     assert trees(forest) == {2: (0, 1), 4: ()}
 
 
 def test_figure_8_the_children_of_an_inner_node_go_to_its_parent() -> None:
     forest = grown()
-    assert forest.remove([2]) == Change(gone=(2,))
+    assert forest.remove([2]) == PlanChange(gone=(2,))
     assert forest.parent_of(0) == forest.parent_of(1) == 3
     assert trees(forest) == {3: (0, 1, 4)}
 
 
 def test_figure_8_a_leaf_just_goes() -> None:
     forest = grown()
-    assert forest.remove([0]) == Change(gone=(0,))
+    assert forest.remove([0]) == PlanChange(gone=(0,))
     assert trees(forest) == {3: (1, 2, 4)}
 
 
 def test_children_of_a_root_that_goes_find_another_that_contains_them() -> None:
     forest = planted("?x :p ?y FILTER(?y > 0)", "?x :p ?y FILTER(?y < 9)", "?x :p ?y FILTER(?y > 3) FILTER(?y < 5)")
     root, other = (0, 1) if forest.root_of(2) == 0 else (1, 0)
-    assert forest.remove([root]) == Change(placed=((2, other),), gone=(root,))
+    assert forest.remove([root]) == PlanChange(placed=((2, other),), gone=(root,))
 
 
 def test_a_root_and_those_below_it_may_go_at_once() -> None:
     forest = grown()
-    assert forest.remove([3, 2]) == Change(entered=(0, 4), placed=((1, 4),), gone=(2, 3))
+    assert forest.remove([3, 2]) == PlanChange(entered=(0, 4), placed=((1, 4),), gone=(2, 3))
     assert trees(forest) == {0: (), 4: (1,)}
     assert forest.remove([0, 1, 4]).gone == (0, 1, 4)
     assert len(forest) == 0
@@ -120,9 +120,9 @@ def test_identical_patterns_are_one_node_with_many_subscribers() -> None:
     forest = planted("?x :p ?y . ?y :q :C", "?b :q :C . ?a :p ?b", "?x :p ?y . ?y :q :D")
     assert [forest.node_of(number) for number in (0, 1, 2)] == [0, 0, 1]
     assert forest.subscribers_of(0) == (0, 1)
-    assert forest.remove([0]) == Change()
+    assert forest.remove([0]) == PlanChange()
     assert forest.subscribers_of(0) == (1,)
-    assert forest.remove([1]) == Change(gone=(0,))
+    assert forest.remove([1]) == PlanChange(gone=(0,))
 
 
 def test_patterns_that_contain_each_other_are_one_node() -> None:
@@ -133,9 +133,9 @@ def test_patterns_that_contain_each_other_are_one_node() -> None:
 def test_counts_are_roots_of_their_own() -> None:
     forest = planted("?x :p ?y")
     count = parse_sparql("SELECT (COUNT(*) AS ?n) { ?x :p ?y } HAVING (COUNT(*) > 2)", verb="filter")
-    assert forest.insert([(1, count), (2, count)]) == Change(entered=(1,))
+    assert forest.insert([(1, count), (2, count)]) == PlanChange(entered=(1,))
     assert forest.subscribers_of(1) == (1, 2)
-    assert forest.remove([1, 2]) == Change(gone=(1,))
+    assert forest.remove([1, 2]) == PlanChange(gone=(1,))
 
 
 # --- many -------------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_one_structure_and_many_words() -> None:
     assert not change.entered
     assert change.placed == tuple((200 + number, 150 + number) for number in range(50))
     general = query('?x :p ?y FILTER(CONTAINS(?y, "w180"))')
-    assert forest.insert([(300, general)]) == Change(entered=(250,), left=(180,), placed=((180, 250), (230, 250)))
+    assert forest.insert([(300, general)]) == PlanChange(entered=(250,), left=(180,), placed=((180, 250), (230, 250)))
 
 
 def test_one_structure_and_many_constants() -> None:
@@ -191,7 +191,7 @@ def test_classes_are_found_above_and_below() -> None:
 
 def test_patterns_that_always_match_contain_everything() -> None:
     forest = planted("?x :p ?y", ":A :q ?z")
-    assert forest.insert([(2, Query())]) == Change(entered=(2,), left=(0, 1), placed=((0, 2), (1, 2)))
+    assert forest.insert([(2, Query())]) == PlanChange(entered=(2,), left=(0, 1), placed=((0, 2), (1, 2)))
     assert forest.insert([(3, query("?a ?b ?c"))]).placed == ((3, 2),)
 
 

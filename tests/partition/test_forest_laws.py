@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from heliograph.partition.containment import Forest, contains
-from heliograph.partition.plan import Change
+from heliograph.partition.plan import PlanChange
 from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import ClassPattern, Query
 from heliograph.taxonomy import Taxonomy
@@ -27,7 +27,7 @@ def roots_of(forest: Forest) -> dict[int, int]:
     return found
 
 
-def applied(before: dict[int, int], change: Change) -> dict[int, int]:
+def applied(before: dict[int, int], change: PlanChange) -> dict[int, int]:
     """The roots of all nodes after a change, by nothing but what it says."""
     entered = {node: node for node in change.entered}
     moved = {**entered, **dict(change.placed)}

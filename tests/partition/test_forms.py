@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.sparql.normalize import Form, form_of, laid, numbered, query_of, raised
+from heliograph.sparql.normalize import NormalForm, form_of, laid, numbered, query_of, raised
 from heliograph.sparql.query import Compare, Expression, Not, Query
 from heliograph.sparql.regions import EVERYTHING, holds
 from heliograph.sparql.templates import parse_sparql
@@ -16,7 +16,7 @@ from tests.filter.interest_strategies import all_filters
 from tests.partition.patterns import X, Y, Z, queries, renamed
 
 
-def form(text: str) -> Form:
+def form(text: str) -> NormalForm:
     return form_of(parse_sparql(text, verb="filter"))
 
 

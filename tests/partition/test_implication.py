@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heliograph.partition.containment import image_suits, residue_follows
-from heliograph.sparql.normalize import Form, form_of, numbered
+from heliograph.sparql.normalize import NormalForm, form_of, numbered
 from heliograph.sparql.query import Node
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Term, literal, plain_name
@@ -14,7 +14,7 @@ from heliograph.values import XSD_DECIMAL, XSD_INTEGER
 V0, V1 = numbered(0), numbered(1)
 
 
-def form(condition: str) -> Form:
+def form(condition: str) -> NormalForm:
     return form_of(parse_sparql(f"ASK {{ ?a :p ?b {condition} }}", verb="filter"))
 
 

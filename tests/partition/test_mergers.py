@@ -26,7 +26,7 @@ from heliograph.partition.merging import (
     same_edges,
 )
 from heliograph.partition.statistics import Graph, Sample, Summary
-from heliograph.sparql.normalize import Form, form_of
+from heliograph.sparql.normalize import NormalForm, form_of
 from heliograph.sparql.templates import parse_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import parse_cell
@@ -50,7 +50,7 @@ class World:
         for candidate in self.pool.values():
             self.frequencies.count(candidate)
 
-    def candidate(self, form: Form) -> Candidate:
+    def candidate(self, form: NormalForm) -> Candidate:
         found = self.names.candidate(form)
         assert found is not None
         return found
@@ -133,7 +133,7 @@ def test_nothing_is_known_of_counts_and_of_patterns_without_edges() -> None:
     names = TermNumbers(Taxonomy())
     counts = parse_sparql("ASK { ?x :p ?y } HAVING (COUNT(*) > 2)", verb="filter")
     assert names.candidate(form_of(counts)) is None
-    assert names.candidate(Form(())) is None
+    assert names.candidate(NormalForm(())) is None
 
 
 def test_neighbours_are_sorted_by_what_differs_least() -> None:

@@ -17,7 +17,7 @@ from heliograph.filter.encode import encode
 from heliograph.partition import merging as merging_module
 from heliograph.partition.containment import contains
 from heliograph.partition.merging import Merging, MergingOptions, Observed
-from heliograph.partition.plan import Arrangement, Change
+from heliograph.partition.plan import Arrangement, PlanChange
 from heliograph.sparql.normalize import form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.templates import parse_sparql
@@ -52,7 +52,7 @@ class Watched:
         self.roots: dict[int, int] = {}
         self.queries: dict[int, Query] = {}
 
-    def check(self, change: Change, standing: Iterable[int]) -> None:
+    def check(self, change: PlanChange, standing: Iterable[int]) -> None:
         nodes = self._nodes(standing)
         now = {node: self.made.root_of(node) for node in nodes}
         changed = {node for node, root in now.items() if self.roots.get(node) != root}
@@ -193,7 +193,7 @@ def test_equal_patterns_are_one_node() -> None:
     made.insert([(0, query("?x :p ?y")), (1, query("?a :p ?b")), (2, query("?a :q ?b"))])
     assert made.node_of(0) == made.node_of(1) != made.node_of(2)
     assert list(made.subscribers_of(made.node_of(0))) == [0, 1]
-    assert made.remove([0]) == Change()
+    assert made.remove([0]) == PlanChange()
     assert list(made.subscribers_of(made.node_of(1))) == [1]
 
 
@@ -221,7 +221,7 @@ def test_changes_are_exactly_the_difference_and_roots_hold_what_is_below(
                 del asked[each]
         elif kind == "learn":
             made.learn([witness(random, each) for each in asked.values()])
-            change = Change()
+            change = PlanChange()
         elif kind == "observe":
             for root in made.roots():
                 made.observe(root, random.random() < 0.5, 9)
@@ -267,7 +267,7 @@ def test_a_merger_stays_until_half_of_its_members_have_gone() -> None:
     made = merging(6, upper=6, lower=1, percentage=1.0)
     (merger,) = made.roots()
     for number in (0, 1):
-        assert made.remove([number]) == Change(gone=(made_node(number),))
+        assert made.remove([number]) == PlanChange(gone=(made_node(number),))
     assert made.is_synthetic(merger)
     change = made.remove([2])
     assert set(change.gone) == {made_node(2), merger}
@@ -323,7 +323,7 @@ def test_a_merger_with_too_many_false_answers_is_decomposed_and_stays_so() -> No
     (merger,) = made.roots()
     made.observe(merger, True, 20)
     made.observe(merger, False, 2)
-    assert made.review() == Change()
+    assert made.review() == PlanChange()
     made.observe(merger, False, 3)
     assert made.observed(merger) == Observed(25, 5)
     change = made.review()
@@ -337,7 +337,7 @@ def test_few_false_answers_prove_nothing() -> None:
     made = merging(6, upper=6, lower=1, percentage=1.0, max_false_positives=0.0)
     (merger,) = made.roots()
     made.observe(merger, False, 3)
-    assert made.review() == Change()
+    assert made.review() == PlanChange()
     made.observe(merger, False)
     assert made.review().gone == (merger,)
 

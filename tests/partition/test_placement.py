@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.partition.plan import EVERYTHING, FRONT, MERGERS, NOWHERE, Arrangement, Hashing, Moves, Placement, Route
+from heliograph.partition.plan import (
+    EVERYTHING,
+    FRONT,
+    MERGERS,
+    NOWHERE,
+    Arrangement,
+    Hashing,
+    Moves,
+    Placement,
+    ShardRoute,
+)
 from heliograph.sparql.templates import parse_sparql
 from heliograph.subscriptions import Subscription
 from tests.partition.arrangements import ByProperty
@@ -37,7 +47,7 @@ class Model:
         self.places: dict[int, int] = {}
         self.live: dict[int, int] = {}  # numbers, and which query each asks
         self.next = self.version = 0
-        self.older: list[tuple[int, dict[int, int], dict[int, int], Mapping[int, Route]]] = []
+        self.older: list[tuple[int, dict[int, int], dict[int, int], Mapping[int, ShardRoute]]] = []
 
     def insert(self, choices: list[int]) -> None:
         self.version += 1

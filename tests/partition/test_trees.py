@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from heliograph.partition.plan import Change, Trees
+from heliograph.partition.plan import PlanChange, Trees
 
 
 def roots_of(trees: Trees) -> dict[int, int]:
@@ -29,10 +29,10 @@ def join(trees: Trees, roots: list[int]) -> int:
     return parent
 
 
-def difference(before: dict[int, int], now: dict[int, int]) -> Change:
+def difference(before: dict[int, int], now: dict[int, int]) -> PlanChange:
     """The change between two states, from scratch."""
     changed = {node: root for node, root in now.items() if before.get(node) != root}
-    return Change(
+    return PlanChange(
         tuple(node for node, root in changed.items() if root == node),
         tuple(node for node, root in changed.items() if before.get(node) == node),
         tuple((node, root) for node, root in changed.items() if root != node),
@@ -64,7 +64,7 @@ def test_the_difference_is_what_changed(seed: int) -> None:
 def test_what_came_and_went_in_between_is_not_reported() -> None:
     trees = Trees()
     trees.cut(trees.grow())
-    assert trees.difference() == Change()
+    assert trees.difference() == PlanChange()
 
 
 def test_a_node_that_leaves_the_front_and_returns_is_not_reported() -> None:
@@ -72,7 +72,7 @@ def test_a_node_that_leaves_the_front_and_returns_is_not_reported() -> None:
     nodes = [trees.grow(), trees.grow()]
     trees.difference()
     trees.cut(join(trees, nodes))
-    assert trees.difference() == Change()
+    assert trees.difference() == PlanChange()
 
 
 def test_deep_trees_need_no_recursion() -> None:

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.route import numbering as columns
-from heliograph.route.numbering import Column, Ids
+from heliograph.route.numbering import Ids, NumberedValues
 
 parts = st.lists(st.lists(st.none() | st.text(max_size=3), max_size=90), max_size=4)
 
 
 @given(parts, st.randoms(use_true_random=False))
 def test_a_column_is_a_list(pieces: list[list[str | None]], chance: Any) -> None:
-    column, expected = Column(pa.string()), list[str | None]()
+    column, expected = NumberedValues(pa.string()), list[str | None]()
     for piece in pieces:
         column.extend(len(expected), pa.array(piece, pa.string()))
         expected += piece
@@ -31,7 +31,7 @@ def test_a_column_is_a_list(pieces: list[list[str | None]], chance: Any) -> None
 
 
 def test_a_column_of_nothing() -> None:
-    column = Column(pa.string())
+    column = NumberedValues(pa.string())
     column.extend(0, None)
     assert column.is_empty()
     assert column.take(np.array([0, 5], np.int32)).to_pylist() == [None, None]
@@ -39,7 +39,7 @@ def test_a_column_of_nothing() -> None:
 
 
 def test_the_whole_of_a_column_is_not_copied() -> None:
-    column, values = Column(pa.string()), pa.array([str(number) for number in range(100)])
+    column, values = NumberedValues(pa.string()), pa.array([str(number) for number in range(100)])
     column.extend(0, values)
     assert column.whole(100) is values
     buffers: Any = column.whole(7).buffers()

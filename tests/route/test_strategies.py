@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heliograph.route import Route
 from heliograph.route import strategy as strategies
 from heliograph.route.events import read_events
-from heliograph.route.strategy import COLD_NS, FEW, WARM_NS, Auto, Options
+from heliograph.route.strategy import COLD_NS, FEW, WARM_NS, Auto, RouteOptions
 from tests.route.worlds import World, answer, told, worlds
 
 
@@ -77,10 +77,10 @@ def test_time_is_counted_by_the_walk_only() -> None:
     with engine._exchange.reading() as version, pytest.MonkeyPatch.context() as patch:
         read = read_events([event], False)
         patch.setattr(Auto, "_pays", lambda self, version: True)
-        assert list(auto.stream(version, read, 0, Options())) == [version.number("a")]
-        assert auto.walk(version, read, 0, Options()).verified == 1
+        assert list(auto.stream(version, read, 0, RouteOptions())) == [version.number("a")]
+        assert auto.walk(version, read, 0, RouteOptions()).verified == 1
         assert auto._spent_ns == 0
         patch.setattr(Auto, "_pays", lambda self, version: False)
-        assert list(auto.stream(version, read, 0, Options())) == [version.number("a")]
-        assert auto.walk(version, read, 0, Options()).verified == 1
+        assert list(auto.stream(version, read, 0, RouteOptions())) == [version.number("a")]
+        assert auto.walk(version, read, 0, RouteOptions()).verified == 1
         assert auto._spent_ns > 0

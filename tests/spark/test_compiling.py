@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Filter
-from heliograph.filter.shards import Ground, save_shard
+from heliograph.filter.shards import ShardGround, save_shard
 from heliograph.model import Rejected
 from heliograph.partition.plan import Scheme
 from heliograph.spark import filter_job
@@ -102,7 +102,7 @@ def test_a_large_table_is_compiled_by_a_job(
 
 
 def test_a_task_opens_its_own_shard_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ground = Ground.of(Taxonomy(), {})
+    ground = ShardGround.of(Taxonomy(), {})
     for number in range(3):
         registry = ground.registry()
         registry.subscribe([(f"s{number}", ANY)])
@@ -130,7 +130,7 @@ def test_a_subscription_with_a_row_that_could_not_be_read_is_left_out() -> None:
     edges = [{"subscription_id": id, "subject": "?x", "property": "knows", "object": "?y"} for id in ("s1", "s2", "s3")]
     rows = pa.concat_tables([pa.Table.from_pylist(edges, schema=refused.schema), pa.Table.from_batches([refused])])
     rows = rows.append_column(ORDER, pa.array(range(len(rows)), pa.int64()))
-    job = CompileJob("", "", Scheme("hash", 2), Ground.of(Taxonomy(), {}))
+    job = CompileJob("", "", Scheme("hash", 2), ShardGround.of(Taxonomy(), {}))
     sent = list(send_given(job.shards, "patterns", rows.to_batches()))
     found = [admitted(job, [each for each in sent if each["shard"][0].as_py() == n]) for n in (0, 1)]
     assert sorted(each.id for registry, _ in found for each in registry) == ["s2", "s3"]

@@ -22,7 +22,7 @@ from heliograph.spark.environment import settings
 from heliograph.spark.frames import measured
 from heliograph.spark.versions import MOST, Pointer, Versions, opened, own_folder, storage_folder
 from heliograph.spark.watch_job import Watchers, WatchTask, run_files
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.storage import write_folder
 from tests.spark.test_verbs import QUERIES
 
@@ -166,7 +166,7 @@ def test_only_the_first_shard_reports_refusals_and_each_its_own_failures(monkeyp
     engine = Watch(algorithm="plain")
     engine.subscribe(("s", "SELECT * { ?x :knows ?y }"))
     right = engine.publish([("+", "a", "knows", "b"), ("?", "a", "knows", "b")])
-    monkeypatch.setattr(Plan, "solutions", failing)
+    monkeypatch.setattr(QueryPlan, "solutions", failing)
     wrong = engine.publish([("+", "a", "knows", "c"), ("?", "a", "knows", "b")])
     cases: list[tuple[Any, bool, int, list[str]]] = [(right, False, 1, ["HG-621"]), (right, True, 1, [])]
     cases += [(wrong, False, 0, ["HG-621", "HG-540"]), (wrong, True, 0, ["HG-540"])]

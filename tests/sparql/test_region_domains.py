@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.sparql.evaluate import compare
-from heliograph.sparql.regions import Domain, Place, place_of, places_of
+from heliograph.sparql.regions import Domain, TermPlace, place_of, places_of
 from heliograph.terms import RDF_LANG_STRING, Term, blank, iri, literal
 from heliograph.values import XSD, XSD_BOOLEAN, XSD_DATE, XSD_DATETIME, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
@@ -20,43 +20,43 @@ from tests.filter.interest_strategies import POOL
 MICROS = 86_400_000_000
 
 
-def rows(vocabulary: Vocabulary, first: int, last: int) -> list[Place]:
+def rows(vocabulary: Vocabulary, first: int, last: int) -> list[TermPlace]:
     places = places_of(vocabulary, first, last)
-    return [Place(*row) for row in zip(*(column.tolist() for column in places), strict=True)]
+    return [TermPlace(*row) for row in zip(*(column.tolist() for column in places), strict=True)]
 
 
 @pytest.mark.parametrize(
     ("term", "place"),
     [
-        (literal("5", XSD_INTEGER), Place(Domain.NUMBER, 5.0)),
-        (literal("5.0", XSD_DECIMAL), Place(Domain.NUMBER, 5.0)),
-        (literal("0.1", XSD_DECIMAL), Place(Domain.NUMBER, 0.1, True)),
-        (literal("0.1", XSD_DOUBLE), Place(Domain.NUMBER, 0.1)),
-        (literal("-0", XSD_DOUBLE), Place(Domain.NUMBER, 0.0)),
-        (literal("9007199254740993", XSD_INTEGER), Place(Domain.NUMBER, 2.0**53, True)),
-        (literal("1" + "0" * 400, XSD_INTEGER), Place(Domain.NUMBER, np.inf, True)),
-        (literal("-INF", XSD_DOUBLE), Place(Domain.NUMBER, -np.inf)),
-        (literal("NaN", XSD_DOUBLE), Place(Domain.NAN, 0.0)),
-        (literal("5", XSD_FLOAT), Place(Domain.FLOAT, 5.0, True)),
-        (literal("NaN", XSD_FLOAT), Place(Domain.FLOAT, 0.0, True)),
-        (literal("true", XSD_BOOLEAN), Place(Domain.BOOLEAN, 1.0)),
-        (literal("1970-01-02T00:00:00Z", XSD_DATETIME), Place(Domain.TIME, MICROS)),
-        (literal("1970-01-02T00:00:00", XSD_DATETIME), Place(Domain.LOCAL_TIME, MICROS)),
-        (literal("1970-01-01T00:00:00.0000001Z", XSD_DATETIME), Place(Domain.TIME, 0.0, True)),
-        (literal("2400-01-01T00:00:00Z", XSD_DATETIME), Place(Domain.TIME, 157054.0 * MICROS, True)),
-        (literal("1970-01-02Z", XSD_DATE), Place(Domain.DATE, MICROS)),
-        (literal("1970-01-02", XSD_DATE), Place(Domain.LOCAL_DATE, MICROS)),
-        (literal("999999999-01-01", XSD_DATE), Place(Domain.LOCAL_DATE, 2.0**63, True)),
-        (iri("urn:a"), Place(Domain.IRI, 0.0)),
-        (blank("a"), Place(Domain.BLANK, 0.0)),
-        (literal("a"), Place(Domain.TEXT, 0.0)),
-        (literal("a", language="en"), Place(Domain.TEXT, 0.0)),
-        (literal("a", RDF_LANG_STRING), Place(Domain.TEXT, 0.0)),
-        (literal("a", XSD_INTEGER), Place(Domain.ODD, 0.0)),
-        (literal("2020", XSD + "gYear"), Place(Domain.ODD, 0.0)),
+        (literal("5", XSD_INTEGER), TermPlace(Domain.NUMBER, 5.0)),
+        (literal("5.0", XSD_DECIMAL), TermPlace(Domain.NUMBER, 5.0)),
+        (literal("0.1", XSD_DECIMAL), TermPlace(Domain.NUMBER, 0.1, True)),
+        (literal("0.1", XSD_DOUBLE), TermPlace(Domain.NUMBER, 0.1)),
+        (literal("-0", XSD_DOUBLE), TermPlace(Domain.NUMBER, 0.0)),
+        (literal("9007199254740993", XSD_INTEGER), TermPlace(Domain.NUMBER, 2.0**53, True)),
+        (literal("1" + "0" * 400, XSD_INTEGER), TermPlace(Domain.NUMBER, np.inf, True)),
+        (literal("-INF", XSD_DOUBLE), TermPlace(Domain.NUMBER, -np.inf)),
+        (literal("NaN", XSD_DOUBLE), TermPlace(Domain.NAN, 0.0)),
+        (literal("5", XSD_FLOAT), TermPlace(Domain.FLOAT, 5.0, True)),
+        (literal("NaN", XSD_FLOAT), TermPlace(Domain.FLOAT, 0.0, True)),
+        (literal("true", XSD_BOOLEAN), TermPlace(Domain.BOOLEAN, 1.0)),
+        (literal("1970-01-02T00:00:00Z", XSD_DATETIME), TermPlace(Domain.TIME, MICROS)),
+        (literal("1970-01-02T00:00:00", XSD_DATETIME), TermPlace(Domain.LOCAL_TIME, MICROS)),
+        (literal("1970-01-01T00:00:00.0000001Z", XSD_DATETIME), TermPlace(Domain.TIME, 0.0, True)),
+        (literal("2400-01-01T00:00:00Z", XSD_DATETIME), TermPlace(Domain.TIME, 157054.0 * MICROS, True)),
+        (literal("1970-01-02Z", XSD_DATE), TermPlace(Domain.DATE, MICROS)),
+        (literal("1970-01-02", XSD_DATE), TermPlace(Domain.LOCAL_DATE, MICROS)),
+        (literal("999999999-01-01", XSD_DATE), TermPlace(Domain.LOCAL_DATE, 2.0**63, True)),
+        (iri("urn:a"), TermPlace(Domain.IRI, 0.0)),
+        (blank("a"), TermPlace(Domain.BLANK, 0.0)),
+        (literal("a"), TermPlace(Domain.TEXT, 0.0)),
+        (literal("a", language="en"), TermPlace(Domain.TEXT, 0.0)),
+        (literal("a", RDF_LANG_STRING), TermPlace(Domain.TEXT, 0.0)),
+        (literal("a", XSD_INTEGER), TermPlace(Domain.ODD, 0.0)),
+        (literal("2020", XSD + "gYear"), TermPlace(Domain.ODD, 0.0)),
     ],
 )
-def test_each_kind_of_term(term: Term, place: Place) -> None:
+def test_each_kind_of_term(term: Term, place: TermPlace) -> None:
     vocabulary = Vocabulary()
     assert place_of(term, vocabulary.intern) == place
     vocabulary.intern(term)

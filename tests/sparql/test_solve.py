@@ -20,7 +20,7 @@ from heliograph.sparql.query import (
     TriplePattern,
     Values,
 )
-from heliograph.sparql.solve import Graph, Plan, Triple, matches, solutions, world
+from heliograph.sparql.solve import Graph, QueryPlan, Triple, matches, solutions, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF, RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, plain_name
 from heliograph.values import XSD_DECIMAL, XSD_INTEGER
@@ -225,7 +225,7 @@ def test_counts_by_group() -> None:
     having = Compare(">=", Count(), integer(2))
     query = Query(patterns=(TriplePattern(X, P, Y),), counted=True, group_by=(X,), having=having)
     data = Graph([(A, P, B), (A, P, C), (B, P, C)])
-    plan = Plan.of(query)
+    plan = QueryPlan.of(query)
     assert plan.counts(world(data)) == {(A,): 2, (B,): 1}
     assert matches(query, data)
     assert not matches(query, Graph([(A, P, B), (B, P, C)]))

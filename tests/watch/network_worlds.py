@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.sparql.query import Compare, Expression, Form, Query, TriplePattern
 from heliograph.sparql.regions import place_of
-from heliograph.sparql.solve import Graph, Plan, world
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.terms import RDF_TYPE, Term, Variable, iri, literal
 from heliograph.values import XSD_INTEGER
 from heliograph.vocabulary import Vocabulary
@@ -104,7 +104,7 @@ class World:
         return items
 
     def expected(self, query: Query, kind: int) -> int:
-        count = sum(1 for _ in Plan.of(query).solutions(world(self.graph)))
+        count = sum(1 for _ in QueryPlan.of(query).solutions(world(self.graph)))
         return int(count > 0) if kind == Q_TRUTH else count
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from heliograph import HeliographError, Watch
 from heliograph.sparql.query import Query
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.watch import plain as evolving
 from heliograph.watch import report as lines
@@ -59,7 +59,7 @@ def inject(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, of: Callable[
 
 
 WAYS: dict[str, tuple[str, str, Any, str, Callable[..., Query | None]]] = {
-    "plain plan": ("plain", "each", Plan, "solutions", lambda plan, *_: plan.query),
+    "plain plan": ("plain", "each", QueryPlan, "solutions", lambda plan, *_: plan.query),
     "plain evidence": ("plain", "each", reports, "evidence_text", lambda query, *_: query),
     "plain metric": ("plain", "metric", plainly.Plainly, "valued", lambda _, query, *__: query),
     "check": ("indexed", "each", Completion, "__call__", lambda self, *_: None),
@@ -175,7 +175,7 @@ def test_one_of_many_fails_to_enter(algorithm: str, loaded: bool, monkeypatch: p
         watch.load_graph([("k", "p", "l")])
     with monkeypatch.context() as patched:
         if algorithm == "plain":
-            inject(patched, Plan, "of", lambda query: query)
+            inject(patched, QueryPlan, "of", lambda query: query)
         else:
             inject(patched, Completion, "__init__", lambda _, query, *__: query)
         receipt = watch.subscribe(asked)
@@ -236,7 +236,7 @@ def test_the_set_of_a_member_that_failed_is_ranked_without_it(algorithm: str, mo
     assert watch.explain("bad").matched
     with monkeypatch.context() as patched:
         if algorithm == "plain":
-            inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+            inject(patched, QueryPlan, "solutions", lambda plan, *_: plan.query)
         else:
             by_completion(patched, Completion, "__call__")
         found = watch.publish([("+", "d", "p", "b")])
@@ -278,7 +278,7 @@ def test_one_that_fails_while_it_is_saved_is_reported_after_loading(
     watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("bad", FAILING["groups"])])
     watch.load_graph([("c", "p", "b")])
     with monkeypatch.context() as patched:
-        inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+        inject(patched, QueryPlan, "solutions", lambda plan, *_: plan.query)
         by_completion(patched, Completion, "__call__")
         watch.save(tmp_path / "save")
     loaded = Watch.load(tmp_path / "save", algorithm=algorithm)
@@ -349,7 +349,7 @@ def test_a_receipt_tells_of_its_own_subscriptions_alone(monkeypatch: pytest.Monk
     watch.load_graph([("a", "p", "b")])
     watch.subscribe([OTHERS[1], {"subscription_id": "bad", "query": FAILING["each"]}])
     with monkeypatch.context() as patched:
-        inject(patched, Plan, "solutions", lambda plan, *_: plan.query)
+        inject(patched, QueryPlan, "solutions", lambda plan, *_: plan.query)
         watch.explain("ask")  # settles, and so meets the failure
     receipt = watch.subscribe(OTHERS[0])
     assert (receipt.accepted, list(receipt.rejected)) == (1, [])

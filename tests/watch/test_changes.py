@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
-from heliograph.sparql.solve import Plan, Solution, ValuesStep
+from heliograph.sparql.solve import QueryPlan, Solution, ValuesStep
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
@@ -200,7 +200,7 @@ def test_a_query_of_values_alone() -> None:
         {Variable("y"): parse_cell("2")},
         {Variable("x"): parse_cell("1"), Variable("y"): parse_cell("2")},
     ]
-    assert len(list(Plan.of(query).solutions(None))) == 2  # type: ignore[arg-type]
+    assert len(list(QueryPlan.of(query).solutions(None))) == 2  # type: ignore[arg-type]
 
 
 # --- limits -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.sparql.query import Query
-from heliograph.sparql.solve import Plan, world
+from heliograph.sparql.solve import QueryPlan, world
 from heliograph.terms import Term
 from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
 from tests.watch.network_worlds import World, queries, triples
@@ -42,7 +42,7 @@ def test_rows_are_the_solutions_of_the_query(graph: Triples, asked: list[Query])
     wanted = [small.network.compile(query, Q_ROWS) for query in asked]
     rows = [small.network.subscribe(number, each) for number, each in enumerate(wanted)]
     for row, query, compiled in zip(rows, asked, wanted, strict=True):
-        solutions = Plan.of(query).solutions(world(small.graph))
+        solutions = QueryPlan.of(query).solutions(world(small.graph))
         expected = {tuple(intern(solution[variable]) for variable in compiled.slots) for solution in solutions}
         component = small.network.component(row)
         assert (set() if component < 0 else small.evaluator().rows(component)) == expected

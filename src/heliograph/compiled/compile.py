@@ -207,13 +207,6 @@ def is_warm(name: str = "filter.kernels.verify") -> bool:
     return any(module_dir(module).rglob(f"{module.rpartition('.')[2]}.{kernel}-*.nbi"))
 
 
-@cache
-def announce(name: str) -> None:
-    """Says, once, that a large kernel has to be compiled first, if it has to. Does not import Numba."""
-    if not is_warm(name):
-        _LOG.warning("compiling the kernels, once on this machine; `heliograph doctor --warm` does it ahead")
-
-
 def status() -> Status:
     """Where the cache is and how many kernels it holds. Does not import Numba."""
     path = cache_dir()
@@ -249,12 +242,15 @@ def _digest(module: str) -> str:
 
 
 def _sources(module: str) -> set[str]:
-    """The module and all that its kernels may be made of: the kernel modules and layouts that it imports."""
+    """The module and all that its kernels may be made of: the kernel modules that it imports, directly or not, and the
+    modules that those import directly, whose constants they take in."""
     found, waiting = {module}, [module]
     while waiting:
-        more = {name for name in _read(waiting.pop())[1] if _may_be_compiled(name)} - found
-        found |= more
-        waiting += more
+        name = waiting.pop()
+        if name == module or _may_be_compiled(name):
+            more = _read(name)[1] - found
+            found |= more
+            waiting += more
     return found
 
 

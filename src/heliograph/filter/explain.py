@@ -45,7 +45,7 @@ from heliograph.sparql.query import (
     spell_pattern,
 )
 from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain, place_of, text_keys
-from heliograph.sparql.solve import Plan, Solution, World
+from heliograph.sparql.solve import QueryPlan, Solution, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Classes, Taxonomy
 from heliograph.terms import RDF_TYPE, Term, Variable
@@ -74,7 +74,7 @@ def only_publication(arrivals: Arrivals, taxonomy: Taxonomy) -> Publication:
 
 def explain(subscription: Subscription, publication: Publication) -> Explanation:
     """The explanation of one pair."""
-    plan, world, parts = Plan.of(subscription.query), publication.world, _parts(subscription.query)
+    plan, world, parts = QueryPlan.of(subscription.query), publication.world, _parts(subscription.query)
     if plan.matches(world):
         first = next(plan.solutions(world), {})
         return Explanation(
@@ -89,7 +89,7 @@ def explain(subscription: Subscription, publication: Publication) -> Explanation
     query, kept, failed = _keep(parts, world)
     if failed is None:
         return _missed(subscription.id, publication.id, _count_reason(plan, world), held=map(spell_part, parts))
-    found = list(islice(Plan.of(query).solutions(world), _EXAMPLES))
+    found = list(islice(QueryPlan.of(query).solutions(world), _EXAMPLES))
     reason = _reason(failed, found, world)
     said = spell_part(failed) + (f": {reason}" if reason else "")
     share = f"{len(kept)} of {len(parts)} edges and constraints hold together, this one failed: "
@@ -113,7 +113,7 @@ def _missed(id: str, publication_id: str, failed: str, share: str = "", held: It
     )
 
 
-def _count_reason(plan: Plan, world: World) -> str:
+def _count_reason(plan: QueryPlan, world: World) -> str:
     """The pattern has solutions, or need not have any, but no group of them satisfies HAVING."""
     counts = plan.counts(world)
     largest = max(counts, key=counts.__getitem__)
@@ -132,7 +132,7 @@ def _keep(parts: Iterable[Part], world: World) -> tuple[Query, list[Part], Part 
     made: dict[int, Condition] = {}
     for part in parts:
         extended = _with(query, part)
-        if next(Plan.of(extended, made).solutions(world), None) is not None:
+        if next(QueryPlan.of(extended, made).solutions(world), None) is not None:
             query = extended
             kept.append(part)
         elif failed is None:
@@ -400,7 +400,7 @@ class _Trace:
 
 
 def _solutions(edges: Sequence[TriplePattern], world: World) -> Iterator[Solution]:
-    return Plan.of(Query(patterns=tuple(edges))).solutions(world)
+    return QueryPlan.of(Query(patterns=tuple(edges))).solutions(world)
 
 
 def _bound(edge: TriplePattern, solution: Solution) -> TriplePattern:

@@ -59,7 +59,7 @@ from heliograph.sparql.regions import (
     place_of,
 )
 from heliograph.sparql.tables import OPERATORS, Constraint, PatternSet, bare_integers
-from heliograph.sparql.tables import Rows as TableRows
+from heliograph.sparql.tables import PatternRows as TableRows
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, parse_cell, value_of
 from heliograph.vocabulary import Vocabulary

@@ -69,7 +69,7 @@ from heliograph.filter.layout import (
     VARIABLES,
     AccessKeys,
     Closure,
-    EdgeColumns,
+    DocumentEdges,
     Floats,
     Hashes,
     Int8s,
@@ -85,8 +85,8 @@ from heliograph.filter.layout import (
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
-EDGES = named(layout.EdgeColumns, INT64S, INT32S, INT32S, INT32S)
-NEW_EDGES = named(layout.EdgeColumns, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
+EDGES = named(layout.DocumentEdges, INT64S, INT32S, INT32S, INT32S)
+NEW_EDGES = named(layout.DocumentEdges, NEW_INT64S, NEW_INT32S, NEW_INT32S, NEW_INT32S)
 KEYS = named(layout.AccessKeys, INT64S, INT32S, INT32S, INT32S, INT64S, INT32S, INT8S, INT32S)
 LEFT = named(layout.Left, NEW_INT64S, int64)
 INDEX = named(layout.SegmentArrays, ROWS, ROWS, ROWS, INT64S, NEW_INT64S, ROWS, FLOAT_ROWS, ROWS, FLOAT_ROWS)
@@ -108,7 +108,7 @@ _ONE, _TWO, _THREE, _32, _33 = (np.uint64(number) for number in (1, 2, 3, 32, 33
 
 
 @kernel((EDGES, NEW_INT64S))
-def count_variables(edges: EdgeColumns, out: Int64s) -> None:
+def count_variables(edges: DocumentEdges, out: Int64s) -> None:
     """How many variables each graph has."""
     for graph in range(len(edges.offsets) - 1):
         most = -1
@@ -129,7 +129,7 @@ def _tint(colours: Any, node: Any, role: Any, one: Any, other: Any) -> None:
 
 
 @kernel(allocates=True)
-def _look_around(edges: EdgeColumns, first: int, last: int, colours: Any) -> None:
+def _look_around(edges: DocumentEdges, first: int, last: int, colours: Any) -> None:
     """Colours each variable by its edges, and those by their colours; the sum does not depend on their order."""
     before = np.zeros(len(colours), np.uint64)
     for _ in range(_ROUNDS):
@@ -164,7 +164,7 @@ def _renamed(node: Any, names: Any) -> Any:
 
 
 @kernel()
-def _after(edges: EdgeColumns, one: int, other: int) -> Any:
+def _after(edges: DocumentEdges, one: int, other: int) -> Any:
     if edges.subject[one] != edges.subject[other]:
         return edges.subject[one] > edges.subject[other]
     if edges.predicate[one] != edges.predicate[other]:
@@ -173,13 +173,13 @@ def _after(edges: EdgeColumns, one: int, other: int) -> Any:
 
 
 @kernel()
-def _swap(edges: EdgeColumns, one: int, other: int) -> None:
+def _swap(edges: DocumentEdges, one: int, other: int) -> None:
     for column in (edges.subject, edges.predicate, edges.object):
         column[one], column[other] = column[other], column[one]
 
 
 @kernel()
-def _sort(edges: EdgeColumns, first: int, last: int) -> None:
+def _sort(edges: DocumentEdges, first: int, last: int) -> None:
     """Shell's sort: in place, and fast for the few edges of a pattern."""
     gap = 1
     while gap < (last - first) // 3:
@@ -194,7 +194,7 @@ def _sort(edges: EdgeColumns, first: int, last: int) -> None:
 
 
 @kernel()
-def _distinct(edges: EdgeColumns, first: int, last: int) -> Any:
+def _distinct(edges: DocumentEdges, first: int, last: int) -> Any:
     """Drops repeated edges of a sorted graph; returns where it now ends."""
     end = first
     for edge in range(first, last):
@@ -210,7 +210,7 @@ def _distinct(edges: EdgeColumns, first: int, last: int) -> Any:
 
 @kernel((EDGES, INT8S, INT64S, NEW_EDGES, NEW_INT16S, NEW_HASHES))
 def canonicalise(
-    edges: EdgeColumns, flags: Int8s, variables: Int64s, out: EdgeColumns, names: Int16s, hashes: Hashes
+    edges: DocumentEdges, flags: Int8s, variables: Int64s, out: DocumentEdges, names: Int16s, hashes: Hashes
 ) -> None:
     """Writes each graph in its form: out.offsets[i] is where it ends, it begins where it began in `edges`; `names` are
     the new numbers of its variables from variables[i] on; `hashes` are of the form and the flags."""
@@ -239,7 +239,7 @@ def canonicalise(
 
 
 @kernel()
-def _same(edges: EdgeColumns, ends: Int64s, one: int, other: int) -> Any:
+def _same(edges: DocumentEdges, ends: Int64s, one: int, other: int) -> Any:
     first, second = edges.offsets[one], edges.offsets[other]
     size = ends[one] - first
     if ends[other] - second != size:
@@ -255,7 +255,7 @@ def _same(edges: EdgeColumns, ends: Int64s, one: int, other: int) -> Any:
 
 
 @kernel((EDGES, INT64S, INT8S, INT64S, NEW_INT32S))
-def number_structures(edges: EdgeColumns, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
+def number_structures(edges: DocumentEdges, ends: Int64s, flags: Int8s, order: Int64s, out: Int32s) -> Any:
     """Numbers the forms along `order`, in which equal ones lie together; returns how many there are."""
     count = 0
     for place in range(len(order)):
@@ -279,7 +279,7 @@ def _known(node: Any, bound: Any) -> Any:
 
 
 @kernel()
-def _mode(edges: EdgeColumns, edge: int, bound: Any) -> Any:
+def _mode(edges: DocumentEdges, edge: int, bound: Any) -> Any:
     return (
         (1 if _known(edges.subject[edge], bound) else 0)
         | (2 if _known(edges.predicate[edge], bound) else 0)
@@ -294,7 +294,7 @@ def _bind(node: Any, bound: Any) -> None:
 
 
 @kernel((NEW_EDGES, INT16S, NEW_INT8S))
-def order_steps(edges: EdgeColumns, variables: Int16s, modes: Int8s) -> None:
+def order_steps(edges: DocumentEdges, variables: Int16s, modes: Int8s) -> None:
     """Puts the edges of each structure in the order of verification: always the cheapest of those that are left."""
     for structure in range(len(variables)):
         first, last = edges.offsets[structure], edges.offsets[structure + 1]
@@ -321,7 +321,7 @@ def _arrive(node: Any, step: int, reached: Any) -> None:
 
 
 @kernel()
-def _reach(edges: EdgeColumns, structure: int, variables: int, reached: Any) -> None:
+def _reach(edges: DocumentEdges, structure: int, variables: int, reached: Any) -> None:
     """After how many steps each variable is bound."""
     for variable in range(variables):
         reached[variable] = -1
@@ -334,7 +334,7 @@ def _reach(edges: EdgeColumns, structure: int, variables: int, reached: Any) -> 
 
 @kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
 def find_gates(
-    edges: EdgeColumns,
+    edges: DocumentEdges,
     variables: Int16s,
     members: Int64s,
     flags: Int8s,
@@ -368,7 +368,7 @@ def find_gates(
 
 
 @kernel((EDGES, NEW_COUNTS))
-def count_edges(edges: EdgeColumns, counts: Any) -> None:
+def count_edges(edges: DocumentEdges, counts: Any) -> None:
     """How often each edge, variables being unknown parts, occurs; by hash, so a count may be too large."""
     mask = np.uint64(len(counts) - 1)
     for edge in range(len(edges.subject)):
@@ -390,7 +390,7 @@ def _constants(mask: Any) -> Any:
 
 
 @kernel((EDGES, NEW_COUNTS, NEW_COUNTS, NEW_INT64S))
-def choose_access(edges: EdgeColumns, sketch: Any, counts: Any, chosen: Int64s) -> None:
+def choose_access(edges: DocumentEdges, sketch: Any, counts: Any, chosen: Int64s) -> None:
     """The edge each structure is looked up by: the one seen least in publications, then the one with most constants,
     then the one that fewest structures share; -1 where there is none."""
     mask = np.uint64(len(counts) - 1)
@@ -524,7 +524,7 @@ def _clear(graph: Int32s, edges: int, wanted: int) -> None:
 
 
 @kernel()
-def fill(graph: Int32s, edges: EdgeColumns, publication: int, wanted: int) -> None:
+def fill(graph: Int32s, edges: DocumentEdges, publication: int, wanted: int) -> None:
     """Makes the graph that of one publication, each edge once; `wanted` has a bit for each table that is needed."""
     start, stop = edges.offsets[publication], edges.offsets[publication + 1]
     _clear(graph, stop - start, wanted)
@@ -1124,7 +1124,7 @@ def _offer(structure: int, emptied: Int64s, stamp: int, found: Int32s, count: in
 
 
 @kernel()
-def _post(keys: AccessKeys, edges: EdgeColumns, publication: int, met: Any, left: Left, found: Int32s) -> Any:
+def _post(keys: AccessKeys, edges: DocumentEdges, publication: int, met: Any, left: Left, found: Int32s) -> Any:
     """Writes the structures that one publication's edges lead to; returns how many, room or not."""
     count, emptied, stamp, slots = 0, left.emptied, left.stamp, keys.slots
     for structure in keys.always:
@@ -1147,7 +1147,7 @@ def _post(keys: AccessKeys, edges: EdgeColumns, publication: int, met: Any, left
 @kernel((KEYS, EDGES, LEFT, int64, NEW_INT32S, NEW_INT32S, NEW_INT64S))
 def look_up(
     keys: AccessKeys,
-    edges: EdgeColumns,
+    edges: DocumentEdges,
     left: Left,
     begin: int,
     publications: Int32s,
@@ -1181,7 +1181,7 @@ def _count(sketch: Any, cell: Any) -> None:
 
 
 @kernel((EDGES, int64, int64, NEW_COUNTS))
-def sketch_edges(edges: EdgeColumns, begin: int, every: int, sketch: Any) -> None:
+def sketch_edges(edges: DocumentEdges, begin: int, every: int, sketch: Any) -> None:
     """Counts the edges of every so-many-th publication, with every combination of known parts."""
     half = np.uint64(len(sketch) // 2)
     for publication in range(begin, len(edges.offsets) - 1, every):
@@ -1410,7 +1410,7 @@ _PATIENCE = 100_000  # edges looked at for a structure with one member before th
 class BatchArrays(NamedTuple):
     """What a batch of publications brings."""
 
-    edges: EdgeColumns
+    edges: DocumentEdges
     values: TermPlaces
     words: TextKeys
     closure: Closure
@@ -1557,7 +1557,7 @@ def _ask_ahead(index: SegmentArrays, wanted: Int32s, candidate: int) -> None:
 
 
 @kernel()
-def _most_edges(edges: EdgeColumns) -> Any:
+def _most_edges(edges: DocumentEdges) -> Any:
     most = 1
     for publication in range(len(edges.offsets) - 1):
         most = max(most, edges.offsets[publication + 1] - edges.offsets[publication])

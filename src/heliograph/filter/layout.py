@@ -43,7 +43,7 @@ MOST_ROWS = (1 << 31) - 1
 MOST_VARIABLES = 30_000  # of one interest, and so many edges
 
 
-class EdgeColumns(NamedTuple):
+class DocumentEdges(NamedTuple):
     """Edges of many graphs end to end: graph i has those from offsets[i] to offsets[i + 1]."""
 
     offsets: Int64s

@@ -22,7 +22,7 @@ from heliograph.filter.strategy import Failures, Matches
 from heliograph.io.coerce import json_text
 from heliograph.model import Columns, Notifications, Rejections, Stats
 from heliograph.sparql.query import Query
-from heliograph.sparql.solve import GroupKey, Plan, World
+from heliograph.sparql.solve import GroupKey, QueryPlan, World
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Variable, sort_key, spell
 
@@ -90,7 +90,7 @@ def _show(
             text, was_cut = None, False
             if subscription.number not in failures and (limit or subscription.counted):
                 try:  # the subscription alone is at work
-                    shown, was_cut = evidence(Plan.of(subscription.query), world, limit)
+                    shown, was_cut = evidence(QueryPlan.of(subscription.query), world, limit)
                     text = json_text(shown)
                 except Exception as error:
                     failures.add(subscription, error)
@@ -109,7 +109,7 @@ class Evidence(NamedTuple):
     cut: bool
 
 
-def evidence(plan: Plan, world: World, limit: int) -> Evidence:
+def evidence(plan: QueryPlan, world: World, limit: int) -> Evidence:
     """The evidence of a match, with at most `limit` bindings."""
     if plan.query.counted:
         return _counted(plan, world, limit)
@@ -126,7 +126,7 @@ def shown_variables(query: Query) -> tuple[Variable, ...]:
     return query.projection or query.named_variables
 
 
-def _counted(plan: Plan, world: World, limit: int) -> Evidence:
+def _counted(plan: QueryPlan, world: World, limit: int) -> Evidence:
     """The groups that satisfy HAVING; `value` is the count of the first."""
     counts = plan.counts(world)
     held = sorted((key for key, count in counts.items() if plan.holds_count(key, count)), key=_row_key)

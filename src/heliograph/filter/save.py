@@ -19,7 +19,7 @@ from heliograph.filter.segment import Segment, check_arrays
 from heliograph.filter.strategy import Matcher
 from heliograph.io.schemas import TABLES
 from heliograph.partition.plan import Scheme
-from heliograph.partition.save import ROOTS, Parts, pack, scheme_of, taxonomy_table, unpack
+from heliograph.partition.save import ROOTS, PlanFiles, pack, scheme_of, taxonomy_table, unpack
 from heliograph.storage import read_folder, write_folder
 from heliograph.subscriptions import Accept, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -74,7 +74,7 @@ class SavedFilter(NamedTuple):
     algorithm: str
     vocabulary: Vocabulary
     arrays: Arrays
-    plan: Parts | None = None
+    plan: PlanFiles | None = None
     scheme: Scheme | None = None
 
     def fill(self, subscriptions: Subscriptions, matcher: Matcher, accept: Accept) -> None:
@@ -120,7 +120,7 @@ def read(path: str | Path) -> SavedFilter:
     if roots is None:
         raise _damaged(path, "its table of roots is missing")
     try:
-        return saved._replace(plan=Parts(arrays, roots, manifest or {}), scheme=scheme_of(manifest))
+        return saved._replace(plan=PlanFiles(arrays, roots, manifest or {}), scheme=scheme_of(manifest))
     except ValueError as error:
         raise _damaged(path, f"its plan: {error}") from error
 

@@ -28,7 +28,7 @@ from heliograph.filter.layout import (
     NUMBER_BITS,
     ROUNDED_CODE,
     Closure,
-    EdgeColumns,
+    DocumentEdges,
     Floats,
     Int32s,
     Int64s,
@@ -42,7 +42,7 @@ from heliograph.io.publications import Publications, Triples
 from heliograph.model import SubscriptionCost
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.regions import places_of, text_keys
-from heliograph.sparql.solve import Plan, World
+from heliograph.sparql.solve import QueryPlan, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -64,7 +64,7 @@ class SearchBatch:
     """Publications made ready for any number of segments."""
 
     publications: Publications
-    edges: EdgeColumns
+    edges: DocumentEdges
     values: TermPlaces
     closure: Closure
     terms: int  # ids run below this
@@ -96,7 +96,7 @@ class SearchBatch:
         triples = Triples(*(column[rows] for column in self.publications.triples))
         publications = Publications(self.publications.vocabulary, ids, offsets, triples)
         return SearchBatch(
-            publications, fixed(EdgeColumns(offsets, *triples)), self.values, self.closure, self.terms, words
+            publications, fixed(DocumentEdges(offsets, *triples)), self.values, self.closure, self.terms, words
         )
 
 
@@ -111,7 +111,7 @@ class SearchContext:
 
     def batch(self, publications: Publications) -> SearchBatch:
         """Publications over this vocabulary, ready to be searched."""
-        own, edges = publications.vocabulary, fixed(EdgeColumns(publications.offsets, *publications.triples))
+        own, edges = publications.vocabulary, fixed(DocumentEdges(publications.offsets, *publications.triples))
         start, known = len(own) if own is self.vocabulary else own.start, self._places
         if len(known) < start:  # terms that came since are looked at now
             known = self._places = np.concatenate([known, _places(self.vocabulary, len(known), start)])
@@ -164,7 +164,7 @@ def search(segment: Segment, batch: SearchBatch, stamp: int) -> Hits:
     return Hits(segment, stamp, publication, number, doubtful, candidates, searched, found_ns - started, verify_ns)
 
 
-def _look_up(segment: Segment, edges: EdgeColumns, stamp: int) -> tuple[Int32s, Int32s]:
+def _look_up(segment: Segment, edges: DocumentEdges, stamp: int) -> tuple[Int32s, Int32s]:
     """The publications and structures of candidates."""
     from heliograph.filter.kernels import look_up
 
@@ -281,7 +281,7 @@ class ExactCheck:
                 assert world is not None
                 self._times[case.owner.id] += 1
                 self._costs[case.owner.id] += int(self.publications.offsets[row + 1] - self.publications.offsets[row])
-                return Plan.of(case.owner.query).matches(world)
+                return QueryPlan.of(case.owner.query).matches(world)
             if case.holds(solution, self.publications.vocabulary):
                 return True
         return False

@@ -38,7 +38,7 @@ from heliograph.filter.layout import (
     AccessKeys,
     Atoms,
     Conjuncts,
-    EdgeColumns,
+    DocumentEdges,
     Flags,
     Floats,
     Int8s,
@@ -224,7 +224,12 @@ class Segment:
 
 
 def _index(
-    interests: Interests, grouped: Structures, steps: EdgeColumns, modes: Int8s, order: Int64s, choice: ChosenConjuncts
+    interests: Interests,
+    grouped: Structures,
+    steps: DocumentEdges,
+    modes: Int8s,
+    order: Int64s,
+    choice: ChosenConjuncts,
 ) -> SegmentArrays:
     conjuncts, offsets = grouped.conjuncts, interests.conjunct_offsets
     count = len(grouped.variables)
@@ -271,7 +276,7 @@ def _index(
 
 
 def _gates(
-    steps: EdgeColumns, grouped: Structures, flags: Int8s, members: Int64s, variable: Int16s
+    steps: DocumentEdges, grouped: Structures, flags: Int8s, members: Int64s, variable: Int16s
 ) -> tuple[Int32s, Int8s]:
     """Of each structure the gate; and the steps that bind a variable about which a member asks."""
     from heliograph.filter.kernels import find_gates
@@ -314,7 +319,7 @@ def _conjuncts(index: SegmentArrays, rows: Int64s) -> Conjuncts:
 class Structures(NamedTuple):
     """Interests by structure: member i is interest order[i], its conjuncts speak of the structure's variables."""
 
-    edges: EdgeColumns  # of structures, sorted
+    edges: DocumentEdges  # of structures, sorted
     variables: Int16s  # of structures, how many
     offsets: Int64s  # of members
     order: Int64s
@@ -326,18 +331,18 @@ def group(interests: Interests) -> Structures:
     """Brings interests of the same form together."""
     from heliograph.filter.kernels import canonicalise, count_variables, number_structures
 
-    edges = fixed(EdgeColumns(interests.edge_offsets, *interests.edges))
+    edges = fixed(DocumentEdges(interests.edge_offsets, *interests.edges))
     count = len(interests.numbers)
     sizes = np.zeros(count, np.int64)
     count_variables(edges, sizes)
     name_offsets, names, hashes = offsets_of(sizes), np.zeros(int(sizes.sum()), np.int16), np.zeros(count, np.uint64)
-    form = EdgeColumns(np.zeros(count, np.int64), *(np.empty_like(column) for column in interests.edges))
+    form = DocumentEdges(np.zeros(count, np.int64), *(np.empty_like(column) for column in interests.edges))
     complex_ones = fixed((interests.flags & COMPLEX).astype(np.uint8))
     canonicalise(edges, complex_ones, fixed(name_offsets), form, names, hashes)
     order, numbers = np.argsort(hashes, kind="stable"), np.zeros(count, np.int32)
     ends = fixed(form.offsets)
     total = number_structures(
-        fixed(EdgeColumns(interests.edge_offsets, *form[1:])), ends, complex_ones, fixed(order), numbers
+        fixed(DocumentEdges(interests.edge_offsets, *form[1:])), ends, complex_ones, fixed(order), numbers
     )
     first = np.searchsorted(numbers[order], np.arange(total)) if count else np.zeros(0, np.int64)
     chosen = order[first]
@@ -351,10 +356,10 @@ def group(interests: Interests) -> Structures:
     )
 
 
-def _gathered(edges: EdgeColumns, begins: Int64s, ends: Int64s) -> EdgeColumns:
+def _gathered(edges: DocumentEdges, begins: Int64s, ends: Int64s) -> DocumentEdges:
     offsets = offsets_of(ends - begins)
     rows = np.repeat(begins - offsets[:-1], ends - begins) + np.arange(offsets[-1])
-    return EdgeColumns(offsets, *(column[rows] for column in edges[1:]))
+    return DocumentEdges(offsets, *(column[rows] for column in edges[1:]))
 
 
 def _renamed(interests: Interests, names: Int16s, name_offsets: Int64s) -> Conjuncts:
@@ -363,17 +368,17 @@ def _renamed(interests: Interests, names: Int16s, name_offsets: Int64s) -> Conju
     return interests.conjuncts._replace(variable=names[name_offsets[owner] + interests.conjuncts.variable])
 
 
-def order_steps(edges: EdgeColumns, variables: Int16s) -> tuple[EdgeColumns, Int8s]:
+def order_steps(edges: DocumentEdges, variables: Int16s) -> tuple[DocumentEdges, Int8s]:
     """The edges of structures as steps, in the order of verification, and what is known at each."""
     from heliograph.filter import kernels
 
-    steps = EdgeColumns(edges.offsets.copy(), *(column.copy() for column in edges[1:]))
+    steps = DocumentEdges(edges.offsets.copy(), *(column.copy() for column in edges[1:]))
     modes = np.zeros(len(steps.subject), np.uint8)
     kernels.order_steps(steps, fixed(variables), modes)
     return steps, modes
 
 
-def access_keys(edges: EdgeColumns, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> AccessKeys:
+def access_keys(edges: DocumentEdges, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> AccessKeys:
     """The keys under which structures are looked up, chosen from what publications held."""
     from heliograph.filter import kernels
 

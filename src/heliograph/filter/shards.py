@@ -59,9 +59,9 @@ from heliograph.partition.plan import (
     MERGERS,
     Context,
     Plan,
-    Route,
+    PlanVersion,
     Scheme,
-    Version,
+    ShardRoute,
     compiled,
     merger,
     place_in_words,
@@ -158,7 +158,7 @@ class _AskedPart(NamedTuple):
 class ShardedVersion:
     """A plan at one moment."""
 
-    held: Version
+    held: PlanVersion
     matcher: ShardedMatcher
 
     def __len__(self) -> int:
@@ -323,7 +323,7 @@ class RootShards:
         self._bytes = (shards + 7) // 8
         self._known: tuple[int, dict[int, _KnownRoots]] = (-1, {})  # a version, and by segment what is known of it
 
-    def wanted(self, version: Version, hits: Sequence[Hits], first: int, last: int) -> Iterator[Int64s]:
+    def wanted(self, version: PlanVersion, hits: Sequence[Hits], first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications between `first` and `last` that must reach it, counted from the first."""
         reached = np.zeros((self._shards, last - first), np.bool_)
         table = self._table(version.stamp)
@@ -346,7 +346,7 @@ class RootShards:
         return known[1]
 
     def _of(
-        self, table: dict[int, _KnownRoots], version: Version, segment: Segment, places: Int64s
+        self, table: dict[int, _KnownRoots], version: PlanVersion, segment: Segment, places: Int64s
     ) -> npt.NDArray[np.uint8]:
         known = table.get(id(segment))
         if known is None:
@@ -471,7 +471,7 @@ def _some(rows: Int64s) -> list[int]:
 # --- a filter that is built in parts ----------------------------------------------------------------------------------
 
 
-class Ground(NamedTuple):
+class ShardGround(NamedTuple):
     """What all parts of a filter have in common, as it travels to other processes."""
 
     taxonomy: pa.Table
@@ -494,7 +494,7 @@ def restored(registry: Subscriptions, tables: Tables) -> tuple[Subscription, ...
     return registry.restore(tables, check_options)
 
 
-def save_shard(path: str | Path, registry: Subscriptions, ground: Ground) -> None:
+def save_shard(path: str | Path, registry: Subscriptions, ground: ShardGround) -> None:
     """Saves everybody of a registry as a shard, indexed."""
     vocabulary, taxonomy = Vocabulary(), ground.classes()
     matcher = IndexedMatcher(vocabulary, taxonomy)
@@ -506,7 +506,7 @@ def save_shard(path: str | Path, registry: Subscriptions, ground: Ground) -> Non
     saving.packed(registry, taxonomy, DEFAULT, vocabulary, matcher)(path)
 
 
-def save_front(path: str | Path, roots: Iterable[Root], scheme: Scheme, ground: Ground) -> None:
+def save_front(path: str | Path, roots: Iterable[Root], scheme: Scheme, ground: ShardGround) -> None:
     """Saves roots, subscriptions and mergers, as the front of shards that others build."""
     own: dict[Subscription, int] = {}
     mergers: list[tuple[Query, int]] = []
@@ -524,7 +524,7 @@ def save_front(path: str | Path, roots: Iterable[Root], scheme: Scheme, ground: 
         tiers.add(interests, several)
     front = tiers.whole()
     bits = [*own.values(), *(shards for _, shards in mergers)]
-    routes = {each.number: Route(its) for each, its in zip(owners, bits, strict=True)}
+    routes = {each.number: ShardRoute(its) for each, its in zip(owners, bits, strict=True)}
     plan.adopt({} if front is None else {FRONT: front}, routes, partial=True)
     context, matcher = plan.context, ShardedMatcher(plan)
     saving.packed(registry, context.taxonomy, DEFAULT, context.vocabulary, matcher)(path)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from heliograph.compiled.compile import announce, is_warm
+from heliograph.compiled.compile import is_warm
 from heliograph.errors import UsageError, own_failure
 from heliograph.filter.encode import Publication, decode
 from heliograph.filter.interests import closure_of, interests_of_batch, interests_singly
@@ -32,7 +32,7 @@ from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, rebase
 from heliograph.model import Rejected, SubscriptionCost
 from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
-from heliograph.sparql.solve import Plan as QueryPlan
+from heliograph.sparql.solve import QueryPlan as QueryPlan
 from heliograph.subscriptions import Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -493,7 +493,6 @@ class AutoMatcher:
             self._change().adopt(segment)
 
     def _change(self) -> IndexedMatcher:
-        announce("filter.kernels.verify")
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
         indexed.insert(list(self._alive.values()))
         self._held, self._alive = indexed, {}
@@ -555,7 +554,6 @@ def matcher_of(algorithm: str, scheme: Scheme | None, context: Context) -> Match
         raise UsageError("HG-052", f"no shards with the algorithm {algorithm!r}", fix="leave the algorithm out")
     from heliograph.filter.shards import ShardedMatcher
 
-    announce("filter.kernels.verify")
     return ShardedMatcher(Plan(scheme, context))
 
 

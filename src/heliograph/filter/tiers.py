@@ -16,7 +16,7 @@ import numpy as np
 
 from heliograph.compiled.growing import fixed, ragged
 from heliograph.filter.interests import Interests, chained, in_order, offsets_of
-from heliograph.filter.layout import EdgeColumns, Int32s
+from heliograph.filter.layout import DocumentEdges, Int32s
 from heliograph.filter.segment import ALIVE, Segment, Sketch, VariableNames
 
 TAIL = 32  # subscriptions that are always rebuilt with the next one
@@ -212,7 +212,7 @@ class Tiers:
 
     # --- what publications teach --------------------------------------------------------------------------------
 
-    def observe(self, edges: EdgeColumns) -> None:
+    def observe(self, edges: DocumentEdges) -> None:
         """Counts what some publications hold, so that rare edges can be chosen as ways in."""
         from heliograph.filter.kernels import sketch_edges
 
@@ -277,6 +277,6 @@ def _own_names(interests: Interests) -> VariableNames:
     from heliograph.filter.kernels import count_variables
 
     sizes = np.zeros(len(interests.numbers), np.int64)
-    count_variables(fixed(EdgeColumns(interests.edge_offsets, *interests.edges)), sizes)
+    count_variables(fixed(DocumentEdges(interests.edge_offsets, *interests.edges)), sizes)
     offsets = offsets_of(sizes)
     return VariableNames(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))

@@ -12,7 +12,7 @@ import numpy as np
 
 from heliograph.filter.strategy import PAIRS, Failures
 from heliograph.io.publications import Publications
-from heliograph.lint.names import Sample
+from heliograph.lint.names import DataSample
 from heliograph.lint.queries import shortened
 from heliograph.model import SubscriptionCost, slowest
 from heliograph.sparql.query import (
@@ -28,7 +28,7 @@ from heliograph.sparql.query import (
     spell_pattern,
     variables_in,
 )
-from heliograph.sparql.solve import Plan, World
+from heliograph.sparql.solve import QueryPlan, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Position, Term, Variable
@@ -178,10 +178,8 @@ class Trial:
     """An index of queries by their places, to which a sample is published."""
 
     def __init__(self, queries: Sequence[tuple[int, Query]], vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
-        from heliograph.compiled.compile import announce
         from heliograph.filter.strategy import IndexedMatcher
 
-        announce("filter.kernels.verify")
         self._matcher: IndexedMatcher = IndexedMatcher(vocabulary, taxonomy)
         self._matcher.insert([Subscription(str(place), None, query, place) for place, query in queries])
         self._slow: tuple[SubscriptionCost, ...] = ()
@@ -210,12 +208,12 @@ class Trial:
         )
 
 
-def is_small(queries: int, sample: Sample) -> bool:
+def is_small(queries: int, sample: DataSample) -> bool:
     """Whether every query can be asked of every publication."""
     return queries * sample.size <= PAIRS
 
 
-def many_ways(queries: Iterable[tuple[int, Query]], sample: Sample) -> Iterator[Cost]:
+def many_ways(queries: Iterable[tuple[int, Query]], sample: DataSample) -> Iterator[Cost]:
     """The queries that have very many ways through some publication that was kept."""
     for place, query in queries:
         for publication in sample.publications:
@@ -231,7 +229,7 @@ def _ways(query: Query, world: World) -> int:
 
 
 def _count(query: Query, world: World) -> int:
-    return sum(1 for _ in islice(Plan.of(query).solutions(world), WAYS + 1))
+    return sum(1 for _ in islice(QueryPlan.of(query).solutions(world), WAYS + 1))
 
 
 def _many(query: Query, ways: int, publication: str) -> str:

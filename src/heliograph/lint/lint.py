@@ -15,7 +15,7 @@ from heliograph.io.sources import collector_paused
 from heliograph.lint import findings as codes
 from heliograph.lint.cost import SUSPECTS, Trial, expenses, is_small, many_ways
 from heliograph.lint.findings import COVERED, SAME, Finding, Sound, Subjects, table_of
-from heliograph.lint.names import Sample
+from heliograph.lint.names import DataSample
 from heliograph.lint.queries import Kinds, NameCheck, never_bound, replaced, why_never
 from heliograph.model import Receipt, Rejections
 from heliograph.partition.containment import Forest
@@ -288,7 +288,7 @@ class Linter:
         self.vocabulary = Vocabulary()
         self._taxonomy = taxonomy
         self._subjects = Subjects(prefixes)
-        self._sample = Sample(taxonomy)
+        self._sample = DataSample(taxonomy)
         self._batches: list[Publications] = []
 
     def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:

@@ -138,7 +138,7 @@ LOOKED_AT = 200  # publications that are kept, to be asked one by one
 
 
 @dataclass(slots=True)
-class Sample:
+class DataSample:
     """The names that publications use, by how often, and the first of these publications."""
 
     taxonomy: Taxonomy

@@ -10,7 +10,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
-from heliograph.lint.names import Near, Sample, Spellings, distance, frequent
+from heliograph.lint.names import DataSample, Near, Spellings, distance, frequent
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import (
     And,
@@ -49,7 +49,7 @@ from heliograph.sparql.regions import (
     holds,
     just,
 )
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import (
     PLAIN,
@@ -414,7 +414,7 @@ _ANY = Variable("x")
 class Kinds:
     """Asked for one query after another; each pair of classes is looked at once."""
 
-    def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
+    def __init__(self, taxonomy: Taxonomy, sample: DataSample | None) -> None:
         self._taxonomy, self._sample = taxonomy, sample
         self._known = {term for row in taxonomy.rows for term in row}
         self._apart: dict[tuple[Term, Term], bool] = {}
@@ -443,7 +443,7 @@ class Kinds:
 
     def _is_met(self, pair: tuple[Term, Term]) -> bool:
         """Whether a publication of the sample has something of both."""
-        plan = Plan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
+        plan = QueryPlan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
         publications = self._sample.publications if self._sample is not None else ()
         return any(plan.matches(publication.world) for publication in publications)
 
@@ -592,8 +592,8 @@ class Unseen(NamedTuple):
 class NameCheck:
     """The names that are known; asked for one query after another."""
 
-    def __init__(self, taxonomy: Taxonomy, sample: Sample | None) -> None:
-        met = sample or Sample(taxonomy)
+    def __init__(self, taxonomy: Taxonomy, sample: DataSample | None) -> None:
+        met = sample or DataSample(taxonomy)
         declared = dict.fromkeys(term for row in taxonomy.rows for term in row)
         self._sampled = met.size > 0
         places = (("the sample", self._sampled), ("the taxonomy", bool(declared)))

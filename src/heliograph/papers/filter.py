@@ -24,7 +24,7 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
 )
-from heliograph.sparql.solve import Plan, Triple, World
+from heliograph.sparql.solve import QueryPlan, Triple, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Classes
 from heliograph.terms import RDF_LANG_STRING, RDF_TYPE, RDFS_MEMBER, Term, Variable, value_of
@@ -173,7 +173,7 @@ Vertex = Term | Star
 _DERIVED = (RDF_TYPE, RDFS_MEMBER)  # properties that also match what no triple of the document says
 
 
-class Edge(NamedTuple):
+class GraphEdge(NamedTuple):
     """A labelled edge of a subscription graph."""
 
     source: Vertex
@@ -185,21 +185,21 @@ class Edge(NamedTuple):
 class SubscriptionGraph:
     """G_S. `constraints[i - 1]` are those of the star *i; `plan` decides where edges and constraints do not suffice."""
 
-    edges: tuple[Edge, ...]
+    edges: tuple[GraphEdge, ...]
     stars: tuple[Variable, ...]
     constraints: tuple[tuple[Constraint, ...], ...]
-    plan: Plan | None
+    plan: QueryPlan | None
 
     @classmethod
     def of(cls, query: Query) -> SubscriptionGraph:
         if _counts_nothing(query):
-            return cls((), (), (), Plan.of(query))
+            return cls((), (), (), QueryPlan.of(query))
         plain = [pattern for pattern in query.patterns if _is_plain(pattern)]
         stars = {name: number for number, name in enumerate(dict.fromkeys(_ends(plain)), start=1)}
         edges = dict.fromkeys(_edge(pattern, stars) for pattern in plain)
         constraints, rest = _constraints(query, stars)
         beyond = rest or query.counted or query.values
-        return cls(tuple(edges), tuple(stars), constraints, Plan.of(query) if beyond else None)
+        return cls(tuple(edges), tuple(stars), constraints, QueryPlan.of(query) if beyond else None)
 
     def constraints_of(self, vertex: Vertex) -> tuple[Constraint, ...]:
         """What is asked of a vertex; nothing of a constant."""
@@ -221,10 +221,10 @@ def _ends(plain: list[Pattern]) -> Iterator[Variable]:
     return (end for pattern in plain for end in (pattern.subject, pattern.object) if isinstance(end, Variable))
 
 
-def _edge(pattern: Pattern, stars: dict[Variable, Star]) -> Edge:
+def _edge(pattern: Pattern, stars: dict[Variable, Star]) -> GraphEdge:
     assert isinstance(pattern, TriplePattern)
     assert isinstance(pattern.predicate, Term)
-    return Edge(_vertex(pattern.subject, stars), pattern.predicate, _vertex(pattern.object, stars))
+    return GraphEdge(_vertex(pattern.subject, stars), pattern.predicate, _vertex(pattern.object, stars))
 
 
 def _vertex(node: Node, stars: dict[Variable, Star]) -> Vertex:
@@ -288,7 +288,7 @@ def natural_join(left: BindingTable, right: BindingTable) -> BindingTable:
     return BindingTable((*left.columns, *added), rows)
 
 
-def star_table(edge: Edge, rows: Sequence[Row]) -> BindingTable:
+def star_table(edge: GraphEdge, rows: Sequence[Row]) -> BindingTable:
     """An edge's table without its constant ends, which bind nothing; a star at both ends takes one value."""
     columns = [end for end in (edge.source, edge.target) if isinstance(end, Star)]
     if len(columns) == 2 and columns[0] == columns[1]:
@@ -410,7 +410,7 @@ class Index(Protocol):
     def search(self, world: World, stamp: int) -> Search: ...
 
 
-class IndexVersion:
+class PaperIndexVersion:
     """The entries of an index that lived at one stamp."""
 
     def __init__(self, index: Index, stamp: int = 0, alive: int = 0) -> None:
@@ -448,9 +448,9 @@ class PaperMatcher:
         self._by_number: dict[int, Entry] = {}
         self._dead = 0
         self._stamp = 0
-        self._version = IndexVersion(self._index)
+        self._version = PaperIndexVersion(self._index)
 
-    def version(self) -> IndexVersion:
+    def version(self) -> PaperIndexVersion:
         return self._version
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
@@ -484,7 +484,7 @@ class PaperMatcher:
     def _publish(self) -> None:
         """One assignment makes a change visible, all of it at once."""
         self._stamp += 1
-        self._version = IndexVersion(self._index, self._stamp, len(self._by_number))
+        self._version = PaperIndexVersion(self._index, self._stamp, len(self._by_number))
 
 
 def in_order(entries: Iterable[Entry]) -> dict[int, Entry]:
@@ -759,7 +759,7 @@ class UnionEdge:
 
     __slots__ = ("edge", "subscriptions")
 
-    def __init__(self, edge: Edge) -> None:
+    def __init__(self, edge: GraphEdge) -> None:
         self.edge = edge
         self.subscriptions: list[Entry] = []  # only appended to: readers may be in it
 
@@ -783,7 +783,7 @@ class UnionGraph:
         if not overlaps:
             self._edgeless.append(entry)
 
-    def _edge(self, edge: Edge) -> UnionEdge:
+    def _edge(self, edge: GraphEdge) -> UnionEdge:
         labels = self._pairs.setdefault((edge.source, edge.target), {})
         return labels.get(edge.label) or labels.setdefault(edge.label, UnionEdge(edge))
 
@@ -883,7 +883,7 @@ MOST_INSTANCES = 10_000
 Instance = tuple[Term, ...]  # the publication's node in the place of each vertex
 
 
-class Step(NamedTuple):
+class PaperStep(NamedTuple):
     """An edge between vertices by number; a number that the vertices so far do not reach is a new vertex."""
 
     label: Term
@@ -896,13 +896,13 @@ class Subgraph:
 
     __slots__ = ("_by_step", "children", "endings", "step")
 
-    def __init__(self, step: Step | None = None) -> None:
+    def __init__(self, step: PaperStep | None = None) -> None:
         self.step = step
         self.children: list[Subgraph] = []  # these two are only appended to: readers may be in them
         self.endings: list[Entry] = []
-        self._by_step: dict[Step, Subgraph] = {}
+        self._by_step: dict[PaperStep, Subgraph] = {}
 
-    def child(self, step: Step) -> Subgraph:
+    def child(self, step: PaperStep) -> Subgraph:
         known = self._by_step.get(step)
         if known is None:
             known = self._by_step[step] = Subgraph(step)
@@ -941,7 +941,7 @@ class Network:
         return self._placed[entry]
 
 
-def take_apart(edges: Sequence[Edge]) -> tuple[list[Step], tuple[Vertex, ...]]:
+def take_apart(edges: Sequence[GraphEdge]) -> tuple[list[PaperStep], tuple[Vertex, ...]]:
     """The edges in an order in which equal graphs tend to begin equally and each edge meets the ones before it."""
     numbers: dict[Vertex, int] = {}
     steps = []
@@ -950,11 +950,11 @@ def take_apart(edges: Sequence[Edge]) -> tuple[list[Step], tuple[Vertex, ...]]:
         edge = min(waiting, key=lambda each: _rank(each, numbers))  # of equals the first
         waiting.remove(edge)
         ends = [numbers.setdefault(vertex, len(numbers)) for vertex in (edge.source, edge.target)]
-        steps.append(Step(edge.label, *ends))
+        steps.append(PaperStep(edge.label, *ends))
     return steps, tuple(numbers)
 
 
-def _rank(edge: Edge, numbers: dict[Vertex, int]) -> tuple[int, Term]:
+def _rank(edge: GraphEdge, numbers: dict[Vertex, int]) -> tuple[int, Term]:
     return sum(vertex not in numbers for vertex in {edge.source, edge.target}), edge.label
 
 
@@ -983,7 +983,7 @@ class Descent:
                     elif extended:
                         stack.append(child)
 
-    def _extend(self, instances: list[Instance], step: Step) -> list[Instance]:
+    def _extend(self, instances: list[Instance], step: PaperStep) -> list[Instance]:
         """The instances with one more edge; if there are too many, one more than are allowed."""
         extended: list[Instance] = []
         for instance in instances:
@@ -1008,12 +1008,12 @@ class Descent:
             return joins(entry.graph, map(self._star_table, entry.graph.edges), self.world.classes)
         return any(_fits(entry, vertices, found, self.world.classes) for found in self.instances[subgraph])
 
-    def _star_table(self, edge: Edge) -> BindingTable:
+    def _star_table(self, edge: GraphEdge) -> BindingTable:
         source, target = (vertex if isinstance(vertex, Term) else None for vertex in (edge.source, edge.target))
         return star_table(edge, [(s, o) for s, _, o in self.world.graph.match(source, edge.label, target)])
 
 
-def _extensions(instance: Instance, step: Step, world: World) -> Iterator[Instance]:
+def _extensions(instance: Instance, step: PaperStep, world: World) -> Iterator[Instance]:
     known = len(instance)
     source = instance[step.source] if step.source < known else None
     target = instance[step.target] if step.target < known else None
@@ -1022,7 +1022,7 @@ def _extensions(instance: Instance, step: Step, world: World) -> Iterator[Instan
             yield instance + _new_vertices(triple, step, known)
 
 
-def _new_vertices(triple: Triple, step: Step, known: int) -> Instance:
+def _new_vertices(triple: Triple, step: PaperStep, known: int) -> Instance:
     new = {number: node for number, node in ((step.source, triple[0]), (step.target, triple[2])) if number >= known}
     return tuple(new.values())  # the source is numbered before the target
 
@@ -1079,7 +1079,7 @@ class Listing(NamedTuple):
     """A subscription, listed for one of its edges."""
 
     entry: Entry
-    edge: Edge
+    edge: GraphEdge
 
 
 class LabelledPair:
@@ -1092,7 +1092,7 @@ class LabelledPair:
         self.source: ConstraintTable[Listing] | None = None
         self.target: ConstraintTable[Listing] | None = None
 
-    def insert(self, entry: Entry, edge: Edge) -> None:
+    def insert(self, entry: Entry, edge: GraphEdge) -> None:
         """Under the constraints of the source if it has any, else under the target's; see the mends for the rest."""
         source, target = (entry.graph.constraints_of(vertex) for vertex in (edge.source, edge.target))
         if source:
@@ -1126,7 +1126,7 @@ class SubscriptionMatrix:
         if not overlaps:
             self._edgeless.append(entry)
 
-    def _pair(self, edge: Edge) -> LabelledPair:
+    def _pair(self, edge: GraphEdge) -> LabelledPair:
         pairs = self._labels.setdefault(edge.label, {})
         pair = (_starred(edge.source), _starred(edge.target))
         return pairs.get(pair) or pairs.setdefault(pair, LabelledPair())
@@ -1176,7 +1176,7 @@ class RssMatching:
             if entry.lives(stamp):
                 (self.subset if self._satisfied(entry, listed, triple) else self.dropped).add(entry)
 
-    def _satisfied(self, entry: Entry, listed: Edge, triple: Triple) -> bool:
+    def _satisfied(self, entry: Entry, listed: GraphEdge, triple: Triple) -> bool:
         """Whether the constraints on both ends hold, exactly."""
         ends = ((listed.source, triple[0]), (listed.target, triple[2]))
         return all(check_constraints(entry.graph.constraints_of(end), node, self.world.classes) for end, node in ends)

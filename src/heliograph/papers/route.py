@@ -82,7 +82,7 @@ from heliograph.predicate.layout import (
 )
 from heliograph.route import layout
 from heliograph.route.exchange import Version, strong_components, visible
-from heliograph.route.layout import Graph
+from heliograph.route.layout import ExchangeGraph
 
 Int64Rows = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _ONE, _NONE, _63, _ALL = np.uint64(1), np.uint64(0), np.uint64(63), ~np.uint64(0)
@@ -675,7 +675,7 @@ class _Edges(NamedTuple):
     expression: Int32s
 
 
-def number_nodes(graph: Graph, order: str = ORDERS[0]) -> Numbered:
+def number_nodes(graph: ExchangeGraph, order: str = ORDERS[0]) -> Numbered:
     """The visible part of one version under the seed's ids."""
     if order not in ORDERS:
         raise UsageError("HG-031", f"the order within components is {order!r}", fix=f"write one of {', '.join(ORDERS)}")
@@ -710,14 +710,14 @@ def _as_numbered(components: Int32s, edges: _Edges) -> Int32s:
     return mine if (mine[edges.source] <= mine[edges.target]).all() else components
 
 
-def _edges(graph: Graph) -> _Edges:
+def _edges(graph: ExchangeGraph) -> _Edges:
     seen = visible(graph)
     chosen = graph.edges[seen]
     source, target = graph.sources[seen].astype(np.int64), chosen[:, layout.TARGET].astype(np.int64)
     return _Edges(source, target, chosen[:, layout.EDGE_EXPRESSION])
 
 
-def _expressions(graph: Graph) -> Int32s:
+def _expressions(graph: ExchangeGraph) -> Int32s:
     """What each node accepts in this version; one that is not there, or whose row was refused, accepts nothing."""
     record = graph.nodes[: graph.node_count, layout.RECORD].copy()
     while len(old := np.flatnonzero(graph.records[record, layout.DIED] <= graph.version)):
@@ -1024,7 +1024,7 @@ class Routed(NamedTuple):
 class SeedExchange:
     """One version of an exchange as the seed keeps it, built before any event comes."""
 
-    def __init__(self, graph: Graph, compiled: Compiled, order: str = ORDERS[0]) -> None:
+    def __init__(self, graph: ExchangeGraph, compiled: Compiled, order: str = ORDERS[0]) -> None:
         self.numbered: Numbered = fixed(number_nodes(graph, order))
         expressions, entered = self.numbered.graph.expressions, self.numbered.entered
         self.cyclic = self.numbered.cyclic

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from heliograph.errors import SubscriptionError
 from heliograph.sparql.query import Query, TriplePattern
-from heliograph.sparql.solve import Graph, Plan, world
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.terms import RDFS_MEMBER, Variable
 
 # --- common -----------------------------------------------------------------------------------------------------
@@ -31,16 +31,16 @@ Values = tuple[Vertex, ...]
 ADD, REMOVE = "+", "-"
 
 
-class Match(NamedTuple):
+class PaperMatch(NamedTuple):
     id: str
     values: Values  # of the query's variables
 
 
-class Changes(NamedTuple):
+class PaperChanges(NamedTuple):
     """What an update changed: matches, and the queries that became true or false by it."""
 
-    gained: list[Match]
-    lost: list[Match]
+    gained: list[PaperMatch]
+    lost: list[PaperMatch]
     rose: list[str]
     fell: list[str]
 
@@ -50,15 +50,15 @@ class Algorithm(Protocol):
 
     def unsubscribe(self, id: str) -> None: ...
 
-    def update(self, op: str, triple: Edge) -> Changes: ...
+    def update(self, op: str, triple: Edge) -> PaperChanges: ...
 
     def matches(self, id: str) -> set[Values]:
         """The matches of a query as the graph stands."""
         ...
 
 
-def nothing() -> Changes:
-    return Changes([], [], [], [])
+def nothing() -> PaperChanges:
+    return PaperChanges([], [], [], [])
 
 
 def pattern(edges: Iterable[Edge]) -> Query:
@@ -104,7 +104,7 @@ class _Asked:
     """A query, with what it matched when it was last tried."""
 
     id: str
-    plan: Plan
+    plan: QueryPlan
     edges: frozenset[Edge] | None  # all of it, if it has no variables
     standing: frozenset[Values] = field(default=_NEVER)
 
@@ -119,14 +119,14 @@ class BruteForce:
         self._queries: list[_Asked] = []
 
     def subscribe(self, id: str, query: Query) -> None:
-        asked = _Asked(id, Plan.of(query), None if query.variables else frozenset(concrete_edges(query)))
+        asked = _Asked(id, QueryPlan.of(query), None if query.variables else frozenset(concrete_edges(query)))
         asked.standing = self._answer(asked)
         self._queries.append(asked)
 
     def unsubscribe(self, id: str) -> None:
         self._queries = [asked for asked in self._queries if asked.id != id]
 
-    def update(self, op: str, triple: Edge) -> Changes:
+    def update(self, op: str, triple: Edge) -> PaperChanges:
         """Applies an update, whether or not it changes anything, and scans the query database."""
         if op == ADD:
             self._graph.add(triple)
@@ -139,7 +139,7 @@ class BruteForce:
     def matches(self, id: str) -> set[Values]:
         return set().union(*(asked.standing for asked in self._queries if asked.id == id))
 
-    def _scan(self) -> Changes:
+    def _scan(self) -> PaperChanges:
         changes = nothing()
         for asked in self._queries:
             after = self._answer(asked)
@@ -157,9 +157,9 @@ class BruteForce:
         return frozenset(tuple(solution[name] for name in order) for solution in found)
 
 
-def _note(changes: Changes, asked: _Asked, after: frozenset[Values]) -> None:
-    changes.gained.extend(Match(asked.id, values) for values in after - asked.standing)
-    changes.lost.extend(Match(asked.id, values) for values in asked.standing - after)
+def _note(changes: PaperChanges, asked: _Asked, after: frozenset[Values]) -> None:
+    changes.gained.extend(PaperMatch(asked.id, values) for values in after - asked.standing)
+    changes.lost.extend(PaperMatch(asked.id, values) for values in asked.standing - after)
     if not asked.standing:
         changes.rose.append(asked.id)
     elif not after:
@@ -233,7 +233,7 @@ class Inv:
                 del self._index[edge]
         self._table.pop(id, None)
 
-    def update(self, op: str, triple: Edge) -> Changes:
+    def update(self, op: str, triple: Edge) -> PaperChanges:
         changes = nothing()
         if (triple in self._graph) == (op == ADD):
             return changes  # mend: what changes nothing is not counted
@@ -252,20 +252,20 @@ class Inv:
         return {()} if row is not None and row.matched == row.pairs else set()
 
 
-def _rise(changes: Changes, touched: Iterable[str], table: dict[str, Row]) -> None:
+def _rise(changes: PaperChanges, touched: Iterable[str], table: dict[str, Row]) -> None:
     for id in touched:
         row = table[id]
         row.matched += 1
         if row.matched == row.pairs:
-            changes.gained.append(Match(id, ()))
+            changes.gained.append(PaperMatch(id, ()))
             changes.rose.append(id)
 
 
-def _fall(changes: Changes, touched: Iterable[str], table: dict[str, Row]) -> None:
+def _fall(changes: PaperChanges, touched: Iterable[str], table: dict[str, Row]) -> None:
     for id in touched:
         row = table[id]
         if row.matched == row.pairs:
-            changes.lost.append(Match(id, ()))
+            changes.lost.append(PaperMatch(id, ()))
             changes.fell.append(id)
         row.matched -= 1
 
@@ -480,12 +480,12 @@ class View:
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class TrieNode:
     """A generic edge below the generic edges that lead to it."""
 
     form: Edge
-    parent: Node | None
-    children: dict[Edge, Node] = field(default_factory=dict)
+    parent: TrieNode | None
+    children: dict[Edge, TrieNode] = field(default_factory=dict)
     view: View = field(default_factory=View)
     users: dict[tuple[str, int], None] = field(default_factory=dict)  # queries and which of their paths ends here
     end: Places = field(init=False)  # the place at which walks end
@@ -509,20 +509,20 @@ class Node:
                 yield (*walk, *edge[1:])
 
 
-class Forest:
+class TrieForest:
     """The tries of all paths, over one graph."""
 
     def __init__(self) -> None:
         self.graph = Graph()
-        self._roots: dict[Edge, Node] = {}
-        self._by_form: dict[Edge, dict[Node, None]] = {}
+        self._roots: dict[Edge, TrieNode] = {}
+        self._by_form: dict[Edge, dict[TrieNode, None]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_form.values()))
 
-    def use(self, forms: Iterable[Edge], user: tuple[str, int]) -> Node:
+    def use(self, forms: Iterable[Edge], user: tuple[str, int]) -> TrieNode:
         """The node at the end of a path, made and filled if nobody used it before."""
-        node: Node | None = None
+        node: TrieNode | None = None
         for form in forms:
             level = self._roots if node is None else node.children
             node = level.get(form) or self._grow(level, form, node)
@@ -530,8 +530,8 @@ class Forest:
         node.users[user] = None
         return node
 
-    def _grow(self, level: dict[Edge, Node], form: Edge, parent: Node | None) -> Node:
-        node = level[form] = Node(form, parent)
+    def _grow(self, level: dict[Edge, TrieNode], form: Edge, parent: TrieNode | None) -> TrieNode:
+        node = level[form] = TrieNode(form, parent)
         self._by_form.setdefault(form, {})[node] = None
         if parent is None:
             node.view.add(tuple(self.graph.match(*form)))
@@ -539,10 +539,10 @@ class Forest:
             node.view.add(node.extended(parent.view.walks, self.graph))
         return node
 
-    def leave(self, node: Node, user: tuple[str, int]) -> None:
+    def leave(self, node: TrieNode, user: tuple[str, int]) -> None:
         """Forgets a user, and the nodes that nobody needs any more."""
         del node.users[user]
-        last: Node | None = node
+        last: TrieNode | None = node
         while last is not None and not last.users and not last.children:
             level = self._roots if last.parent is None else last.parent.children
             del level[last.form], self._by_form[last.form][last]
@@ -550,19 +550,19 @@ class Forest:
                 del self._by_form[last.form]
             last = last.parent
 
-    def touched(self, edge: Edge) -> dict[Node, Walks]:
+    def touched(self, edge: Edge) -> dict[TrieNode, Walks]:
         """The walks that an edge of the graph takes part in, by their node; read only.
 
         A walk that passes the edge twice is found twice, and counted once.
         """
-        found: dict[Node, Walks] = {}
+        found: dict[TrieNode, Walks] = {}
         for mask in _MASKS:
             subject, predicate, object = (part if kept else None for part, kept in zip(edge, mask, strict=True))
             for node in self._by_form.get((subject, predicate, object), ()):
                 self._spread(node, dict.fromkeys(node.reaching(edge)), found)
         return found
 
-    def _spread(self, node: Node, walks: Walks, found: dict[Node, Walks]) -> None:
+    def _spread(self, node: TrieNode, walks: Walks, found: dict[TrieNode, Walks]) -> None:
         """Notes walks of a node, and what they grow to below it."""
         waiting = [(node, walks)]
         while waiting:
@@ -592,7 +592,7 @@ class _Part(NamedTuple):
     """A path of a query, and the node its walks are at."""
 
     path: Path
-    node: Node
+    node: TrieNode
 
     def walks(self, known: Solution) -> Collection[Values]:
         """The walks that agree with what is known."""
@@ -640,7 +640,7 @@ class Trie:
 
     def __init__(self) -> None:
         self.joined = 0
-        self._forest = Forest()
+        self._forest = TrieForest()
         self._queries: dict[str, _TrieQuery] = {}
 
     @property
@@ -659,7 +659,7 @@ class Trie:
         for number, part in enumerate(asked.parts):
             self._forest.leave(part.node, (id, number))
 
-    def update(self, op: str, triple: Edge) -> Changes:
+    def update(self, op: str, triple: Edge) -> PaperChanges:
         graph = self._forest.graph
         if (triple in graph) == (op == ADD):
             return nothing()
@@ -669,7 +669,7 @@ class Trie:
         asked = self._queries.get(id)
         return asked.all_solutions() if asked is not None else set()
 
-    def _add(self, triple: Edge) -> Changes:
+    def _add(self, triple: Edge) -> PaperChanges:
         self._forest.graph.add(triple)
         touched = self._forest.touched(triple)
         for node, walks in touched.items():
@@ -679,23 +679,23 @@ class Trie:
             if not asked.count:
                 changes.rose.append(asked.id)
             asked.count += len(found)
-            changes.gained.extend(Match(asked.id, values) for values in found)
+            changes.gained.extend(PaperMatch(asked.id, values) for values in found)
         return changes
 
-    def _remove(self, triple: Edge) -> Changes:
+    def _remove(self, triple: Edge) -> PaperChanges:
         touched = self._forest.touched(triple)
         changes = nothing()
         for asked, found in self._concerned(touched):
             asked.count -= len(found)
             if not asked.count:
                 changes.fell.append(asked.id)
-            changes.lost.extend(Match(asked.id, values) for values in found)
+            changes.lost.extend(PaperMatch(asked.id, values) for values in found)
         for node, walks in touched.items():
             node.view.discard(walks)
         self._forest.graph.remove(triple)
         return changes
 
-    def _concerned(self, touched: dict[Node, Walks]) -> list[tuple[_TrieQuery, set[Values]]]:
+    def _concerned(self, touched: dict[TrieNode, Walks]) -> list[tuple[_TrieQuery, set[Values]]]:
         """The queries with solutions that have one of the walks, and these solutions."""
         found: dict[str, set[Values]] = {}
         for node, walks in touched.items():

@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.io.sources import collector_paused
-from heliograph.partition.plan import Change, Trees
+from heliograph.partition.plan import PlanChange, Trees
 from heliograph.sparql import evaluate as expressions
 from heliograph.sparql.normalize import (
     Flat,
-    Form,
     Head,
+    NormalForm,
     form_of,
     is_ground,
     query_of,
@@ -288,19 +288,19 @@ def _freedom(edge: Pattern) -> int:
 # constant to satisfy what is asked; text tests and conditions on several variables follow only from themselves.
 
 
-def image_suits(asked: Region, image: Node, special: Form) -> bool:
+def image_suits(asked: Region, image: Node, special: NormalForm) -> bool:
     """Whether whatever an image stands for lies in the region that is asked for."""
     if asked is EVERYTHING:
         return True
     return within(special.region(image), asked) if isinstance(image, Variable) else holds(asked, image)
 
 
-def residue_follows(general: Form, images: Mapping[Node, Node], special: Form) -> bool:
+def residue_follows(general: NormalForm, images: Mapping[Node, Node], special: NormalForm) -> bool:
     """Whether all that regions cannot say of the general form follows from the special one."""
     return all(_follows(substituted(flat, images), special) for flat in general.residue)
 
 
-def _follows(asked: Flat, special: Form) -> bool:
+def _follows(asked: Flat, special: NormalForm) -> bool:
     if asked in special.residue:
         return True
     head = asked[0]
@@ -313,24 +313,24 @@ def _follows(asked: Flat, special: Form) -> bool:
     return needed is not None and within(special.region(found.pop()), needed)
 
 
-def follows_by(general: Form, images: Images, special: Form) -> bool:
+def follows_by(general: NormalForm, images: Images, special: NormalForm) -> bool:
     """Whether one form contains another by this map of its edges."""
     suits = all(image_suits(region, images[node], special) for node, region in general.regions)
     return suits and residue_follows(general, images, special)
 
 
-def contains(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEPS) -> bool:
+def contains(general: NormalForm, special: NormalForm, taxonomy: Taxonomy, steps: int = STEPS) -> bool:
     """Whether every publication that matches the special form is known to match the general one."""
     return witness(general, special, taxonomy, steps) is not None
 
 
-def witness(general: Form, special: Form, taxonomy: Taxonomy, steps: int = STEPS) -> Images | None:
+def witness(general: NormalForm, special: NormalForm, taxonomy: Taxonomy, steps: int = STEPS) -> Images | None:
     """What the variables of the general form stand for in the special one; None if it is not known to contain it."""
     return witness_in(Target(special.edges, taxonomy), general, special, search_order(general.edges), steps)
 
 
 def witness_in(
-    target: Target, general: Form, special: Form, order: tuple[Pattern, ...], steps: int = STEPS
+    target: Target, general: NormalForm, special: NormalForm, order: tuple[Pattern, ...], steps: int = STEPS
 ) -> Images | None:
     """The same, with the special form's edges as a target and the general form's in search order."""
     if general.opaque or special.opaque:
@@ -576,7 +576,7 @@ class PreparedEdges:
 class Probe:
     """A form, with its edges prepared and the places that its regions reach."""
 
-    def __init__(self, form: Form, edges: PreparedEdges, extents: Extents) -> None:
+    def __init__(self, form: NormalForm, edges: PreparedEdges, extents: Extents) -> None:
         self.form = form
         self.edges = edges
         self.asked: dict[Node, Region] = dict(form.regions)
@@ -736,7 +736,7 @@ class RootGroup:
     def empty(self) -> bool:
         return self._only is None and not self._tables
 
-    def add(self, node: int, forms: Mapping[int, Form], probe: Probe) -> None:
+    def add(self, node: int, forms: Mapping[int, NormalForm], probe: Probe) -> None:
         if self.empty:
             self._only = node
             return
@@ -749,7 +749,7 @@ class RootGroup:
             table.add(each, [probe.extent(region) for _, region in form.regions])
         self._only = None
 
-    def remove(self, node: int, form: Form) -> None:
+    def remove(self, node: int, form: NormalForm) -> None:
         if self._only == node:
             self._only = None
             return
@@ -762,7 +762,7 @@ class RootGroup:
         if not by_residue:
             del self._tables[names]
 
-    def containing(self, probe: Probe, forms: Mapping[int, Form]) -> int | None:
+    def containing(self, probe: Probe, forms: Mapping[int, NormalForm]) -> int | None:
         """A root that contains a form."""
         edges = probe.edges
         if any(is_absent(edge, edges.present) for edge in self.edges):
@@ -787,7 +787,7 @@ class RootGroup:
             for residue in _residues(by_residue, probe.form.residue, images):
                 yield from by_residue[residue].around(extents)
 
-    def contained(self, probe: Probe, forms: Mapping[int, Form]) -> list[int]:
+    def contained(self, probe: Probe, forms: Mapping[int, NormalForm]) -> list[int]:
         """The roots that a form contains."""
         edges = probe.edges
         if self._only is not None:
@@ -860,8 +860,8 @@ class Forest:
     def __init__(self, taxonomy: Taxonomy | None = None) -> None:
         self._front = _Front(taxonomy or Taxonomy())
         self._trees = Trees()
-        self._forms: dict[int, Form] = self._front.forms
-        self._known: dict[Form, int] = {}
+        self._forms: dict[int, NormalForm] = self._front.forms
+        self._known: dict[NormalForm, int] = {}
         self._subscribers: dict[int, list[int]] = {}  # of each node, ascending
         self._nodes: dict[int, int] = {}  # by subscription
 
@@ -880,7 +880,7 @@ class Forest:
     def children_of(self, node: int) -> tuple[int, ...]:
         return self._trees.children_of(node)
 
-    def form_of(self, node: int) -> Form:
+    def form_of(self, node: int) -> NormalForm:
         return self._forms[node]
 
     def query_of(self, node: int) -> Query:
@@ -895,7 +895,7 @@ class Forest:
     def roots(self) -> Iterator[int]:
         return iter(tuple(self._trees.roots))
 
-    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         with collector_paused():
             for number, query in subscriptions:
                 node = self._take(form_of(query))
@@ -903,7 +903,7 @@ class Forest:
                 self._subscribers.setdefault(node, []).append(number)
             return self._trees.difference()
 
-    def _take(self, form: Form) -> int:
+    def _take(self, form: NormalForm) -> int:
         """The node of a form: the one it has, one that it equals, or a new one."""
         node = self._known.get(form)
         if node is not None:
@@ -929,7 +929,7 @@ class Forest:
             self._trees.hang(root, node)
         self._front.add(node, probe)
 
-    def remove(self, numbers: Iterable[int]) -> Change:
+    def remove(self, numbers: Iterable[int]) -> PlanChange:
         orphans: dict[int, None] = {}  # they stand alone until all have gone
         for number in numbers:
             node = self._nodes.pop(number)
@@ -956,7 +956,7 @@ class _Front:
     """The roots, to be searched in both directions. Opaque forms equal only themselves, and are not in it."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
-        self.forms: dict[int, Form] = {}
+        self.forms: dict[int, NormalForm] = {}
         self._taxonomy = taxonomy
         self._extents = Extents()
         self._index = RootIndex(taxonomy)
@@ -964,12 +964,12 @@ class _Front:
         self._by_number: dict[int, RootGroup] = {}
         self._next = 0
 
-    def probe(self, form: Form) -> Probe:
+    def probe(self, form: NormalForm) -> Probe:
         group = self._groups.get(form.edges)
         known = None if group is None else group.prepared
         return Probe(form, known or PreparedEdges(form.edges, self._taxonomy), self._extents)
 
-    def shared(self, form: Form, above: int | None) -> Form:
+    def shared(self, form: NormalForm, above: int | None) -> NormalForm:
         """The same form with the edges of another that has the same, if one is at hand: they take most of its room."""
         other = self._groups.get(form.edges)
         edges = other.edges if other is not None else () if above is None else self.forms[above].edges

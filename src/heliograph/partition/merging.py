@@ -28,12 +28,12 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.sources import collector_paused
-from heliograph.partition.plan import FRONT, MERGERS, Change, Placement, Scheme, Trees
+from heliograph.partition.plan import FRONT, MERGERS, Placement, PlanChange, Scheme, Trees
 from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.normalize import (
     Flat,
-    Form,
     Head,
+    NormalForm,
     form_of,
     laid,
     numbered,
@@ -87,7 +87,7 @@ class PlacedEdge(NamedTuple):
 class Candidate(NamedTuple):
     """A pattern that may be merged: its form, its nodes by place, and edges between them."""
 
-    form: Form
+    form: NormalForm
     nodes: tuple[Node, ...]
     names: tuple[int, ...]  # the numbers of the nodes that are terms
     marks: tuple[int, ...]  # how much is known of each node: FREE, ASKED or GIVEN
@@ -103,7 +103,7 @@ class Candidate(NamedTuple):
         return _given(self.form, self.nodes[place])
 
 
-def _given(form: Form, node: Node) -> Iterable[Term] | None:
+def _given(form: NormalForm, node: Node) -> Iterable[Term] | None:
     return (node,) if isinstance(node, Term) else form.region(node).among
 
 
@@ -122,7 +122,7 @@ class TermNumbers:
         """The number of a term, from now on."""
         return VARIABLE if isinstance(node, Variable) else self._numbers.setdefault(node, len(self._numbers))
 
-    def candidate(self, form: Form) -> Candidate | None:
+    def candidate(self, form: NormalForm) -> Candidate | None:
         """The pattern as it is merged; None if nothing is known of it."""
         if form.opaque or not form.edges:
             return None
@@ -268,7 +268,7 @@ _ALTERNATIVES = 64  # conditions up to which they are listed
 _PROBE = Variable("x")
 
 
-def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy) -> Form | None:
+def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy) -> NormalForm | None:
     """The merger of members around their product; None if there is none."""
     nodes = [_common_node(members, column, number) for number, column in enumerate(product.columns)]
     found = [_pattern(members, product, edge, nodes, taxonomy) for edge in product.edges]
@@ -287,7 +287,7 @@ def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy
         region = EVERYTHING if EVERYTHING in asked else merged_region(list(asked))
         if region != EVERYTHING:
             regions.append((variable, region))
-    return Form(kept, tuple(regions), _residue(members, columns))
+    return NormalForm(kept, tuple(regions), _residue(members, columns))
 
 
 def _common_node(members: Sequence[Candidate], column: Column, number: int) -> Node:
@@ -628,7 +628,7 @@ class Estimator:
             vain &= ~self._met(member.form)
         return vain.bit_count() <= self._share * met.bit_count()
 
-    def _met(self, form: Form) -> int:
+    def _met(self, form: NormalForm) -> int:
         """The publications of the sample that hold each edge of a pattern somewhere."""
         met = self._sample.everything
         for edge in form.edges if met else ():
@@ -719,7 +719,7 @@ class Proposal(NamedTuple):
 
     number: int
     members: tuple[int, ...]
-    form: Form
+    form: NormalForm
 
 
 class Knowledge(NamedTuple):
@@ -969,8 +969,8 @@ class Merging:
         self._summaries = Summaries(self.options.similarity, self.options.sample)
         self._sample = Sample(self.options.sample)
         self._trees = Trees()
-        self._forms: dict[int, Form] = {}
-        self._nodes: dict[Form, int] = {}  # of the patterns of subscriptions
+        self._forms: dict[int, NormalForm] = {}
+        self._nodes: dict[NormalForm, int] = {}  # of the patterns of subscriptions
         self._subscribers: dict[int, dict[int, None]] = {}
         self._of: dict[int, int] = {}  # the nodes of subscriptions
         self._made: dict[int, int] = {}  # how many members a merger was made of
@@ -1010,7 +1010,7 @@ class Merging:
                 return self._observed.get(node, Observed())
             return reduce(Observed.more, self._observed.values(), self._past)
 
-    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         for number, query in subscriptions:
             form = form_of(query)
             node = self._nodes.get(form)
@@ -1025,7 +1025,7 @@ class Merging:
             self._merge()
         return self._difference()
 
-    def remove(self, numbers: Iterable[int]) -> Change:
+    def remove(self, numbers: Iterable[int]) -> PlanChange:
         for number in numbers:
             node = self._of.pop(number)
             subscribers = self._subscribers[node]
@@ -1055,13 +1055,13 @@ class Merging:
             self._made.pop(node, None)
             self._past = self._past.more(self._observed.pop(node, Observed()))
 
-    def _difference(self) -> Change:
+    def _difference(self) -> PlanChange:
         change = self._trees.difference()
         for node, _ in change.placed:  # new ones that were merged at once, too
             self._candidates.pop(node, None)
         return change
 
-    def merge(self) -> Change:
+    def merge(self) -> PlanChange:
         """Merges now, however small the front is."""
         self._merge()
         return self._difference()
@@ -1102,7 +1102,7 @@ class Merging:
                 nodes[number] = self._join([nodes.get(member, member) for member in members], form)
         self._rest = len(self._trees.roots)
 
-    def _join(self, members: Sequence[int], form: Form) -> int:
+    def _join(self, members: Sequence[int], form: NormalForm) -> int:
         """A merger of nodes. A single merger among them is widened: its members become members of the new one."""
         node = self._trees.grow()
         for member in members:
@@ -1136,7 +1136,7 @@ class Merging:
             if node in self._made:
                 self._observed[node] = self._observed.get(node, Observed()).more(seen)
 
-    def review(self) -> Change:
+    def review(self) -> PlanChange:
         """Decomposes the mergers too many of whose answers were false. `insert` and `remove` do it as well."""
         self._review()
         return self._difference()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # change returns exactly what became different, so plans are maintained, not rebuilt.
 
 
-class Change(NamedTuple):
+class PlanChange(NamedTuple):
     """What a change did to the nodes. A node is in `entered` or `placed` whenever its root is another than before."""
 
     entered: tuple[int, ...] = ()  # nodes that are roots now
@@ -49,11 +49,11 @@ class Change(NamedTuple):
 class Arrangement(Protocol):
     """Patterns in trees. Nodes have numbers that are never used again."""
 
-    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         """Takes subscriptions by number, above all earlier ones."""
         ...
 
-    def remove(self, numbers: Iterable[int]) -> Change:
+    def remove(self, numbers: Iterable[int]) -> PlanChange:
         """Forgets subscriptions that are there."""
         ...
 
@@ -144,7 +144,7 @@ class Trees:
             self._put(child, parent)
         return ()
 
-    def difference(self) -> Change:
+    def difference(self) -> PlanChange:
         """What changed since the last time."""
         gone = tuple(sorted(node for node in self._gone if self._reported.pop(node, None) is not None))
         entered, left, placed = list[int](), list[int](), list[tuple[int, int]]()
@@ -160,7 +160,7 @@ class Trees:
                 if before == node:
                     left.append(node)
         self._moved, self._gone = {}, {}
-        return Change(tuple(entered), tuple(left), tuple(placed), gone)
+        return PlanChange(tuple(entered), tuple(left), tuple(placed), gone)
 
     def _roots_of_moved(self) -> dict[int, int]:
         """The present root of every node that moved, or that stands below one."""
@@ -206,22 +206,22 @@ class Hashing:
     def __init__(self) -> None:
         self._queries: dict[int, Query | None] = {}
 
-    def take(self, numbers: Iterable[int]) -> Change:
+    def take(self, numbers: Iterable[int]) -> PlanChange:
         """Takes subscriptions of which nobody will ask for the query."""
         return self._place(dict.fromkeys(numbers))
 
-    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> Change:
+    def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         return self._place(dict(subscriptions))
 
-    def _place(self, taken: dict[int, Query] | dict[int, None]) -> Change:
+    def _place(self, taken: dict[int, Query] | dict[int, None]) -> PlanChange:
         self._queries.update(taken)
-        return Change(placed=tuple((number, EVERYTHING) for number in taken))
+        return PlanChange(placed=tuple((number, EVERYTHING) for number in taken))
 
-    def remove(self, numbers: Iterable[int]) -> Change:
+    def remove(self, numbers: Iterable[int]) -> PlanChange:
         gone = tuple(numbers)
         for number in gone:
             del self._queries[number]
-        return Change(gone=gone)
+        return PlanChange(gone=gone)
 
     def node_of(self, number: int) -> int:
         return number
@@ -309,13 +309,13 @@ class _State(NamedTuple):
     wide: int  # a bit for each shard that was ever named
 
 
-class Route:
+class ShardRoute:
     """The shards of one root. One writer at a time; readers see one state or the next."""
 
     __slots__ = ("_state",)
     _state: _State
 
-    def __init__(self, shards: int = 0, since: int = 0, older: Route | None = None) -> None:
+    def __init__(self, shards: int = 0, since: int = 0, older: ShardRoute | None = None) -> None:
         """From the version `since` on the shards are these; older versions may know another under the same number."""
         self._state = _State(since, shards, shards if older is None else shards | older._state.wide)
 
@@ -338,18 +338,18 @@ class Routes:
     """
 
     def __init__(self) -> None:
-        self._table: dict[int, Route] = {}
+        self._table: dict[int, ShardRoute] = {}
         self._used: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._used)
 
     @property
-    def table(self) -> Mapping[int, Route]:
+    def table(self) -> Mapping[int, ShardRoute]:
         return self._table
 
-    def enter(self, number: int, version: int) -> Route:
-        route = self._table[number] = Route(0, version, self._table.get(number))
+    def enter(self, number: int, version: int) -> ShardRoute:
+        route = self._table[number] = ShardRoute(0, version, self._table.get(number))
         self._used.add(number)
         return route
 
@@ -472,7 +472,7 @@ class Sharding:
 
 
 # --- placement --------------------------------------------------------------------------------------------------
-# Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `Change`s.
+# Where each subscription stands: at the front as a root, or in a shard below one. Maintained from `PlanChange`s.
 #
 # The laws: the first subscriber of a root stands at the front, and so does a synthetic merger; every other subscription
 # is assigned to a shard, further subscribers of the root's own pattern too. So whatever matches is either at the front
@@ -503,7 +503,7 @@ class Placement:
         self.routes = Routes()
         self.front: dict[int, int] = {}  # numbers at the front, each with its node
         self._heads: dict[int, int] = {}  # the number of each such node
-        self._ways: dict[int, Route] = {}  # and its route
+        self._ways: dict[int, ShardRoute] = {}  # and its route
         self._known = known
         self._before = dict(known)  # of those that the present change touches, where they stood
         self._rerouted: dict[int, None] = {}  # roots below which the present change moved a subscription
@@ -540,7 +540,7 @@ class Placement:
                     self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
         return self._moves(version)
 
-    def _inserted(self, chunk: Sequence[Subscription]) -> Change:
+    def _inserted(self, chunk: Sequence[Subscription]) -> PlanChange:
         if isinstance(self.arrangement, Hashing):
             return self.arrangement.take(each.number for each in chunk)
         return self.arrangement.insert([(each.number, _query(each)) for each in chunk])
@@ -556,12 +556,12 @@ class Placement:
             self._to_front(self.arrangement.subscribers_of(node)[0], node, version)  # the first went, others are left
         return self._moves(version)
 
-    def follow(self, change: Change, version: int) -> Moves:
+    def follow(self, change: PlanChange, version: int) -> Moves:
         """Does what an arrangement did of its own accord."""
         self._follow(change, version)
         return self._moves(version)
 
-    def _follow(self, change: Change, version: int) -> None:
+    def _follow(self, change: PlanChange, version: int) -> None:
         for node in (*change.gone, *change.left):
             self._behead(node)
         for node in change.entered:
@@ -669,14 +669,14 @@ _LOG = logging.getLogger("heliograph")
 _LARGE = 256  # subscriptions that come at once; publishers that waited for them would notice
 
 
-class Version(NamedTuple):
+class PlanVersion(NamedTuple):
     """The plan at one moment."""
 
     stamp: int
     size: int  # subscriptions
     front: tiers.TiersVersion
     shards: tuple[tiers.TiersVersion, ...]
-    routes: Mapping[int, Route]  # by number at the front
+    routes: Mapping[int, ShardRoute]  # by number at the front
 
 
 class Context(NamedTuple):
@@ -705,7 +705,7 @@ class Plan:
         self.shards = tuple(Tiers() for _ in range(scheme.shards))
         self.members: dict[int, Subscription] = {}  # by number
         self._placement: Placement | None = Placement(scheme.arrangement(context.taxonomy), scheme.shards)
-        self._opened: Mapping[int, Route] = {}  # the routes of a plan that was opened, until it changes
+        self._opened: Mapping[int, ShardRoute] = {}  # the routes of a plan that was opened, until it changes
         self.writing, self._lock = threading.RLock(), threading.Lock()
         self._stamp, self._stale, self._partial = 0, False, False
         self._held = self._taken()
@@ -713,7 +713,7 @@ class Plan:
     # --- reading ------------------------------------------------------------------------------------------------
 
     @property
-    def version(self) -> Version:
+    def version(self) -> PlanVersion:
         """The plan as it is now. While a writer is at work it is the one before, which holds until it is done."""
         if self._lock.acquire(blocking=self._stale):
             try:
@@ -722,9 +722,9 @@ class Plan:
                 self._lock.release()
         return self._held
 
-    def _taken(self) -> Version:
+    def _taken(self) -> PlanVersion:
         front, shards = self.front.version, tuple(each.version for each in self.shards)
-        return Version(self._stamp, len(self.members), front, shards, self.routes)
+        return PlanVersion(self._stamp, len(self.members), front, shards, self.routes)
 
     @property
     def arrangement(self) -> Arrangement | None:
@@ -740,7 +740,7 @@ class Plan:
         return set() if self._placement is None else self._placement.roots_of(numbers)
 
     @property
-    def routes(self) -> Mapping[int, Route]:
+    def routes(self) -> Mapping[int, ShardRoute]:
         return self._opened if self._placement is None else self._placement.routes.table
 
     def tier(self, place: int) -> Tiers:
@@ -790,7 +790,7 @@ class Plan:
             self._stamp, self._stale = self._stamp + 1, True
 
     @contextmanager
-    def arranging(self) -> Iterator[Callable[[Change], None] | None]:
+    def arranging(self) -> Iterator[Callable[[PlanChange], None] | None]:
         """For a change of the arrangement by itself: what does the same to the plan; None during another change."""
         if not self.writing.acquire(blocking=False):
             yield None
@@ -850,7 +850,7 @@ class Plan:
 
     # --- opening ------------------------------------------------------------------------------------------------
 
-    def adopt(self, segments: Mapping[int, Segment], routes: Mapping[int, Route], partial: bool = False) -> None:
+    def adopt(self, segments: Mapping[int, Segment], routes: Mapping[int, ShardRoute], partial: bool = False) -> None:
         """Takes over the segments of a saved plan, by place. Nothing is arranged before the first change."""
         with self._lock:
             self._placement, self._opened, self._partial = None, routes, partial

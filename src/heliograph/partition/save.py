@@ -17,7 +17,7 @@ import pyarrow as pa
 from heliograph.errors import HeliographError, Place, StorageError
 from heliograph.filter.layout import Int64s
 from heliograph.filter.segment import Segment, check_arrays
-from heliograph.partition.plan import FRONT, MERGERS, Context, Plan, Route, Scheme, merger
+from heliograph.partition.plan import FRONT, MERGERS, Context, Plan, Scheme, ShardRoute, merger
 from heliograph.sparql.query import Query
 from heliograph.storage import read_folder, write_folder
 from heliograph.subscriptions import Subscription, Subscriptions, written
@@ -36,7 +36,7 @@ _ROOTS = pa.schema([("subscription_id", pa.string()), ("shards", pa.list_(pa.int
 Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
 
 
-class Parts(NamedTuple):
+class PlanFiles(NamedTuple):
     """The index of a plan as flat arrays, the table of its roots, and its manifest."""
 
     arrays: Arrays
@@ -47,13 +47,13 @@ class Parts(NamedTuple):
 # --- packing ----------------------------------------------------------------------------------------------------
 
 
-def pack(plan: Plan) -> Parts:
+def pack(plan: Plan) -> PlanFiles:
     """A plan as it is now."""
     with plan.writing:
         return _packed(plan)
 
 
-def _packed(plan: Plan) -> Parts:
+def _packed(plan: Plan) -> PlanFiles:
     rows = np.array(sorted(plan.members), np.int64)
     segments = {place: plan.tier(place).whole() for place in range(FRONT, plan.scheme.shards)}
     arrays: Arrays = {}
@@ -67,7 +67,7 @@ def _packed(plan: Plan) -> Parts:
     sizes = [0 if segment is None else len(segment) for segment in segments.values()]
     mergers = sum(root.number >= MERGERS for root in roots)
     counts = {"front": sizes[0], "mergers": mergers, "counts": sizes[1:]}
-    return Parts(arrays, _roots(plan, roots), {**plan.scheme.meta(), "version": plan.version.stamp, **counts})
+    return PlanFiles(arrays, _roots(plan, roots), {**plan.scheme.meta(), "version": plan.version.stamp, **counts})
 
 
 def _roots(plan: Plan, roots: Sequence[Subscription]) -> pa.Table:
@@ -98,7 +98,7 @@ def scheme_of(manifest: Any) -> Scheme:
     return scheme
 
 
-def unpack(plan: Plan, parts: Parts, owners: Sequence[Subscription], places: Collection[int] | None = None) -> None:
+def unpack(plan: Plan, parts: PlanFiles, owners: Sequence[Subscription], places: Collection[int] | None = None) -> None:
     """Fills an empty plan with what was packed, of these places or of all; raises ValueError where it does not fit."""
     every = range(FRONT, plan.scheme.shards)
     found = {place: _arrays(parts.arrays, place) for place in every if places is None or place in places}
@@ -112,7 +112,7 @@ def unpack(plan: Plan, parts: Parts, owners: Sequence[Subscription], places: Col
     plan.adopt(segments, routes, partial=places is not None)
 
 
-def rows_of(parts: Parts, place: int) -> Int64s:
+def rows_of(parts: PlanFiles, place: int) -> Int64s:
     """The rows of the subscriptions that stand in a place, in order."""
     rows = parts.arrays.get(_name(place) + "rows", np.zeros(0, np.int64))
     return np.asarray(rows[rows >= 0], np.int64)
@@ -146,14 +146,14 @@ def _check_places(segments: Collection[Segment], count: int) -> None:
         raise ValueError("its places do not fit")
 
 
-def _routes(front: Segment, roots: pa.Table, shards: int) -> dict[int, Route]:
+def _routes(front: Segment, roots: pa.Table, shards: int) -> dict[int, ShardRoute]:
     if roots.schema != _ROOTS or roots.num_rows != len(front):
         raise ValueError("the roots do not fit")
     named: list[Any] = roots["shards"].to_pylist()
     if any(each is None or not all(shard in range(shards) for shard in each) for each in named):
         raise ValueError("the roots do not fit")
     numbers = front.index.numbers[front.by_number].tolist()
-    return {number: Route(sum(1 << n for n in set(each))) for number, each in zip(numbers, named, strict=True)}
+    return {number: ShardRoute(sum(1 << n for n in set(each))) for number, each in zip(numbers, named, strict=True)}
 
 
 # --- files ------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def load(folder: str | Path, places: Collection[int] | None = None) -> Plan:
         subscriptions = Subscriptions("filter", opened.meta["prefixes"])
         context = Context(vocabulary, Taxonomy.read(opened.tables["taxonomy"]), subscriptions.prefixes)
         plan = Plan(scheme_of(opened.meta["plan"]), context)
-        parts = Parts(opened.arrays, opened.tables[ROOTS], opened.meta["plan"])
+        parts = PlanFiles(opened.arrays, opened.tables[ROOTS], opened.meta["plan"])
         unpack(plan, parts, subscriptions.reopen(opened.tables), places)
     except (KeyError, TypeError, ValueError, HeliographError) as error:
         raise damaged(folder, str(error)) from error

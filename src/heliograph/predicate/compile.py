@@ -52,7 +52,7 @@ from heliograph.predicate.layout import (
     make_board,
     make_facts,
 )
-from heliograph.predicate.parser import NUMBER, STRING, Shapes, parse_predicate
+from heliograph.predicate.parser import NUMBER, STRING, PredicateShapes, parse_predicate
 
 # --- predicates to code words in negation normal form -----------------------------------------------------------------
 #
@@ -445,7 +445,7 @@ class Skeletons:
 
     def __init__(self, assembler: Assembler) -> None:
         self._code = assembler.code
-        self._shapes = Shapes()
+        self._shapes = PredicateShapes()
         self._skeletons: dict[tuple[str, ...], _Skeleton | None] = {}
         self._met: set[tuple[str, ...]] = set()  # once
         self._positive: dict[str, Code] = {}

@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.compiled.compile import announce
 from heliograph.compiled.growing import Growing, Pool, fixed
 from heliograph.errors import (
     HeliographError,
@@ -79,16 +78,16 @@ _MANY_ATTRIBUTES = 32
 Ints = npt.NDArray[np.integer[Any]]
 
 
-class Vocabulary(NamedTuple):
+class PredicateVocabulary(NamedTuple):
     """The expressions and names that a version's rows are written in."""
 
-    source: Source
+    source: PredicateSource
     programs: Programs
     word_attributes: Int32s  # the attribute of each word
     attributes: int  # how many there are
 
 
-def build_segment(written: Vocabulary, rows: PredicateRows, chosen: Int32s) -> PredicateSegment:
+def build_segment(written: PredicateVocabulary, rows: PredicateRows, chosen: Int32s) -> PredicateSegment:
     """The segment of the chosen rows; those that share an expression are one group."""
     found, group = np.unique(rows.expression[chosen], return_inverse=True)
     expressions: Int32s = _fixed(found, np.int32)
@@ -111,7 +110,7 @@ def build_segment(written: Vocabulary, rows: PredicateRows, chosen: Int32s) -> P
     return PredicateSegment(expressions, *parts)
 
 
-def choose_access(written: Vocabulary, expressions: Int32s) -> tuple[Axes, Int32s]:
+def choose_access(written: PredicateVocabulary, expressions: Int32s) -> tuple[Axes, Int32s]:
     """The axes, and the words and intervals under which each of these expressions is found, by its place among them."""
     from heliograph.predicate.index_kernels import choose
 
@@ -150,7 +149,7 @@ def _axes(programs: Programs, expressions: Int32s, attributes: int) -> Axes:
     return fixed(Axes(offsets.astype(np.int64), values[fresh][chosen]))
 
 
-def _required(written: Vocabulary, expressions: Int32s) -> tuple[Any, Any]:
+def _required(written: PredicateVocabulary, expressions: Int32s) -> tuple[Any, Any]:
     """The attributes that each expression requires; nothing where there are so few that events may well have them."""
     from heliograph.predicate.index_kernels import require
 
@@ -222,17 +221,17 @@ class Borrowed(NamedTuple):
     scratch: SearchRoom
 
 
-class Source:
+class PredicateSource:
     """One store of expressions, and rooms that were left empty."""
 
     def __init__(self) -> None:
         self.targeting = Targeting()
         self._rooms: list[Borrowed] = []
 
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> PredicateVocabulary:
         """What there is now. Only the writer asks."""
         programs, names = self.targeting.snapshot(), self.targeting.names
-        return Vocabulary(self, programs, names.snapshot().word_attributes, len(names.paths))
+        return PredicateVocabulary(self, programs, names.snapshot().word_attributes, len(names.paths))
 
     def borrow(self, sizes: SearchSizes) -> Borrowed:
         """Room that nobody else uses."""
@@ -299,7 +298,7 @@ class IndexVersion(NamedTuple):
     """What one call sees. `texts` may have grown since, behind what the rows refer to."""
 
     number: int
-    written: Vocabulary
+    written: PredicateVocabulary
     rows: PredicateRows
     segments: tuple[PredicateSegment, ...]
     ids: IdColumn
@@ -390,7 +389,7 @@ class RowStore:
         rows = sorted((row for row in self._current if row >= 0), key=places.__getitem__)
         return [self._ids.content(named[places[row]]).decode() for row in rows], [self._texts[row] for row in rows]
 
-    def version(self, written: Vocabulary) -> IndexVersion:
+    def version(self, written: PredicateVocabulary) -> IndexVersion:
         """The next version: everything done since the last one, at once."""
         self._number += 1
         if len(self._texts) - self._indexed >= TAIL:
@@ -406,7 +405,7 @@ class RowStore:
         died.flags.writeable = False
         return PredicateRows(self._expression.view(), self._place.view(), died)
 
-    def _fold(self, written: Vocabulary) -> None:
+    def _fold(self, written: PredicateVocabulary) -> None:
         """The tail as a segment, together with the segments that are not much larger."""
         rows = self._rows()
         chosen = [np.arange(self._indexed, len(self._texts), dtype=np.int32)]
@@ -485,7 +484,7 @@ def _refused(bad: Any) -> Rejected:
 # are in the order of adding.
 
 
-class Matches(Sequence[tuple[str, ...]]):
+class PredicateMatches(Sequence[tuple[str, ...]]):
     """For each event the ids of the predicates that are true of it.
 
     Event e matched the ids of the numbers from offsets[e] to offsets[e + 1].
@@ -592,7 +591,6 @@ def _accepts(form: Predicate, attributes: Attributes, expression: int) -> bool:
 
 
 def _search(version: IndexVersion, encoded: Encoded, chosen: Int64s) -> IndexFound:
-    announce("predicate.index_kernels.examine")
     from heliograph.predicate.index_kernels import examine, report
     from heliograph.predicate.kernels import gather
 
@@ -649,7 +647,7 @@ class PredicateIndex:
 
     def __init__(self, items: Any = None) -> None:
         self._lock = threading.Lock()
-        self._source, self._rows = Source(), RowStore()
+        self._source, self._rows = PredicateSource(), RowStore()
         self._version = self._rows.version(self._source.vocabulary())
         self.rejected = Rejections()
         """What was refused of the items given to the constructor."""
@@ -699,14 +697,14 @@ class PredicateIndex:
     def _clean_up(self) -> None:
         """Starts afresh with what is there; calls that have begun keep what they hold."""
         ids, texts = self._rows.listing()
-        self._source, self._rows = Source(), RowStore()
+        self._source, self._rows = PredicateSource(), RowStore()
         numbers = self._source.targeting.add_many(texts)
         rows = zip(ids, texts, numbers, strict=True)
         self._rows.put([(id, text, number) for id, text, number in rows if isinstance(number, int)])
 
     # --- events -------------------------------------------------------------------------------------------------
 
-    def match(self, events: Any) -> Matches:
+    def match(self, events: Any) -> PredicateMatches:
         """The ids of the predicates that are true of each event.
 
         Events are attributes: one mapping, several, JSON texts, an Arrow column of these or a table with `attributes`.
@@ -735,7 +733,7 @@ class PredicateIndex:
             match_ns=time.perf_counter_ns() - parsed,
         )
         rejected = rejection_report([*(refused[row] for row in sorted(refused)), *failed])
-        return Matches(found.offsets, found.numbers, version.ids, rejected, stats)
+        return PredicateMatches(found.offsets, found.numbers, version.ids, rejected, stats)
 
     def _put_aside(self, version: IndexVersion, failure: TargetingFailed) -> list[Rejected]:
         """Predicates that raised are true of nothing from now on, until they are replaced. Reports each."""

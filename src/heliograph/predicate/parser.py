@@ -315,7 +315,7 @@ def parse_predicate(text: str | None) -> Predicate:
 
 def compile_predicates(texts: Sequence[str | None]) -> list[Predicate | PredicateError]:
     """The compiled form, or the error, of each text. Texts that differ in their constants only are parsed once."""
-    shapes = Shapes()
+    shapes = PredicateShapes()
     return [shapes.compile(text) for text in texts]
 
 
@@ -653,7 +653,7 @@ def _unbuilt(_: list[Any]) -> Any:
     """Marks a shape met once."""
 
 
-class Shapes:
+class PredicateShapes:
     """The templates met so far."""
 
     def __init__(self) -> None:

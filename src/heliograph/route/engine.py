@@ -32,15 +32,15 @@ from heliograph.predicate.compile import TargetingFailed
 from heliograph.route.events import Events, read_events
 from heliograph.route.exchange import Exchange, Version
 from heliograph.route.explain import explain_route
-from heliograph.route.read import Event, Refusal, read_edges, read_nodes
+from heliograph.route.read import Event, RowRefusal, read_edges, read_nodes
 from heliograph.route.report import FEW, few_notifications, notifications, walk_alone
 from heliograph.route.save import load_exchange, save_exchange
-from heliograph.route.strategy import Choices, Options, Strategy, check_match, strategy
+from heliograph.route.strategy import Choices, RouteOptions, Strategy, check_match, strategy
 from heliograph.route.what_if import WhatIf, compare_versions
 
 UNKNOWN_PUBLISHER = "HG-643"
 Answer = TypeVar("Answer")
-_PLAIN, _NOTHING = Options(), Rejections()
+_PLAIN, _NOTHING = RouteOptions(), Rejections()
 
 
 class Route:
@@ -95,7 +95,7 @@ class Route:
         wanted = _with_ids(items)
         read = as_table("removals", wanted)
         rows = zip(*(read.table.column(name).to_pylist() for name in ("source", "target", "edge_id")), strict=True)
-        refusals: list[Refusal] = []
+        refusals: list[RowRefusal] = []
         accepted = 0
         with self._changing() as exchange:
             for source, target, id in rows:
@@ -122,7 +122,7 @@ class Route:
 
     def publish(self, events: Any, **options: Unpack[Choices]) -> Notifications:
         """Which nodes each event reaches. Options: paths, rank, limit, subscribers_only, hops."""
-        chosen = Options(**options) if options else _PLAIN
+        chosen = RouteOptions(**options) if options else _PLAIN
         started = time.perf_counter_ns()
         read = read_events(events, self.match is not None)
         failed: list[Rejected] = []
@@ -132,7 +132,7 @@ class Route:
         return result
 
     def _routed(
-        self, version: Version, read: Events, options: Options, failed: list[Rejected], started: int
+        self, version: Version, read: Events, options: RouteOptions, failed: list[Rejected], started: int
     ) -> tuple[Notifications, Stats]:
         """The path of events through one version: encode → reach → report."""
         way = self._strategy
@@ -218,7 +218,7 @@ class Route:
 
         Raises for a bad event. The exchange is seen as it is when the first one is taken.
         """
-        options = Options(subscribers_only=subscribers_only, hops=hops)
+        options = RouteOptions(subscribers_only=subscribers_only, hops=hops)
         read = read_events(event, self.match is not None)
         reported: set[str] = set()
         again = True
@@ -339,18 +339,18 @@ def _no_node(id: str) -> SubscriptionError:
     return SubscriptionError("HG-502", f"there is no node {id!r}", place=Place(item=id), fix="check its node_id")
 
 
-def _no_edge(source: str | None, target: str | None, id: str | None) -> Refusal:
+def _no_edge(source: str | None, target: str | None, id: str | None) -> RowRefusal:
     ends = f"{source} → {target}" if source or target else None
     name = " ".join(part for part in (ends, f"({id})" if id and ends else id) if part) or "without ends and edge_id"
     fix = "check its ends and its edge_id"
     return _refusal(PublicationError("HG-657", f"there is no edge {name}", place=Place(item=name), fix=fix), name)
 
 
-def _refusal(error: HeliographError, item: str) -> Refusal:
-    return Refusal(error, Rejected.of(error, item=item))
+def _refusal(error: HeliographError, item: str) -> RowRefusal:
+    return RowRefusal(error, Rejected.of(error, item=item))
 
 
-def _receipt(single: bool, accepted: int, unread: list[Rejected], refusals: list[Refusal]) -> Receipt:
+def _receipt(single: bool, accepted: int, unread: list[Rejected], refusals: list[RowRefusal]) -> Receipt:
     """A single item that was refused raises; in a batch it is reported."""
     if single and (unread or refusals):
         raise refusals[0].error if refusals else TableError(unread[0].code, unread[0].message)

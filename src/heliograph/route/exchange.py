@@ -57,9 +57,9 @@ from heliograph.route.layout import (
     REFUSED,
     ROOM,
     TARGET,
-    Graph,
+    ExchangeGraph,
 )
-from heliograph.route.numbering import Column, Ids, number_nodes, strings
+from heliograph.route.numbering import Ids, NumberedValues, number_nodes, strings
 from heliograph.route.read import (
     LABELS_TYPE,
     NO_LABELS,
@@ -121,15 +121,15 @@ class ExchangeArrays:
         self.compacted = 0  # nodes and edges that were there at the beginning
         self.wear = 0  # what is dead, lies apart or leads down because of changes: see `Compaction`
         self.history: deque[tuple[int, Int32s, Int32s]] = deque()  # versions, nodes, and their records from then on
-        self.ids, self.names = Ids(), Column(pa.string())  # of nodes
-        self.texts, self.labels = Column(pa.string()), Column(LABELS_TYPE)  # by record
+        self.ids, self.names = Ids(), NumberedValues(pa.string())  # of nodes
+        self.texts, self.labels = NumberedValues(pa.string()), NumberedValues(LABELS_TYPE)  # by record
         self.refused: dict[int, str] = {}  # by record
         self.edge_ids = Ids()
-        self.edge_names, self.edge_texts = Column(pa.string()), Column(pa.string())  # by serial
+        self.edge_names, self.edge_texts = NumberedValues(pa.string()), NumberedValues(pa.string())  # by serial
         self.used = dict.fromkeys(KINDS, 0)  # rows of each kind
         self.capacity = {kind: max(_LEAST, (room or {}).get(kind, 0)) for kind in KINDS}
         self._mapped = False
-        self._graph: Graph | None = None
+        self._graph: ExchangeGraph | None = None
         self._known_nodes: dict[int, Node] = {}
         self._known_edges: dict[int, Edge] = {}
         self._allocate()
@@ -170,13 +170,13 @@ class ExchangeArrays:
             setattr(self, name, array)
         self._graph = None
 
-    def graph(self, version: int) -> Graph:
+    def graph(self, version: int) -> ExchangeGraph:
         """The arrays for readers of a version."""
         if self._graph is None:
-            views = [getattr(self, name).view() for name in Graph._fields[3:]]
+            views = [getattr(self, name).view() for name in ExchangeGraph._fields[3:]]
             for view in views:
                 view.flags.writeable = False
-            self._graph = Graph(0, 0, 0, *views)
+            self._graph = ExchangeGraph(0, 0, 0, *views)
         return self._graph._replace(version=version, node_count=self.used["nodes"], listed_count=self.used["listed"])
 
     def node(self, number: int, record: int) -> Node:
@@ -242,7 +242,7 @@ class Version:
     `node_numbers`.
     """
 
-    def __init__(self, arrays: ExchangeArrays, graph: Graph, programs: Programs) -> None:
+    def __init__(self, arrays: ExchangeArrays, graph: ExchangeGraph, programs: Programs) -> None:
         self.arrays = arrays
         self.graph = graph
         self.programs = programs
@@ -373,14 +373,14 @@ class Version:
         return [edge for edge in self.out_numbers(source) if edges[edge, TARGET] == target] if target >= 0 else []
 
 
-def visible(graph: Graph) -> Int32s:
+def visible(graph: ExchangeGraph) -> Int32s:
     """The numbers of the edges that a version sees, ascending."""
     edges = graph.edges
     seen: Any = np.flatnonzero((edges[:, BORN] <= graph.version) & (graph.version < edges[:, EDGE_DIED]))
     return seen.astype(np.int32)  # type: ignore[no-any-return]
 
 
-def strong_components(graph: Graph) -> Int32s:
+def strong_components(graph: ExchangeGraph) -> Int32s:
     """The component of each node of a version, numbered in topological order."""
     edges = visible(graph)
     return number_nodes(graph.node_count, graph.sources[edges], graph.edges[edges, TARGET]).components
@@ -752,7 +752,7 @@ def compact(version: Version) -> Compacted:
     arrays.names.extend(0, names)
     arrays.ids.extend(names, np.arange(count, dtype=np.int32))
     for name, numbers in (("texts", records), ("labels", records), ("edge_names", serials), ("edge_texts", serials)):
-        known: Column = getattr(old, name)
+        known: NumberedValues = getattr(old, name)
         getattr(arrays, name).extend(0, None if known.is_empty() else some(known.take(numbers)))
     if not arrays.edge_names.is_empty():
         names = arrays.edge_names.whole(links)

@@ -14,9 +14,9 @@ from heliograph.compiled.compile import kernel
 from heliograph.predicate.kernels import INT32S, INT64S, JOB, NEW_INT32S, NEW_INT64S, accepted, lay_out, numba_type
 from heliograph.predicate.layout import ALWAYS, NEVER, Int32s, Int64s, Job
 from heliograph.route import layout as at
-from heliograph.route.layout import Graph, Ranks, Trail, Walk
+from heliograph.route.layout import ExchangeGraph, Ranks, Trail, Walk
 
-_GRAPH, _TRAIL = numba_type(Graph), numba_type(Trail, True)
+_GRAPH, _TRAIL = numba_type(ExchangeGraph), numba_type(Trail, True)
 _ONE, _NONE = np.uint64(1), np.uint64(0)
 
 # --- events through an exchange, up to 64 at a time: which nodes does each reach? -------------------------------------
@@ -37,7 +37,14 @@ EVALUATED, HELD, TOUCHED, LOWEST = 0, 1, 2, 3  # `tally`: predicates evaluated, 
 
 @kernel((_GRAPH, JOB, INT32S, INT64S, numba_type(Walk, True), boolean, NEW_INT64S, NEW_INT64S))
 def route(
-    graph: Graph, job: Job, starts: Int32s, cuts: Int64s, walk: Walk, ends_only: Any, offsets: Int64s, tally: Int64s
+    graph: ExchangeGraph,
+    job: Job,
+    starts: Int32s,
+    cuts: Int64s,
+    walk: Walk,
+    ends_only: Any,
+    offsets: Int64s,
+    tally: Int64s,
 ) -> Any:
     """The nodes reached by each event, end to end; `offsets` gets where each event's begin.
 
@@ -70,7 +77,7 @@ def route(
 
 
 @kernel()
-def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> None:
+def _walk(graph: ExchangeGraph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> None:
     tally[TOUCHED] = 0
     for lane in range(len(starts)):
         if starts[lane] >= 0:
@@ -97,7 +104,7 @@ def _walk(graph: Graph, job: Job, starts: Int32s, walk: Walk, tally: Int64s) -> 
 
 
 @kernel(inline=True)
-def _enter(graph: Graph, job: Job, node: Any, walk: Walk, tally: Int64s) -> Any:
+def _enter(graph: ExchangeGraph, job: Job, node: Any, walk: Walk, tally: Int64s) -> Any:
     """The new lanes that a node accepts."""
     lanes = walk.lanes[node, at.COME] & ~walk.lanes[node, at.ASKED]
     if lanes != _NONE:
@@ -108,7 +115,7 @@ def _enter(graph: Graph, job: Job, node: Any, walk: Walk, tally: Int64s) -> Any:
 
 
 @kernel(inline=True)
-def _leave_together(graph: Graph, job: Job, node: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
+def _leave_together(graph: ExchangeGraph, job: Job, node: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
     first, last, more = _span(graph, node)
     while True:
         for edge in range(first, last):
@@ -120,7 +127,9 @@ def _leave_together(graph: Graph, job: Job, node: Any, lanes: Any, walk: Walk, t
 
 
 @kernel(inline=True)
-def _follow_together(graph: Graph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk, tally: Int64s) -> None:
+def _follow_together(
+    graph: ExchangeGraph, job: Job, node: Any, edge: Any, lanes: Any, walk: Walk, tally: Int64s
+) -> None:
     """Takes the lanes that an edge accepts to its target."""
     target = graph.edges[edge, at.TARGET]
     known = walk.lanes[target, at.COME]
@@ -152,25 +161,25 @@ def ask(job: Job, expression: Any, lanes: Any, tally: Int64s) -> Any:
 
 
 @kernel(inline=True)
-def _span(graph: Graph, node: Any) -> Any:
+def _span(graph: ExchangeGraph, node: Any) -> Any:
     """Where a node's edges lie, and its first block of further ones, or -1."""
     return graph.nodes[node, at.OUT_BEGIN], graph.nodes[node, at.OUT_END], graph.nodes[node, at.OUT_MORE]
 
 
 @kernel(inline=True)
-def _block(graph: Graph, block: Any) -> Any:
+def _block(graph: ExchangeGraph, block: Any) -> Any:
     """The same of a block."""
     return graph.blocks[block, at.BEGIN], graph.blocks[block, at.END], graph.blocks[block, at.MORE]
 
 
 @kernel(inline=True)
-def _is_there(graph: Graph, edge: Any) -> Any:
+def _is_there(graph: ExchangeGraph, edge: Any) -> Any:
     """Whether an edge is there in this version."""
     return graph.edges[edge, at.BORN] <= graph.version < graph.edges[edge, at.EDGE_DIED]
 
 
 @kernel(inline=True)
-def record_of(graph: Graph, node: Any) -> Any:
+def record_of(graph: ExchangeGraph, node: Any) -> Any:
     """The record of a node in this version."""
     record = graph.nodes[node, at.RECORD]
     while graph.records[record, at.DIED] <= graph.version:
@@ -179,12 +188,12 @@ def record_of(graph: Graph, node: Any) -> Any:
 
 
 @kernel(inline=True)
-def expression_of(graph: Graph, node: Any) -> Any:
+def expression_of(graph: ExchangeGraph, node: Any) -> Any:
     return graph.records[record_of(graph, node), at.EXPRESSION]
 
 
 @kernel()
-def is_end(graph: Graph, node: Any) -> Any:
+def is_end(graph: ExchangeGraph, node: Any) -> Any:
     """Whether no edge leaves the node."""
     first, last, more = _span(graph, node)
     while True:
@@ -197,7 +206,7 @@ def is_end(graph: Graph, node: Any) -> Any:
 
 
 @kernel()
-def _collect(graph: Graph, job: Job, walk: Walk, ends_only: Any, tally: Int64s) -> Any:
+def _collect(graph: ExchangeGraph, job: Job, walk: Walk, ends_only: Any, tally: Int64s) -> Any:
     """Lists the nodes reached in the order of reporting, each with its lanes; returns how many they are.
 
     Nodes without edges, which nothing waited for, are asked only now.
@@ -271,7 +280,7 @@ def _report(walk: Walk, found: Any, out: Int32s, offsets: Int64s, size: Any) -> 
 
 
 @kernel((_GRAPH, JOB, _TRAIL, int64))
-def advance(graph: Graph, job: Job, trail: Trail, wanted: Any) -> Any:
+def advance(graph: ExchangeGraph, job: Job, trail: Trail, wanted: Any) -> Any:
     """Walks on until the queue holds as many as wanted; returns whether there may be more."""
     head = trail.head
     while head[at.TAIL] < wanted:
@@ -293,7 +302,7 @@ def advance(graph: Graph, job: Job, trail: Trail, wanted: Any) -> Any:
 
 
 @kernel(inline=True)
-def _follow(graph: Graph, job: Job, trail: Trail, edge: Any) -> None:
+def _follow(graph: ExchangeGraph, job: Job, trail: Trail, edge: Any) -> None:
     """Enters the edge's target, if both accept the event."""
     head = trail.head
     target = graph.edges[edge, at.TARGET]
@@ -306,7 +315,7 @@ def _follow(graph: Graph, job: Job, trail: Trail, edge: Any) -> None:
 
 
 @kernel(inline=True)
-def is_willing(graph: Graph, job: Job, trail: Trail, node: Any) -> Any:
+def is_willing(graph: ExchangeGraph, job: Job, trail: Trail, node: Any) -> Any:
     """Whether a node that was not entered yet accepts the event; it is asked once."""
     mark = trail.head[at.MARK]
     if trail.seen[node] < mark:
@@ -335,7 +344,7 @@ def ask_alone(job: Job, trail: Trail, expression: Any) -> Any:
 
 
 @kernel((_GRAPH, JOB, _TRAIL, numba_type(Ranks, True), int64, boolean))
-def rank(graph: Graph, job: Job, trail: Trail, ranks: Ranks, limit: Any, ends_only: Any) -> Any:
+def rank(graph: ExchangeGraph, job: Job, trail: Trail, ranks: Ranks, limit: Any, ends_only: Any) -> Any:
     """Fills `found` with the labels of the results in order of cost; false where there is no room for more labels.
 
     The start is trail.queue[0]. With a limit (-1: none) the results are at least those of the first `limit` places,
@@ -363,7 +372,7 @@ def _is_enough(ranks: Ranks, limit: Any, cost: Any) -> Any:
 
 
 @kernel()
-def _is_next(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any) -> Any:
+def _is_next(graph: ExchangeGraph, ranks: Ranks, trail: Trail, label: Any, ends_only: Any) -> Any:
     """Whether a path is to be gone on with; a node's first one is a result."""
     node, hops = ranks.labels[label, at.NODE], ranks.labels[label, at.HOPS]
     entered = trail.head[at.MARK] + at.ENTERED
@@ -380,7 +389,7 @@ def _is_next(graph: Graph, ranks: Ranks, trail: Trail, label: Any, ends_only: An
 
 
 @kernel()
-def _leave(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any) -> Any:
+def _leave(graph: ExchangeGraph, job: Job, trail: Trail, ranks: Ranks, label: Any) -> Any:
     """Makes the paths that are one edge longer; false where there is no room for them."""
     node = ranks.labels[label, at.NODE]
     first, last, more = _span(graph, node)
@@ -396,7 +405,7 @@ def _leave(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any) -> An
 
 
 @kernel(inline=True)
-def _lengthen(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge: Any) -> None:
+def _lengthen(graph: ExchangeGraph, job: Job, trail: Trail, ranks: Ranks, label: Any, edge: Any) -> None:
     target = graph.edges[edge, at.TARGET]
     hops = ranks.labels[label, at.HOPS] + 1
     if trail.seen[target] == trail.head[at.MARK] + at.ENTERED:
@@ -410,7 +419,7 @@ def _lengthen(graph: Graph, job: Job, trail: Trail, ranks: Ranks, label: Any, ed
 
 
 @kernel(inline=True)
-def _passes(graph: Graph, job: Job, trail: Trail, ranks: Ranks, edge: Any) -> Any:
+def _passes(graph: ExchangeGraph, job: Job, trail: Trail, ranks: Ranks, edge: Any) -> Any:
     """Whether an edge accepts the event; where a node may be left several times, that is remembered."""
     if len(ranks.edges) == 0:
         return ask_alone(job, trail, graph.edges[edge, at.EDGE_EXPRESSION])

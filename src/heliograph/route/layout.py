@@ -37,7 +37,7 @@ TARGET, EDGE_EXPRESSION, BORN, EDGE_DIED = range(4)  # columns of `edges`
 BEGIN, END, MORE, ROOM = range(4)
 
 
-class Graph(NamedTuple):
+class ExchangeGraph(NamedTuple):
     """One version of an exchange. Nodes are numbered so that, as far as live changes left it, edges lead upwards."""
 
     version: int

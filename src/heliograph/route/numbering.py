@@ -1,11 +1,11 @@
 """Numbers for the nodes of an exchange: which id has which number, and in which order nodes are numbered.
 
-Ids, targeting and labels are Arrow arrays, not objects. The law of `Column` and `Ids`: nothing that was added is ever
-changed, except that an id may come to mean a later number. So readers need no lock. What comes in bulk lies in Arrow
-arrays and a flat hash table; what comes later, one by one, in dictionaries.
+Ids, targeting and labels are Arrow arrays, not objects. The law of `NumberedValues` and `Ids`: nothing that was added
+is ever changed, except that an id may come to mean a later number. So readers need no lock. What comes in bulk lies
+in Arrow arrays and a flat hash table; what comes later, one by one, in dictionaries.
 
-The law of the order: every edge leads to a higher number, except inside a strongly connected component, whose nodes are
-consecutive. The kernel does it for large exchanges, the plain twin here for small ones; both give the same order.
+The law of the order: every edge leads to a higher number, except inside a strongly connected component, whose nodes
+are consecutive. The kernel does it for large exchanges, the plain twin here for small ones; both give the same order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def strings(ids: Array) -> list[str]:
 # --- texts by number --------------------------------------------------------------------------------------------------
 
 
-class Column:
+class NumberedValues:
     """Values of one Arrow type by number; what was never added is null."""
 
     def __init__(self, type: pa.DataType) -> None:

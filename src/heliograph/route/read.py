@@ -230,7 +230,7 @@ def label_expressions(labels: Sequence[Any], targeting: Targeting, match: str) -
 _FEW = 8  # rows that are looked at one by one
 
 
-class Refusal(NamedTuple):
+class RowRefusal(NamedTuple):
     error: HeliographError
     rejected: Rejected
 
@@ -240,13 +240,13 @@ class Nodes(NamedTuple):
 
     rows: NodeRows
     broken: NodeRows
-    refusals: list[Refusal]
+    refusals: list[RowRefusal]
     unread: list[Rejected]
 
 
 class Edges(NamedTuple):
     rows: EdgeRows
-    refusals: list[Refusal]
+    refusals: list[RowRefusal]
     unread: list[Rejected]
 
 
@@ -324,14 +324,14 @@ def _divided(
     error_of: Callable[[int], HeliographError],
     read: TableRows,
     name_of: Callable[[int], str | None],
-) -> tuple[Any, list[Refusal]]:
+) -> tuple[Any, list[RowRefusal]]:
     """The good rows, and what is wrong with the others."""
     if not bad.any():
         return rows, []
     refusals = []
     for row in np.flatnonzero(bad).tolist():
         error = error_of(row)
-        refusals.append(Refusal(error, Rejected.of(error, read.source, name_of(row))))
+        refusals.append(RowRefusal(error, Rejected.of(error, read.source, name_of(row))))
     return rows.take(np.flatnonzero(~bad)), refusals
 
 

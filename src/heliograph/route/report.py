@@ -15,11 +15,11 @@ from heliograph.predicate.layout import Int32s, Int64s
 from heliograph.route.events import Events
 from heliograph.route.exchange import Version
 from heliograph.route.numbering import strings
-from heliograph.route.strategy import Options, Reached, Strategy, joined
+from heliograph.route.strategy import Reached, RouteOptions, Strategy, joined
 
 
 def walk_alone(
-    strategy: Strategy, version: Version, events: Events, options: Options
+    strategy: Strategy, version: Version, events: Events, options: RouteOptions
 ) -> tuple[Reached, int, list[str]]:
     """What events reach that walk by themselves, in order and cut; how many were cut, and the evidence of each."""
     parts: list[Reached] = []

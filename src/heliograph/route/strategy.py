@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.compiled.compile import announce, is_warm
+from heliograph.compiled.compile import is_warm
 from heliograph.compiled.growing import fixed
 from heliograph.errors import UsageError
 from heliograph.predicate.attributes import take_cells
@@ -55,7 +55,7 @@ class Choices(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RouteOptions:
     """`rank` is "cost" or None; `limit` counts results per event; `hops` bounds the edges of a path."""
 
     paths: bool = False
@@ -156,10 +156,10 @@ class Strategy(Protocol):
     def reach(self, version: Version, events: Events, ends_only: bool) -> Reached:
         """The nodes that each event reaches, in the order of reporting; none where the publisher is unknown."""
 
-    def walk(self, version: Version, events: Events, row: int, options: Options) -> Reached:
+    def walk(self, version: Version, events: Events, row: int, options: RouteOptions) -> Reached:
         """What one event reaches with paths, in no particular order unless ranked."""
 
-    def stream(self, version: Version, events: Events, row: int, options: Options) -> Iterator[int]:
+    def stream(self, version: Version, events: Events, row: int, options: RouteOptions) -> Iterator[int]:
         """The nodes that one event reaches, as they are found."""
 
 
@@ -367,9 +367,9 @@ class Plain:
         return joined([self.reach_one(version, events, row, ends_only) for row in range(len(events))])
 
     def reach_one(self, version: Version, events: Events, row: int, ends_only: bool) -> Reached:
-        return self.walk(version, events, row, Options(subscribers_only=ends_only)).ordered(version, False)
+        return self.walk(version, events, row, RouteOptions(subscribers_only=ends_only)).ordered(version, False)
 
-    def walk(self, version: Version, events: Events, row: int, options: Options) -> Reached:
+    def walk(self, version: Version, events: Events, row: int, options: RouteOptions) -> Reached:
         start = int(events.starts(version)[row])
         if start < 0:
             return _NOWHERE
@@ -383,12 +383,12 @@ class Plain:
         counts = walk.candidates, walk.verified
         return Reached(np.array([0, len(nodes)]), nodes, *counts, costs, lambda place: found[place].numbers())
 
-    def stream(self, version: Version, events: Events, row: int, options: Options) -> Iterator[int]:
+    def stream(self, version: Version, events: Events, row: int, options: RouteOptions) -> Iterator[int]:
         found = PlainWalk(version, events.event(row)).fewest_hops(int(events.starts(version)[row]), options.hops)
         return (arrival.node for arrival in _wanted(version, found, options))
 
 
-def _wanted(version: Version, found: Iterable[Arrival], options: Options) -> Iterator[Arrival]:
+def _wanted(version: Version, found: Iterable[Arrival], options: RouteOptions) -> Iterator[Arrival]:
     return (each for each in found if not options.subscribers_only or not version.out_numbers(each.node))
 
 
@@ -445,7 +445,6 @@ class Lanes:
         return self._rooms.pop() if self._rooms else WalkRoom()
 
     def reach(self, version: Version, events: Events, ends_only: bool) -> Reached:
-        announce("route.kernels.route")
         from heliograph.route.kernels import EVALUATED, HELD, route
 
         room = self._rooms.pop() if self._rooms else WalkRoom()
@@ -461,7 +460,7 @@ class Lanes:
         self._rooms.append(room)
         return found if twin is None else found.spread(twin)
 
-    def walk(self, version: Version, events: Events, row: int, options: Options) -> Reached:
+    def walk(self, version: Version, events: Events, row: int, options: RouteOptions) -> Reached:
         if (start := int(events.starts(version)[row])) < 0:
             return _NOWHERE
         room = self._borrow()
@@ -478,7 +477,6 @@ class Lanes:
 
     def _hops(self, version: Version, job: Job, trail: Trail) -> tuple[Int32s, list[float], Callable[[int], list[int]]]:
         """Every node reached, by a path of as few edges as possible, in order of discovery."""
-        announce("route.kernels.advance")
         from heliograph.route.kernels import advance
 
         graph = version.graph
@@ -492,10 +490,9 @@ class Lanes:
         return queue[1:], costs[1:], lambda place: _chain(queue, before, place + 1)
 
     def _cheapest(
-        self, version: Version, job: Job, trail: Trail, room: WalkRoom, options: Options
+        self, version: Version, job: Job, trail: Trail, room: WalkRoom, options: RouteOptions
     ) -> tuple[Int32s, list[float], Callable[[int], list[int]]]:
         """Every node reached, by a cheapest path, cheapest first; at least the first `limit` and all their ties."""
-        announce("route.kernels.rank")
         from heliograph.route.kernels import rank
 
         graph, most = version.graph, 1024
@@ -509,10 +506,9 @@ class Lanes:
         nodes, before = ranks.labels[:, at.NODE], ranks.labels[:, at.BEFORE]
         return nodes[found], ranks.costs[found].tolist(), lambda place: _chain(nodes, before, int(found[place]))
 
-    def stream(self, version: Version, events: Events, row: int, options: Options) -> Iterator[int]:
+    def stream(self, version: Version, events: Events, row: int, options: RouteOptions) -> Iterator[int]:
         if (start := int(events.starts(version)[row])) < 0:
             return
-        announce("route.kernels.advance")
         from heliograph.route.kernels import advance
 
         room = self._borrow()
@@ -644,7 +640,6 @@ class Seed:
         compiled = version.targeting.compiled(version.programs)
         cells, slow = take_cells(events.cells(version), known), slow_truth(version, events, known)
         job = Room().job(version.targeting, compiled, cells, slow)
-        announce("papers.route.route_events")
         built = self._built
         if built is None or built[0] is not version:  # kept until another version is routed
             paper: Any = import_module("heliograph.papers.route")
@@ -676,7 +671,7 @@ class Auto:
             self._spent_ns += time.perf_counter_ns() - began
         return joined(parts)
 
-    def walk(self, version: Version, events: Events, row: int, options: Options) -> Reached:
+    def walk(self, version: Version, events: Events, row: int, options: RouteOptions) -> Reached:
         if self._pays(version):
             return self._lanes.walk(version, events, row, options)
         began = time.perf_counter_ns()
@@ -684,7 +679,7 @@ class Auto:
         self._spent_ns += time.perf_counter_ns() - began
         return found
 
-    def stream(self, version: Version, events: Events, row: int, options: Options) -> Iterator[int]:
+    def stream(self, version: Version, events: Events, row: int, options: RouteOptions) -> Iterator[int]:
         return (self._lanes if self._pays(version) else self._plain).stream(version, events, row, options)
 
     def _pays(self, version: Version) -> bool:

@@ -31,7 +31,7 @@ import pyarrow.compute
 from heliograph.errors import Place, StorageError
 from heliograph.filter import save as saving
 from heliograph.filter.engine import check_options
-from heliograph.filter.shards import Ground, restored, save_front, save_shard
+from heliograph.filter.shards import ShardGround, restored, save_front, save_shard
 from heliograph.io.schemas import table_schema
 from heliograph.io.tables import as_table
 from heliograph.model import Rejected, Rejections
@@ -148,7 +148,7 @@ class CompileJob(NamedTuple):
     folder: str
     token: str
     scheme: Scheme
-    ground: Ground
+    ground: ShardGround
 
     @property
     def shards(self) -> int:

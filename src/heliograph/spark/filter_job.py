@@ -31,7 +31,7 @@ from heliograph.filter import Filter
 from heliograph.filter import save as saving
 from heliograph.filter.engine import check_options
 from heliograph.filter.report import check_limit
-from heliograph.filter.shards import Fronted, Ground, Stage, restored, save_shard
+from heliograph.filter.shards import Fronted, ShardGround, Stage, restored, save_shard
 from heliograph.io.tables import as_table
 from heliograph.model import Notifications, Receipt, Rejected, Rejections
 from heliograph.partition.plan import Outline, Scheme
@@ -68,7 +68,7 @@ _MANY = 500_000  # rows of a table that are compiled by a job: the driver takes 
 class ChangedParts:
     """Parts, and the subscriptions that came and went since."""
 
-    def __init__(self, parts: FilterParts, ground: Ground) -> None:
+    def __init__(self, parts: FilterParts, ground: ShardGround) -> None:
         self.parts, self.ground = parts, ground
         self._added: Subscriptions = ground.registry()
         self._removed = set(parts.removed)
@@ -128,7 +128,7 @@ class ChangedParts:
         self.keep().write(path)
 
 
-class Sharding(TypedDict, total=False):
+class FilterSharding(TypedDict, total=False):
     """How the subscriptions are read, and divided among shards."""
 
     taxonomy: Any
@@ -145,7 +145,7 @@ class Plans(VersionedInterests):
     taxonomy, and of the subscriptions.
     """
 
-    def __init__(self, folder: str | Path, **sharding: Unpack[Sharding]) -> None:
+    def __init__(self, folder: str | Path, **sharding: Unpack[FilterSharding]) -> None:
         super().__init__(folder)
         numbers = self.versions.numbers()
         self._held: Filter | ChangedParts
@@ -157,8 +157,8 @@ class Plans(VersionedInterests):
             if not isinstance(taxonomy, Taxonomy):
                 taxonomy = Taxonomy() if taxonomy is None else Taxonomy.read(taxonomy, prefixes)
             self._scheme = Scheme.of(sharding.get("shards"), sharding.get("partition"), sharding.get("merging"))
-            self._ground = Ground.of(taxonomy, prefixes)
-            made: Sharding = {**sharding, "taxonomy": taxonomy}
+            self._ground = ShardGround.of(taxonomy, prefixes)
+            made: FilterSharding = {**sharding, "taxonomy": taxonomy}
             self._held = Filter(**made)
         if isinstance(self._held, Filter):
             self.rejected = self._held.rejected
@@ -167,12 +167,12 @@ class Plans(VersionedInterests):
         """Goes on from a version."""
         parts = FilterParts.at(path)
         saved = saving.read(path if parts is None else parts.path(parts.front.part))
-        self._ground = Ground.of(saved.taxonomy, {**PREFIXES, **saved.prefixes})
+        self._ground = ShardGround.of(saved.taxonomy, {**PREFIXES, **saved.prefixes})
         self._scheme = saved.scheme if parts is None else parts.scheme
         self._held = Filter.load(path) if parts is None else ChangedParts(parts, self._ground)
 
     @classmethod
-    def of(cls, interests: Any, tables: Mapping[str, Any], folder: str | None, sharding: Sharding) -> Self:
+    def of(cls, interests: Any, tables: Mapping[str, Any], folder: str | None, sharding: FilterSharding) -> Self:
         """Plans as they are given, or new ones of these subscriptions."""
         if isinstance(interests, cls):
             return interests
@@ -277,7 +277,7 @@ def _several(items: Any) -> Any:
 _TOGETHER = 4096  # publications matched in one call
 
 
-class SparkFilterOptions(Sharding, total=False):
+class SparkFilterOptions(FilterSharding, total=False):
     """What `filter` takes beside publications and subscriptions."""
 
     patterns: Any

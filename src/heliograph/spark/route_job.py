@@ -24,7 +24,7 @@ from heliograph.model import Notifications, Receipt, Rejections
 from heliograph.route import Route
 from heliograph.route.save import save_exchange
 from heliograph.route.shares import Share, share_of
-from heliograph.route.strategy import Choices, Options
+from heliograph.route.strategy import Choices, RouteOptions
 from heliograph.spark.envelope import event_rows, task_count, unpack
 from heliograph.spark.frames import check_frame, collected, finished, measured, parted, plain, refusals
 from heliograph.spark.versions import Pointer, VersionedInterests, Versions, check_shards, opened, own_folder
@@ -131,7 +131,7 @@ def route(events: DataFrame, nodes: Any, edges: Any = None, **options: Unpack[Sp
     check_frame(events, "events")
     given: dict[str, Any] = dict(options)
     match, folder, shards = (given.pop(name, None) for name in ("match", "folder", "shards"))
-    chosen = Options(**given)  # what is wrong with them is reported here, not by a worker
+    chosen = RouteOptions(**given)  # what is wrong with them is reported here, not by a worker
     exchanges = Exchanges.of(nodes, edges, match=match, folder=folder, shards=shards)
     shares = exchanges.shards
     if shares > 1 and chosen.limit is not None:

@@ -51,7 +51,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class Pair(NamedTuple):
+class OperandPair(NamedTuple):
     """Two Python values of one kind that Python's own operators compare as SPARQL wants."""
 
     left: Any
@@ -100,32 +100,32 @@ def effective_boolean(term: Term) -> bool | None:
     return bool(value.value) and value.value == value.value  # not-a-number is false
 
 
-def promote(left: Value, right: Value) -> tuple[Kind, Pair]:
+def promote(left: Value, right: Value) -> tuple[Kind, OperandPair]:
     """Two numbers in the wider of their kinds: integer < decimal < float < double."""
     kind = max(left.kind, right.kind)
     convert = _CONVERSIONS[kind]
-    return kind, Pair(convert(left.value), convert(right.value))
+    return kind, OperandPair(convert(left.value), convert(right.value))
 
 
-def _ordered(left: Term, right: Term) -> Pair | None:
+def _ordered(left: Term, right: Term) -> OperandPair | None:
     """The two as ordered Python values, or None where `<` is an error."""
     one, other = value_of(left), value_of(right)
     if one is None or other is None:
         texts = left.datatype in _TEXTS and left[2:] == right[2:]
-        return Pair(left.value, right.value) if texts else None
+        return OperandPair(left.value, right.value) if texts else None
     if one.kind in NUMERIC and other.kind in NUMERIC:
         return promote(one, other)[1]
     if one.kind is not other.kind:
         return None
     if isinstance(one.value, Instant) and isinstance(other.value, Instant):
         return _ordered_instants(one.value, other.value)
-    return Pair(one.value, other.value)
+    return OperandPair(one.value, other.value)
 
 
-def _ordered_instants(left: Instant, right: Instant) -> Pair | None:
+def _ordered_instants(left: Instant, right: Instant) -> OperandPair | None:
     if (left.zone is None) != (right.zone is None) and abs(left.atto - right.atto) <= ZONE_DOUBT:
         return None
-    return Pair(left.atto, right.atto)
+    return OperandPair(left.atto, right.atto)
 
 
 def _same_instant(left: Any, right: Any) -> bool:
@@ -133,7 +133,7 @@ def _same_instant(left: Any, right: Any) -> bool:
     return (left.zone is None) == (right.zone is None) and left.atto == right.atto
 
 
-def _close(pair: Pair, tolerance: float) -> bool:
+def _close(pair: OperandPair, tolerance: float) -> bool:
     floats = isinstance(pair.left, float) and isinstance(pair.right, float)
     return floats and math.isclose(pair.left, pair.right, rel_tol=0.0, abs_tol=tolerance)
 

@@ -484,7 +484,7 @@ class Counted(NamedTuple):
     having: Flat | None
 
 
-class Form(NamedTuple):
+class NormalForm(NamedTuple):
     """`regions` are of the variables that must satisfy something, in order; `residue` is ANDed and laid flat."""
 
     edges: tuple[Pattern, ...]
@@ -521,13 +521,13 @@ def ends_of(edge: Pattern) -> tuple[Node, ...]:
 # --- from a query -----------------------------------------------------------------------------------------------
 
 
-def form_of(query: Query) -> Form:
+def form_of(query: Query) -> NormalForm:
     """The form of a query."""
     names = _numbering(query.patterns)
     edges = _edges(query.patterns, names)
     regions, residue, loose = _conditions(query, names)
     counted = _counted(query, names) if query.counted else None
-    return Form(edges, regions, residue, counted, query.counted or loose)
+    return NormalForm(edges, regions, residue, counted, query.counted or loose)
 
 
 def _edges(patterns: Iterable[Pattern], names: Mapping[Node, Variable]) -> tuple[Pattern, ...]:
@@ -678,7 +678,7 @@ def _counted(query: Query, names: Mapping[Node, Variable]) -> Counted:
 # --- back to a query --------------------------------------------------------------------------------------------
 
 
-def query_of(form: Form) -> Query:
+def query_of(form: NormalForm) -> Query:
     """A query that says what the form says."""
     filters: list[Expression] = []
     blocks: list[Values] = []
@@ -698,7 +698,7 @@ def query_of(form: Form) -> Query:
     return _query(form, tuple(filters), tuple(blocks))
 
 
-def _query(form: Form, filters: tuple[Expression, ...], blocks: tuple[Values, ...]) -> Query:
+def _query(form: NormalForm, filters: tuple[Expression, ...], blocks: tuple[Values, ...]) -> Query:
     if form.counted is None:
         return Query(patterns=form.edges, filters=filters, values=blocks, projection=form.variables)
     group_by, having = form.counted

@@ -691,7 +691,7 @@ class Places(NamedTuple):
     rounded: npt.NDArray[np.bool_]
 
 
-class Place(NamedTuple):
+class TermPlace(NamedTuple):
     """Where one term lies."""
 
     domain: int
@@ -749,28 +749,28 @@ def _is_instant(typed: Typed) -> npt.NDArray[np.bool_]:
     return instant
 
 
-def place_of(term: Term, intern: Intern) -> Place:
+def place_of(term: Term, intern: Intern) -> TermPlace:
     """Where one term lies; `intern` is asked for its id where that is the coordinate."""
     value = value_of(term)
     if value is not None:
         return instant_place(value.kind, value.value) if isinstance(value.value, Instant) else _number_place(term)
     if term.kind is TermKind.LITERAL:
-        return Place(Domain.TEXT if term.datatype in TEXTS else Domain.ODD, float(intern(term)))
-    return Place(_BY_CATEGORY[term.kind], float(intern(term)))
+        return TermPlace(Domain.TEXT if term.datatype in TEXTS else Domain.ODD, float(intern(term)))
+    return TermPlace(_BY_CATEGORY[term.kind], float(intern(term)))
 
 
-def instant_place(kind: Kind, instant: Instant) -> Place:
+def instant_place(kind: Kind, instant: Instant) -> TermPlace:
     row = instant_row(kind, instant)
     local = instant.zone is None
-    return Place(_OF_KIND[kind] + local, float(row.instant), not row.exact or abs(row.instant) > _WHOLE_NUMBERS)
+    return TermPlace(_OF_KIND[kind] + local, float(row.instant), not row.exact or abs(row.instant) > _WHOLE_NUMBERS)
 
 
-def _number_place(term: Term) -> Place:
+def _number_place(term: Term) -> TermPlace:
     row = row_of(term)
     domain = _OF_KIND[row.kind]
     if isnan(row.number):
-        return Place(Domain.NAN if domain == Domain.NUMBER else domain, 0.0, domain == Domain.FLOAT)
-    return Place(domain, row.number, not row.exact or domain == Domain.FLOAT)
+        return TermPlace(Domain.NAN if domain == Domain.NUMBER else domain, 0.0, domain == Domain.FLOAT)
+    return TermPlace(domain, row.number, not row.exact or domain == Domain.FLOAT)
 
 
 # --- atoms ------------------------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ def _pairs(
 # its steps, so the step with the fewest ways is taken next; and a condition may be tested once its variables are
 # bound.
 
-__all__ = ["Graph", "GroupKey", "Plan", "Solution", "Triple", "World", "matches", "solutions", "world"]
+__all__ = ["Graph", "GroupKey", "QueryPlan", "Solution", "Triple", "World", "matches", "solutions", "world"]
 
 GroupKey = tuple[Term | None, ...]
 
@@ -353,7 +353,7 @@ def _descend(bindings: Solution, steps: tuple[Step, ...], conditions: tuple[Cond
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """A query made ready to be solved over many graphs."""
 
     query: Query
@@ -363,7 +363,7 @@ class Plan:
     having: Condition | None
 
     @classmethod
-    def of(cls, query: Query, made: dict[int, Condition] | None = None) -> Plan:
+    def of(cls, query: Query, made: dict[int, Condition] | None = None) -> QueryPlan:
         """The plan of a query. `made` keeps the conditions of those that share expressions, by identity."""
         made = {} if made is None else made
         for expression in query.filters:
@@ -435,12 +435,12 @@ def solutions(
     vertices: Collection[Term] = (),
 ) -> Iterator[Solution]:
     """The distinct solutions of a query over a graph, lazily."""
-    return Plan.of(query).solutions(world(graph, taxonomy), metrics=metrics, vertices=vertices)
+    return QueryPlan.of(query).solutions(world(graph, taxonomy), metrics=metrics, vertices=vertices)
 
 
 def matches(query: Query, graph: Readable, taxonomy: Taxonomy | None = None) -> bool:
     """Whether a filter query is true of a graph."""
-    return Plan.of(query).matches(world(graph, taxonomy))
+    return QueryPlan.of(query).matches(world(graph, taxonomy))
 
 
 def _distinct(found: Iterator[Solution]) -> Iterator[Solution]:

@@ -346,7 +346,7 @@ class Column(NamedTuple):
     problems: Mapping[int, TermError]
 
 
-class EdgeRows(NamedTuple):
+class PatternEdges(NamedTuple):
     """Sorted pattern rows as codes of the distinct nodes, and the columns with wrong cells."""
 
     groups: Groups
@@ -359,14 +359,14 @@ class EdgeRows(NamedTuple):
         return tuple(self.known)
 
 
-def read_edges(table: pa.Table, reader: Reader) -> EdgeRows:
+def read_edges(table: pa.Table, reader: Reader) -> PatternEdges:
     numbers: dict[str, int] = {}
     owners = _owners(table["subscription_id"], numbers)
     groups = _group(list(numbers), owners)
     index: dict[Node, int] = {}
     columns = [_read_column(table[name], name, index, reader) for name in _POSITIONS]
     wrong = [column for column, _ in columns if column.problems]
-    return EdgeRows(groups, Triples(*(groups.sorted(codes) for _, codes in columns)), index, wrong)
+    return PatternEdges(groups, Triples(*(groups.sorted(codes) for _, codes in columns)), index, wrong)
 
 
 def _read_column(
@@ -414,7 +414,7 @@ _NO_CELLS = Distinct(np.zeros(0, np.int32), [])
 _NO_CODES, _NO_OPERATORS, _NO_VALUES = np.zeros(0, np.int32), np.zeros(0, np.uint8), pa.array([], pa.string())
 
 
-def read_limits(table: pa.Table | None, edges: EdgeRows, reader: Reader) -> LimitRows:
+def read_limits(table: pa.Table | None, edges: PatternEdges, reader: Reader) -> LimitRows:
     """The constraints of the same subscriptions; those of others follow as further groups."""
     names = edges.groups.names
     if table is None or not table.num_rows:
@@ -507,7 +507,7 @@ def size_faults(groups: Groups, table: str, most: int) -> dict[int, HeliographEr
 # --- patterns ---------------------------------------------------------------------------------------------------
 
 
-def edge_faults(edges: EdgeRows) -> dict[int, HeliographError]:
+def edge_faults(edges: PatternEdges) -> dict[int, HeliographError]:
     """What is wrong with each wrong subscription's patterns."""
     if not edges.columns:
         return {}
@@ -515,7 +515,7 @@ def edge_faults(edges: EdgeRows) -> dict[int, HeliographError]:
     return {owner: _edge_fault(edges, position) for owner, position in _first(edges.groups, wrong)}
 
 
-def _edge_fault(edges: EdgeRows, position: int) -> HeliographError:
+def _edge_fault(edges: PatternEdges, position: int) -> HeliographError:
     row = edges.groups.row(position)
     for column in edges.columns:
         problem = column.problems.get(int(column.codes[row]))
@@ -534,7 +534,7 @@ class _Readings(NamedTuple):
     found: list[Constraint | CellProblem]
 
 
-def limit_faults(limits: LimitRows, edges: EdgeRows) -> dict[int, HeliographError]:
+def limit_faults(limits: LimitRows, edges: PatternEdges) -> dict[int, HeliographError]:
     """What is wrong with each wrong subscription's constraints."""
     if not len(limits.variable):
         return {}
@@ -563,7 +563,7 @@ def _read_limits(limits: LimitRows) -> _Readings:
     return _Readings(numbers, [limits.reader.read(limits.row(row)) for row in rows])
 
 
-def _needs(limits: LimitRows, edges: EdgeRows, readings: _Readings) -> Ints:
+def _needs(limits: LimitRows, edges: PatternEdges, readings: _Readings) -> Ints:
     """For each row the variables that must be bound, as two columns of codes; a wrong row has an unbound one."""
     read = [[_need(each, place, edges) for each in readings.found] + [_ANY] for place in (0, 1)]
     needs: Ints = np.array(read, np.int64)[:, readings.numbers]
@@ -571,13 +571,13 @@ def _needs(limits: LimitRows, edges: EdgeRows, readings: _Readings) -> Ints:
     return needs
 
 
-def _need(reading: Constraint | CellProblem, place: int, edges: EdgeRows) -> int:
+def _need(reading: Constraint | CellProblem, place: int, edges: PatternEdges) -> int:
     if isinstance(reading, CellProblem):
         return UNBOUND
     return edges.known.get(reading.needs[place], UNBOUND) if place < len(reading.needs) else _ANY
 
 
-def _bound(edges: EdgeRows, owners: Ints, needs: Ints) -> _Flags:
+def _bound(edges: PatternEdges, owners: Ints, needs: Ints) -> _Flags:
     """Whether a subscription's own patterns have the variable that it needs."""
     width = len(edges.known) + 1
     wanted = owners.astype(np.int64) * width + needs
@@ -644,7 +644,7 @@ class Limits(NamedTuple):
     value: npt.NDArray[np.int32]
 
 
-class Rows(NamedTuple):
+class PatternRows(NamedTuple):
     """The rows of some subscriptions, end to end: where each stands in its set, to which of them it belongs (counted
     from 0), and where the rows of each begin and end."""
 
@@ -677,7 +677,7 @@ class PatternSet:
         "values",
     )
 
-    def __init__(self, edges: EdgeRows, limits: LimitRows, errors: dict[int, HeliographError]) -> None:
+    def __init__(self, edges: PatternEdges, limits: LimitRows, errors: dict[int, HeliographError]) -> None:
         self.names: Sequence[str] = limits.groups.names
         self.nodes: Sequence[Node] = edges.nodes
         self.edges = edges.codes
@@ -712,19 +712,19 @@ class PatternSet:
 
     # --- many ---------------------------------------------------------------------------------------------------
 
-    def edge_rows(self, numbers: Offsets) -> Rows:
+    def edge_rows(self, numbers: Offsets) -> PatternRows:
         return _rows(self.edge_offsets, numbers)
 
-    def limit_rows(self, numbers: Offsets) -> Rows:
+    def limit_rows(self, numbers: Offsets) -> PatternRows:
         return _rows(self.limit_offsets, numbers)
 
 
-def _rows(offsets: Offsets, numbers: Offsets) -> Rows:
+def _rows(offsets: Offsets, numbers: Offsets) -> PatternRows:
     starts = offsets[numbers]
     counts = offsets[numbers + 1] - starts
     ends = np.cumsum(counts)
     shift = np.repeat(starts - ends + counts, counts)
-    return Rows(shift + np.arange(len(shift)), np.repeat(np.arange(len(numbers)), counts), np.append(0, ends))
+    return PatternRows(shift + np.arange(len(shift)), np.repeat(np.arange(len(numbers)), counts), np.append(0, ends))
 
 
 def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Reader) -> PatternSet:

@@ -408,12 +408,12 @@ class Scope:
     def __init__(self, prefixes: Mapping[str, str] = PREFIXES, base: str | None = None) -> None:
         self.prefixes = prefixes
         self.base = base
-        self._tables: dict[Role, Table] = {}
+        self._tables: dict[Role, NodeTable] = {}
 
-    def table(self, role: Role) -> Table:
+    def table(self, role: Role) -> NodeTable:
         """What texts stand for in a role, remembered."""
         if role not in self._tables:
-            self._tables[role] = Table(self, role)
+            self._tables[role] = NodeTable(self, role)
         return self._tables[role]
 
     def read(self, role: Role, text: str) -> Node:
@@ -452,7 +452,7 @@ class Scope:
         return literal(lexical, name)
 
 
-class Table(dict[str, Node]):
+class NodeTable(dict[str, Node]):
     """The nodes that texts stand for in one role; reads a text when it is first asked for, and only if it may stand
     there."""
 

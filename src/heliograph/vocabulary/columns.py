@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph import values as values_
-from heliograph.compiled.compile import announce, is_warm
+from heliograph.compiled.compile import is_warm
 from heliograph.compiled.growing import fixed
 from heliograph.errors import PublicationError, TermError, UsageError
 from heliograph.terms import (
@@ -670,7 +670,6 @@ class CellBlock(NamedTuple):
 
 def read(cells: pa.Array[Any], column: CellColumn, memo: Memo, key: Any) -> CellBlock:
     """The cells of one Arrow array of strings, as `InternerTable.enter` takes them."""
-    announce(_KERNEL)
     from heliograph.vocabulary import kernels
 
     held, ids, hashes = strings_of(cells), np.empty(len(cells), np.int32), np.empty(len(cells), np.uint32)

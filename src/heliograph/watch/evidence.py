@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from heliograph.io.coerce import json_text
 from heliograph.sparql.evaluate import Metrics
 from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Node, Pattern, Query
-from heliograph.sparql.solve import Plan, Readable, Solution, Triple, world
+from heliograph.sparql.solve import QueryPlan, Readable, Solution, Triple, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
 from heliograph.vocabulary import Vocabulary
@@ -186,7 +186,7 @@ class Reevaluation:
         self.taxonomy = taxonomy
         self._measuring = measuring
 
-    def solutions(self, plan: Plan) -> Iterator[Solution]:
+    def solutions(self, plan: QueryPlan) -> Iterator[Solution]:
         measuring = self._measuring
         if measuring is None or not plan.query.metrics:
             return plan.solutions(world(self.graph, self.taxonomy))
@@ -213,7 +213,7 @@ class Reevaluation:
 
     def answer(self, query: Query) -> Iterator[Solution]:
         """The solutions of a query that is asked but once."""
-        return self.solutions(Plan.of(query))
+        return self.solutions(QueryPlan.of(query))
 
 
 # Answers within a budget: a query with 10^7 matches, or one that is sought in vain through 10^6 edges, costs no more. A
@@ -245,7 +245,7 @@ class Bounded:
         meter = _Meter(self._graph, self._counts, granted)
         found: list[Solution] = []
         try:
-            found.extend(islice(Plan.of(query).solutions(world(meter, self._taxonomy)), most))
+            found.extend(islice(QueryPlan.of(query).solutions(world(meter, self._taxonomy)), most))
         except _Spent:
             self.cut = True
         self.steps -= granted - max(meter.left, 0)

@@ -27,7 +27,7 @@ import pyarrow as pa
 from heliograph.errors import StorageError
 from heliograph.io.sources import collector_paused
 from heliograph.sparql.query import Expression, Form, Query
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
@@ -1022,7 +1022,7 @@ class IndexedStrategy:
 
     def _proof(self, id: str) -> Solution:
         """The first solution in order of a query that has just become true."""
-        plan = Plan.of(self._subscribed[id].subscription.query)
+        plan = QueryPlan.of(self._subscribed[id].subscription.query)
         return min(self.answers.solutions(plan), key=order, default={})
 
     # --- handing over -------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heliograph.sparql.query import ClassPattern, Node, Pattern, Query
-from heliograph.sparql.solve import Graph, Plan
+from heliograph.sparql.solve import Graph, QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
@@ -321,10 +321,10 @@ class PlainEntry:
     """A subscription and its solutions, as rows of ids."""
 
     subscribed: Subscribed
-    plan: Plan
+    plan: QueryPlan
     completion: Completion
     mode: Mode
-    relaxed: Plan | None  # where a hysteresis may hold solutions beyond a threshold on a metric
+    relaxed: QueryPlan | None  # where a hysteresis may hold solutions beyond a threshold on a metric
     satisfied: set[Key] = field(default_factory=set)  # those that satisfied it and have not gone back beyond it
     rows: set[Row] = field(default_factory=set)
 
@@ -371,8 +371,8 @@ class PlainStrategy:
         (subscription, options), query = subscribed, subscribed.subscription.query
         completion = Completion(query, (), self._vocabulary, ())
         has_slack = bool(options.hysteresis and query.metrics and query.having is None)
-        slack = Plan.of(relaxed(query, options.hysteresis)) if has_slack else None
-        entry = PlainEntry(subscribed, Plan.of(query), completion, mode_of(query, options, completion), slack)
+        slack = QueryPlan.of(relaxed(query, options.hysteresis)) if has_slack else None
+        entry = PlainEntry(subscribed, QueryPlan.of(query), completion, mode_of(query, options, completion), slack)
         self._effort.add(query)
         self._concerns.add(entry.id, query)
         self._entries[entry.id] = entry
@@ -432,7 +432,7 @@ class PlainStrategy:
                 break
         return rows
 
-    def _kept(self, entry: PlainEntry, found: Iterable[Solution], relaxed: Plan) -> Iterator[Solution]:
+    def _kept(self, entry: PlainEntry, found: Iterable[Solution], relaxed: QueryPlan) -> Iterator[Solution]:
         """Solutions that hold now, and those that held and hold still by the hysteresis."""
         names = entry.completion.variables
         kept = {key_of(each, names): each for each in found}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.compiled.compile import announce, is_warm
+from heliograph.compiled.compile import is_warm
 from heliograph.errors import FAILED, SubscriptionError, UsageError, own_failure
 from heliograph.model import Explanation, Rejected
 from heliograph.subscriptions import Subscription
@@ -220,7 +220,6 @@ def indexed(
     """The strategy of the kernels, which have to be loaded."""
     from heliograph.watch.indexed import IndexedStrategy
 
-    announce(_KERNEL)
     return IndexedStrategy(vocabulary, taxonomy, extent, aside)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.sparql.query import Metric, Query
-from heliograph.sparql.solve import Graph, Plan, world
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DOUBLE
@@ -36,10 +36,10 @@ class FromScratch:
 
     def solutions(self, asked: Query) -> set[tuple[Term | None, ...]]:
         _, others = metric_filters(asked.filters)
-        bare = Plan.of(Query(patterns=asked.patterns, values=asked.values, filters=tuple(others)))
+        bare = QueryPlan.of(Query(patterns=asked.patterns, values=asked.values, filters=tuple(others)))
         rows = bare.solutions(world(Graph(self.edges)))
         self.selected = {term for each in rows for term in each.values()} & self.vertices
-        found = Plan.of(asked).solutions(world(Graph(self.edges)), metrics=self._value, vertices=self.vertices)
+        found = QueryPlan.of(asked).solutions(world(Graph(self.edges)), metrics=self._value, vertices=self.vertices)
         return {tuple(solution.get(name) for name in asked.variables) for solution in found}
 
     def _value(self, metric: Metric, bindings: Mapping[Variable, Term]) -> Term | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from heliograph.model import Explanation
 from heliograph.sparql.evaluate import Condition, Metrics
 from heliograph.sparql.query import Expression, Metric, Query, spell_expression, spell_pattern
-from heliograph.sparql.solve import Plan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.terms import Term, Variable
 from heliograph.watch.changes import Match, Solution, order
 from heliograph.watch.evidence import Bounded, Reevaluation, evidence
@@ -50,7 +50,7 @@ def explain_metrics(watched: Watched, answers: Reevaluation) -> Explanation | No
 
 def bare_query(query: Query) -> Query:
     """A query without what must wait for metrics, or for variables that range over all vertices."""
-    _, others = parted_filters(query.filters, frozenset(Plan.of(query).ranging))
+    _, others = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
     return Query(patterns=query.patterns, filters=tuple(others), values=query.values)
 
 
@@ -106,14 +106,14 @@ def _explain_nobody(id: str, query: Query, candidates: MetricCandidates, answers
     elif not answers.vertices:
         why, failed = "the graph has no vertex", "the graph"
     else:
-        waiting, _ = parted_filters(query.filters, frozenset(Plan.of(query).ranging))
+        waiting, _ = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
         failed = spell_filters(metric_filters(waiting)[1])
         why = f"no vertex satisfies {failed}"
     return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
 
 
 def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
-    plan, bounded = Plan.of(query), Bounded(answers, _STEPS)
+    plan, bounded = QueryPlan.of(query), Bounded(answers, _STEPS)
     waiting, _ = parted_filters(query.filters, frozenset(plan.ranging))
     tests = [Condition.of(each) for each in metric_filters(waiting)[1]]
     bases = bounded.some(bare_query(query), _LISTED) if query.patterns or query.values else [{}]

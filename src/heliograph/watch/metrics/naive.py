@@ -31,7 +31,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from heliograph.sparql.query import Metric, Query
-from heliograph.sparql.solve import Graph, Plan, world
+from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
 from heliograph.watch.changes import Match, Solution, Turn
@@ -458,7 +458,7 @@ class Plainly:
             return frozenset()
         _, others = metric_filters(query.filters)
         bare = Query(patterns=query.patterns, filters=tuple(others), values=query.values)
-        found = Plan.of(bare).solutions(world(Graph(self._graph), self._taxonomy))
+        found = QueryPlan.of(bare).solutions(world(Graph(self._graph), self._taxonomy))
         return frozenset(term for each in found for term in each.values() if term in self.vertices)
 
     def value(self, metric: Metric, bindings: Solution, selected: frozenset[Term]) -> float | None:
