@@ -105,6 +105,25 @@ def test_adjacency_is_needed_in_the_midst_of_a_batch(stops: Counter[Any]) -> Non
     assert stops[of.NEED_ADJACENCY]
 
 
+def test_solutions_that_wait_for_a_metric_are_not_cut(stops: Counter[Any]) -> None:
+    """What lies beyond a subscription's limit is dropped while it is listed, but not where a metric decides later."""
+    query = "SELECT * { ?x :p ?h . ?h :q ?y FILTER(hg:outdegree(:s) >= 1) }"
+    item = {"subscription_id": "m", "query": query, "options": '{"max_matches_per_update": 2}'}
+    acts: list[scenes.Act] = [
+        ("subscribe", [item]),
+        ("publish", [("+", f"x{n}", "p", "h") for n in range(40)]),
+        ("publish", [("+", "h", "q", "y")]),
+        ("publish", [("+", "s", "r", "t")]),
+        ("publish", [("-", "x7", "p", "h"), ("-", "h", "q", "y")]),
+    ]
+    with mock.patch.object(machine, "_MOST_EVENTS", 3):
+        plain, indexed = (scenes.play(Watch(algorithm=algorithm), acts) for algorithm in ("plain", "indexed"))
+    assert indexed == plain
+    assert [len(each.notifications) for each in plain] == [0, 0, 0, 2, 1 + 2]
+    assert [each.truncated for each in plain] == [0, 0, 0, 38, 37]
+    assert stops[of.NEED_REPORTS]
+
+
 # --- a metric beside a window -----------------------------------------------------------------------------------
 
 PATTERN, METRIC = ("q", "ASK { ?x :p :b }"), ("m", "ASK { FILTER(hg:indegree(:b) >= 1) }")

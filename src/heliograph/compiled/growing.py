@@ -46,12 +46,12 @@ _FIRST_ROWS, _FIRST_SLOTS = 16, 16
 
 
 def pair_key(first: int, second: int) -> int:
-    """What stands for a pair of numbers in a table; as kernels.network_values.pair_key."""
+    """What stands for a pair of numbers in a table; as `compiled.hashmap.pair_key`."""
     return (first << 32 | second) + 1
 
 
 def pair_slot(key: int) -> int:
-    """A hash of a pair's key; as kernels.network_values.pair_slot."""
+    """A hash of a pair's key; as `compiled.hashmap.spread`."""
     hashed = key * _ODD & _WORD
     return ((hashed ^ hashed >> 32) * _ODD & _WORD) >> 20
 

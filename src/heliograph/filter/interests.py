@@ -58,8 +58,7 @@ from heliograph.sparql.regions import (
     just,
     place_of,
 )
-from heliograph.sparql.tables import OPERATORS, Constraint, PatternSet, bare_integers
-from heliograph.sparql.tables import PatternRows as TableRows
+from heliograph.sparql.tables import OPERATORS, Constraint, PatternRows, PatternSet, bare_integers
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, parse_cell, value_of
 from heliograph.vocabulary import Vocabulary
@@ -439,7 +438,7 @@ class ConstraintConjuncts(NamedTuple):
 class _Constraints:
     """The constraint rows of `size` subscriptions."""
 
-    def __init__(self, patterns: PatternSet, rows: TableRows, size: int) -> None:
+    def __init__(self, patterns: PatternSet, rows: PatternRows, size: int) -> None:
         self.patterns, self.size = patterns, size
         self.rows, self.owners = rows, rows.owners
         self.variable = patterns.limits.variable[rows.positions].astype(np.int64)

@@ -939,7 +939,7 @@ def advance(structures: Int32s, structure: int, steps: Int32s, graph: Int32s, pa
 # each kind of number. Then the query's own conditions decide, outside.
 
 NO, SURE, PERHAPS = 0, 1, 2
-FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  # index.domains.Domain
+FLOAT, IS_A, DIRECT, SUBCLASS_OF, SUPERCLASS_OF, WORD = 11, 16, 17, 18, 19, 20  # sparql.regions.Domain
 LOW_OPEN, HIGH_OPEN, ROUNDED = 1, 2, 4  # index.interests
 
 

@@ -25,7 +25,7 @@ Flags: TypeAlias = "npt.NDArray[np.bool_]"
 # narrow array and a Python int make a narrow array, so offsets are never added to one.
 #
 # 8 bits   domains, flags, modes and masks: a few constants each.
-# 16 bits  numbers of variables within one interest: MOST_VARIABLES (`index.compiling` leaves the rest to the query).
+# 16 bits  numbers of variables within one interest: MOST_VARIABLES (`filter.interests` leaves the rest to the query).
 # 32 bits  ids of terms: MOST_ROWS of a vocabulary. Structures, steps, members, conjuncts, atoms, tables and entries of
 #          one segment: MOST_ROWS each. Publications of one call: fewer, see below. Starts of solutions: a search makes
 #          no more room than MOST_ROWS, and one candidate needs a small part of that. The edges of one publication stand

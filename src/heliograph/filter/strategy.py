@@ -32,7 +32,7 @@ from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, rebase
 from heliograph.model import Rejected, SubscriptionCost
 from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
-from heliograph.sparql.solve import QueryPlan as QueryPlan
+from heliograph.sparql.solve import QueryPlan
 from heliograph.subscriptions import Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary

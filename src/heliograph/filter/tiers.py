@@ -273,7 +273,7 @@ def _joined(parts: Sequence[_Part]) -> _Part:
 
 
 def _own_names(interests: Interests) -> VariableNames:
-    """VariableNames for interests that are in their own numbers still."""
+    """Names for interests that are in their own numbers still."""
     from heliograph.filter.kernels import count_variables
 
     sizes = np.zeros(len(interests.numbers), np.int64)

@@ -37,9 +37,8 @@ from heliograph.predicate.layout import (
     Int64s,
     Names,
 )
+from heliograph.vocabulary import mapped
 from heliograph.vocabulary.columns import PRIME, hash_text
-from heliograph.vocabulary.mapped import Texts as ColumnsTexts
-from heliograph.vocabulary.mapped import pays as columns_pays
 from heliograph.vocabulary.mapped import text_at
 
 # --- what the names and strings of events are called inside: attributes and words, by number --------------------------
@@ -186,7 +185,7 @@ class _Texts:
         first, base = len(self._hashes), len(self.data)
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         data = np.frombuffer(b"".join(texts), np.uint8)
-        self._hashes.extend(hash_texts(ColumnsTexts(np.array(heads, np.int32), ends, data), self._key))
+        self._hashes.extend(hash_texts(mapped.Texts(np.array(heads, np.int32), ends, data), self._key))
         self.data.extend(data)
         self.offsets.extend(ends[1:] + base)
         self._fill(first)
@@ -202,9 +201,9 @@ class _Texts:
             slots[slot] = number
 
 
-def hash_texts(texts: ColumnsTexts, key: int) -> npt.NDArray[np.uint64]:
+def hash_texts(texts: mapped.Texts, key: int) -> npt.NDArray[np.uint64]:
     """The hash of each text with its head: in plain Python where they are few."""
-    if not columns_pays(len(texts.heads)):
+    if not mapped.pays(len(texts.heads)):
         heads = texts.heads.tolist()
         return np.array([hash_text(head, text_at(texts, row), key) for row, head in enumerate(heads)], np.uint64)
     from heliograph.vocabulary import kernels as hashing

@@ -269,7 +269,7 @@ _RATIO = 4  # a segment is merged with the one before it unless that is so many 
 
 
 class IdColumn(NamedTuple):
-    """IdColumn by number as flat texts, and the number of the id at each place."""
+    """Ids by number as flat texts, and the number of the id at each place."""
 
     named: Int32s
     offsets: Int64s

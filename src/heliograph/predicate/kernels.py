@@ -549,7 +549,7 @@ def find_word(names: Names, attribute: Any, text: Bytes, begin: int, end: int) -
 
 # --- JSON objects to the cells of the attributes that are known, a whole column of them at a time ---------------------
 #
-# The law: an event is either given the cells that its decoded tree has (`targeting.encoding` holds the twin in plain
+# The law: an event is either given the cells that its decoded tree has (`predicate.attributes` holds the twin in plain
 # Python), or none and the mark that Python has to decode it: because its text is no JSON, or in one of the rare
 # shapes that are not worth the lines here (a known name twice, one with longer paths that begins a list or an object,
 # numbers that `nearest` leaves to Python, more than 64 levels).

@@ -47,7 +47,7 @@ class Route:
     """Routes events through an exchange of nodes and edges.
 
     `match` compares label sets (superset, subset, intersects) in place of the nodes' targeting. `algorithm` is one of
-    `strategies.ALGORITHMS`; by default small jobs are walked in plain Python and large ones by the kernels.
+    `strategy.ALGORITHMS`; by default small jobs are walked in plain Python and large ones by the kernels.
     """
 
     def __init__(

@@ -326,7 +326,7 @@ def is_willing(graph: ExchangeGraph, job: Job, trail: Trail, node: Any) -> Any:
 
 @kernel(inline=True)
 def ask_alone(job: Job, trail: Trail, expression: Any) -> Any:
-    """Whether an expression accepts the one event on the board, counted; see `routing.ask`."""
+    """Whether an expression accepts the one event on the board, counted; see `ask`."""
     if expression <= NEVER:
         return expression == ALWAYS
     held = accepted(job, expression, _ONE) != _NONE

@@ -43,8 +43,7 @@ from heliograph.spark.frames import REJECTED, parted, plain, shaped, unnumbered
 from heliograph.spark.versions import task_number
 from heliograph.sparql.query import from_text, to_text
 from heliograph.storage import kind_of, read_folder, read_table, write_folder
-from heliograph.subscriptions import Subscription, Subscriptions
-from heliograph.subscriptions import written as subscriptions_written
+from heliograph.subscriptions import Subscription, Subscriptions, written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -347,7 +346,7 @@ def _accepted(
     """Subscriptions that were accepted; roots come with the shards `below` them."""
     for first in range(0, len(members), _TOGETHER):
         some = members[first : first + _TOGETHER]
-        tables = subscriptions_written(some)
+        tables = written(some)
         if below is not None:
             shards = _bits(below[each] for each in some)
             tables["subscriptions"] = tables["subscriptions"].append_column(_SHARDS, shards)

@@ -98,8 +98,7 @@ from heliograph.spark.visibility import (
     shard_updates,
 )
 from heliograph.storage import Saved, read_folder, write_folder
-from heliograph.subscriptions import Subscription, Subscriptions
-from heliograph.subscriptions import written as subscriptions_written
+from heliograph.subscriptions import Subscription, Subscriptions, written
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES
 from heliograph.watch import Updates, Watch
@@ -371,7 +370,7 @@ class Watchers(VersionedInterests):
 
     def _write(self) -> None:
         everybody = tuple(self._subscriptions)
-        tables = subscriptions_written(everybody)
+        tables = written(everybody)
         if self._shared is None:
             self._plan(tables, everybody)
         else:

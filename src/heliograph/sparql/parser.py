@@ -254,11 +254,11 @@ def _comparison(cursor: Cursor, clause: Clause) -> Expression:
         return Compare(kind, left, _sum(cursor, clause))
     if kind == "IN":
         cursor.at += 1
-        return In(left, tuple(_expressions_arguments(cursor, clause)))
+        return In(left, tuple(_arguments_of(cursor, clause)))
     if kind == "NOT":
         cursor.at += 1
         cursor.expect("IN", "IN behind NOT")
-        return In(left, tuple(_expressions_arguments(cursor, clause)), negated=True)
+        return In(left, tuple(_arguments_of(cursor, clause)), negated=True)
     return left
 
 
@@ -370,7 +370,7 @@ def _function(cursor: Cursor, clause: Clause) -> Expression:
         cursor.at += 1
         raise cursor.unexpected("an operator")
     if not name.value.startswith(HG):
-        raise _meant_metric(cursor, clause) or cursor.refused(refusals.refusals_cast(cursor.word))
+        raise _meant_metric(cursor, clause) or cursor.refused(refusals.refused_cast(cursor.word))
     if cursor.verb != "watch" or clause != Clause.FILTER:
         place = f"in {clause}" if cursor.verb == "watch" else "of a filter interest"
         fix = "metrics stand in a FILTER of a watch interest"
@@ -389,7 +389,7 @@ def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
         return _bound(cursor)
     if kind == "REGEX":
         return _regex(cursor, clause)
-    arguments = _expressions_arguments(cursor, clause)
+    arguments = _arguments_of(cursor, clause)
     if len(arguments) != _ARITY[kind]:
         wanted = f"{_ARITY[kind]} argument{'s' * (_ARITY[kind] > 1)}"
         message = f"{cursor.words[at]} with {len(arguments)} arguments, expected {wanted}"
@@ -420,7 +420,7 @@ def _unknown(cursor: Cursor, kind: str, clause: Clause) -> SparqlError:
     return cursor.unexpected("a variable, a constant, a function or (")
 
 
-def _expressions_arguments(cursor: Cursor, clause: Clause) -> list[Expression]:
+def _arguments_of(cursor: Cursor, clause: Clause) -> list[Expression]:
     """A list of expressions in parentheses, perhaps empty."""
     opened = cursor.at
     cursor.expect("(", "(")

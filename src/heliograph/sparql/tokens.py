@@ -702,7 +702,7 @@ def function(name: str) -> Refusal | None:
     return None
 
 
-def refusals_cast(shown: str) -> Refusal:
+def refused_cast(shown: str) -> Refusal:
     fix = "numbers and dates compare by value without a cast" if shown.startswith("xsd:") else f"use {SUPPORTED}"
     return Refusal("HG-425", f"the function {shown}", fix)
 

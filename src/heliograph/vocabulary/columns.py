@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph import values as values_
+from heliograph import values as literal_values
 from heliograph.compiled.compile import is_warm
 from heliograph.compiled.growing import fixed
 from heliograph.errors import PublicationError, TermError, UsageError
@@ -193,8 +193,8 @@ def spellings(iris: Any) -> Any:
 
 NO_ZONE = -32768
 NO_KIND = 0
-MICRO = values_.ATTO // 10**6  # attoseconds in a microsecond
-TEXTS = frozenset({values_.XSD_STRING, RDF_LANG_STRING})  # datatypes whose literals are their text
+MICRO = literal_values.ATTO // 10**6  # attoseconds in a microsecond
+TEXTS = frozenset({literal_values.XSD_STRING, RDF_LANG_STRING})  # datatypes whose literals are their text
 _FIRST, _LAST = -(2**63), 2**63 - 1
 
 

@@ -248,7 +248,7 @@ class _Block(NamedTuple):
 
 
 class Completion:
-    """What is left to be done to a query's rows. KeyColumns of solutions are `variables`: see `by_name`."""
+    """What is left to be done to a query's rows. Columns of solutions are `variables`: see `by_name`."""
 
     def __init__(
         self, query: Query, slots: Sequence[Variable], vocabulary: Vocabulary, filters: Sequence[Expression]

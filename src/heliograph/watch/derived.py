@@ -17,7 +17,7 @@ from heliograph.watch.layout import Int32s, Int64s
 
 # --- pairs of ids ------------------------------------------------------------------------------------------------
 
-# PairSet of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
+# Sets of pairs of ids that can be asked by either end: a set in two sorted columns, with late changes beside them.
 #
 # A pair is one number, its start above its end, so a column sorted by start and one sorted by end answer everything
 # by bisection, at 16 bytes a pair. Single changes wait in an overlay, in which only starts are looked up, until it is

@@ -141,6 +141,12 @@ class IndexedEntry:
         return self.subscribed.options.top is not None
 
     @property
+    def is_cut(self) -> bool:
+        """Whether solutions beyond its limit are dropped while they are listed. Those of which metrics decide are all
+        kept: any of them may be a match later."""
+        return isinstance(self.mode, EachMatch) and self.judged is None
+
+    @property
     def remembers(self) -> bool:
         """Whether what holds depends on more than the graph."""
         return self.is_ranked or bool(self.subscribed.options.hysteresis)
@@ -607,7 +613,7 @@ class MatchLimit:
                 return events[:0], terms[:0]
             entries = (only,)
         most = max(entry.subscribed.options.limit for entry in entries)
-        if len(events) <= most or not all(isinstance(entry.mode, EachMatch) for entry in entries):
+        if len(events) <= most or not all(entry.is_cut for entry in entries):
             return events, terms
         wanted = np.zeros(len(events), np.bool_)
         for entry in entries:

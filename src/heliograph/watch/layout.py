@@ -29,7 +29,7 @@ everything else as it stands at that moment: then what is gained and lost adds u
 after.
 
 Limits. Rows of all kinds are numbered in 32 bits: memory ends long before. A bank or an anchor set has 64 tags, one bit
-each, and the next one begins another. Holes that are filled before a step are 31 bits: see `network.Groups`. Messages
+each, and the next one begins another. Holes that are filled before a step are 31 bits: see `NetworkGroups`. Messages
 have MOST_LEVELS levels: see `network_compile.MOST_ROUNDS`. Stamps of phases begin again after LAST_STAMP. Counts have
 64 bits, and TOO_MANY says where one passed them. An update's place in its run, which the journal has in 32 bits, is
 below a block of updates: see `indexed`.
@@ -147,7 +147,7 @@ class GraphArrays(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """What an update says of the edge it adds: NaN and NO_TIME where it says nothing. See `plain.Edge`."""
+    """What an update says of the edge it adds: NaN and NO_TIME where it says nothing. See `plain.EdgeFacts`."""
 
     weight: float
     at: int

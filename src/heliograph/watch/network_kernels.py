@@ -1902,7 +1902,7 @@ def _alter(world: Any, progress: Any) -> Any:
 def run(world: Any) -> Any:
     """Applies updates from where the run stands; DONE after the last one, else what is lacking.
 
-    After an update that leaves much to set_heard it pauses.
+    After an update that leaves much to report it pauses.
 
     A run that stands before the first update only changes the derived edge that it names.
     """

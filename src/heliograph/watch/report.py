@@ -48,7 +48,7 @@ class ReportLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """ReportLines in order, as a table to be made."""
+    """Lines in order, as a table to be made."""
 
     lines: ReportLines
     rows: Int64s  # of the evidence, one part after the other

@@ -218,7 +218,7 @@ class DrawnTargeting(NamedTuple):
 
 
 def draw_targeting(rng: Random, count: int, selectivity: float) -> DrawnTargeting:
-    """DrawnTargeting for `count` nodes, each accepting about `selectivity` of the events."""
+    """Targeting for `count` nodes, each accepting about `selectivity` of the events."""
     per_node = rng.integers(2, 4, count)
     per_conjunction = rng.integers(2, 5, int(per_node.sum()))
     chance = np.repeat(1 - (1 - selectivity) ** (1 / per_node), per_node)

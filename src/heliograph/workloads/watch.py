@@ -174,7 +174,7 @@ class PartShapes:
         return self._trees(np.column_stack(parts))
 
     def _star(self, count: int, length: int) -> Ints:
-        """DrawnEdges that leave one vertex: neighbours in its list, from a random one on."""
+        """Edges that leave one vertex: neighbours in its list, from a random one on."""
         centre = self._edges.source[self._starts(count)]
         degree, first = self._leaving.degree(centre), self._leaving.offsets[centre]
         begin = (self._rng.random(count) * degree).astype(np.int64)
