@@ -29,11 +29,11 @@ tempfile.TemporaryFile = refuse
 """
 _USE = """
 import pyarrow as pa
-from heliograph.vocabulary import vocabulary as flat, columns as hashtable
+from heliograph.vocabulary import mapped
 from heliograph.compiled import compile as cache
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
-flat.pays = hashtable.pays = lambda count: True
+mapped.pays = lambda count: True
 vocabulary = Vocabulary()
 column = pa.array(["a", "5", "b"])
 vocabulary.intern_cells(column, Position.OBJECT)

@@ -286,7 +286,7 @@ def test_an_index_takes_all_of_a_call_or_none(monkeypatch: pytest.MonkeyPatch) -
     engine = Filter(algorithm="rss")
     engine.subscribe(list(GOOD.items()))
     inserted: list[str] = []
-    index = engine._matcher._pairs._entries._index  # type: ignore[attr-defined]
+    index = engine._matcher._pairs._index  # type: ignore[attr-defined]
     insert = type(index).insert
 
     def failing_insert(self: Any, entry: filter_entries.Entry) -> None:

@@ -114,6 +114,9 @@ class NumberedValues:
 # --- numbers by text --------------------------------------------------------------------------------------------------
 
 
+_MOST_ASKED = 4096
+
+
 class Ids:
     """The number that each id means. An id may be added again with another number, which is then meant."""
 
@@ -123,6 +126,7 @@ class Ids:
         """The hash table of those that came first and in bulk."""
         self._stored: Texts | None = None
         self._numbers: Int32s = np.zeros(0, np.int32)
+        self._asked: dict[str, int] = {}  # what was last found there: publishers come again
 
     def extend(self, ids: Array, numbers: Int32s, table: Table | None = None) -> None:
         """Adds ids, all different; the first ones may come with a hash table made before, which may be mapped."""
@@ -137,8 +141,13 @@ class Ids:
         number = self.later.get(id, -1)
         if number >= 0 or self._stored is None or self.table is None:
             return number
-        place = find_text(0, id.encode("utf-8", "surrogatepass"), self._stored, self.table)
-        return int(self._numbers[place]) if place >= 0 else -1
+        asked = self._asked
+        if id not in asked:
+            place = find_text(0, id.encode("utf-8", "surrogatepass"), self._stored, self.table)
+            if len(asked) >= _MOST_ASKED:
+                asked = self._asked = {}
+            asked[id] = int(self._numbers[place]) if place >= 0 else -1
+        return asked[id]
 
     def find_many(self, ids: Array) -> Int32s:
         """The number of each id, or -1."""
