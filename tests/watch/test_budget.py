@@ -188,7 +188,7 @@ def test_a_process_comes_to_its_end(algorithm: str, kind: str) -> None:
     assert ended.stdout.split() == ["2", "['bad']"], ended.stderr
 
 
-# --- who is not given up ----------------------------------------------------------------------------------------
+# --- what is not given up ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("algorithm", "ins", "outs"), [("plain", 20, 1000), ("indexed", 1000, 1000)])
@@ -223,7 +223,7 @@ def test_a_vertex_goes_with_many_edges(small: None) -> None:
     assert (len(found), list(found.rejected)) == (6000, [])
 
 
-def test_those_who_share_a_join_pay_for_themselves(small: None) -> None:
+def test_queries_that_share_a_join_pay_for_themselves(small: None) -> None:
     """One of many queries that differ in a constant explodes; the others of the group are told everything."""
     shape = "SELECT * {{ ?a :p :c{} . ?a :q ?b . ?b :q ?c . ?c :q ?d . ?d :q ?e . ?e :q ?f }}"
     asked = [(f"c{n}", shape.format(n)) for n in range(5)]
@@ -243,7 +243,7 @@ def test_those_who_share_a_join_pay_for_themselves(small: None) -> None:
         assert [entry.item for entry in found.rejected] == (["c3"] if row == ("+", "v0", "p", "c3") else [])
 
 
-def test_whoever_is_at_work_is_not_put_aside_by_the_failure_of_another(
+def test_a_query_at_work_is_not_put_aside_by_the_failure_of_another(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It came when there was nothing to be looked through, and each update is little to it. To enter it again would be
@@ -312,7 +312,7 @@ def play(watch: Watch, rows: list[tuple[Any, ...]], sizes: Iterable[int] | None 
 
 
 def check(played: Played, whole: Played) -> None:
-    """Everybody is told everything before the update in which it was given up."""
+    """Every query is told everything before the update in which it was given up."""
     for id, notes in whole.told.items():
         end = played.given_up.get(id, 1 << 30)
         assert played.told.get(id, []) == [note for note in notes if note[0] < end], id
@@ -320,7 +320,7 @@ def check(played: Played, whole: Played) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("most", [-900, 30, 200])
-def test_everybody_is_told_everything_until_it_is_given_up(
+def test_every_query_is_told_everything_until_it_is_given_up(
     seed: int, most: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In any batches, with any room, and with saves in between."""

@@ -69,8 +69,6 @@ def test_rounds_begin_again(first: int, monkeypatch: pytest.MonkeyPatch) -> None
     watch.subscribe([("s", "SELECT * { ?x :p ?y . ?y :q ?z }")])
     watch.load_graph([("b", "q", f"c{number}") for number in range(4)])
     row, state = ("+", "a", "p", "b"), watch._strategy._queries.runner._reports.state  # type: ignore[attr-defined]
-    for number in range(20):  # as many edges as there are combinations for
-        watch.publish([("+", f"a{number}", "p", "b"), ("-", f"a{number}", "p", "b")])
     state[ROUND] = first
     for _ in range(20):
         found = watch.publish([row, ("-", *row[1:])])
