@@ -166,7 +166,8 @@ watch.load_graph([(f"s{n}", "p", str(n)) for n in range(30)])
 receipt = watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("bad", sys.argv[2])])
 found = watch.publish([("+", "s", "p", "30"), ("-", "s", "p", "30")])
 print([note.subscription_id for note in found].count("good"))
-print([entry.item for entry in (*receipt.rejected, *found.rejected)])
+failed = (*receipt.rejected, *found.rejected)
+print([entry.item for entry in failed if "HG-543" in entry.message])
 """
 ENDLESS = {
     "unjoined": UNJOINED,

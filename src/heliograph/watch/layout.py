@@ -330,8 +330,9 @@ ROUND, TRIED, CHECK, CHECK_BITS, MOST_TRIED, GIVEN_UP = range(12, 18)
 EVENT_STATE = 18
 # TOO_MANY: somewhere a count passed 2^63, so counts may be wrong; DEPTH: of the step at which a join lacked room for a
 # solution, or -1; MOST_EVENTS: after how many of them a run stops, once its update is done. Of the budget of joins (see
-# `network_kernels`): ROUND: the round; TRIED: what the group under way tried in it; CHECK: at how much it is looked what
-# pays, every 2^CHECK_BITS; MOST_TRIED: beside EACH_EDGE for each edge, or NO_LIMIT; GIVEN_UP: how often it was too much
+# `network_kernels`): ROUND: the round; TRIED: what the group under way tried in it; CHECK: after how much it is looked
+# what pays, every 2^CHECK_BITS; MOST_TRIED: beside EACH_EDGE for each edge, or NO_LIMIT; GIVEN_UP: how often it was too
+# much
 
 
 class JoinArrays(NamedTuple):
