@@ -10,7 +10,8 @@ from heliograph import Watch
 from heliograph.compiled import growing as sizes
 from heliograph.errors import PublicationError
 from heliograph.watch import graph as room
-from heliograph.watch.layout import LAST_STAMP, STAMP
+from heliograph.watch import runner
+from heliograph.watch.layout import LAST_STAMP, ROUND, STAMP
 from heliograph.watch.metrics.betweenness import Betweenness
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
@@ -58,6 +59,21 @@ def test_stamps_begin_again_where_nothing_is_told(first: int) -> None:
         watch.publish([])
         assert stamp(watch) <= LAST_STAMP
     assert [note.subscription_id for note in watch.publish([("-", "a", "p", "b")])] == ["s", "t0"]
+
+
+@pytest.mark.parametrize("first", range(LAST_STAMP - 4, LAST_STAMP + 1))
+def test_rounds_begin_again(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a query tried in a round counts in no other, before and after 2³¹ rounds."""
+    monkeypatch.setattr(runner, "MOST_COMBINATIONS", 5)
+    watch = Watch(algorithm="indexed")
+    watch.subscribe([("s", "SELECT * { ?x :p ?y . ?y :q ?z }")])
+    watch.load_graph([("b", "q", f"c{number}") for number in range(4)])
+    row, state = ("+", "a", "p", "b"), watch._strategy._queries.runner._reports.state  # type: ignore[attr-defined]
+    state[ROUND] = first
+    for _ in range(20):
+        found = watch.publish([row, ("-", *row[1:])])
+        assert (len(found), list(found.rejected)) == (8, [])
+    assert state[ROUND] <= LAST_STAMP
 
 
 @both

@@ -284,7 +284,43 @@ __all__ = ["Graph", "GroupKey", "QueryPlan", "Solution", "Triple", "World", "mat
 GroupKey = tuple[Term | None, ...]
 
 _NO_TAXONOMY = Taxonomy()
-MOST_TRIED = 300_000  # bindings that are tried to tell whether a query holds, at 10 to 30 µs; and 64 for each triple
+MOST_TRIED = 300_000  # bindings that are tried without a solution, at 10 to 30 µs; and EACH for each triple
+MOST_IN_ALL = 8_000_000  # bindings that are tried, and terms of solutions that are found; and EACH for each triple
+EACH = 64
+
+
+class GivenUp(SubscriptionError):
+    """A query that asks for too much; `update` is the place in its batch of the update that made it do so."""
+
+    def __init__(self, message: str, update: int = 0) -> None:
+        fix = "join its parts by variables, or ask less of many variables at once"
+        super().__init__("HG-543", message, fix=fix)
+        self.update = update
+
+
+class Budget:
+    """What a search may try before it is given up (`HG-543`): so many bindings, or, where there is a limit for all, so
+    many after the last solution."""
+
+    def __init__(self, graph: Readable, in_all: bool = False) -> None:
+        more = EACH * len(graph)
+        self._most, self._most_in_all = MOST_TRIED + more, MOST_IN_ALL + more if in_all else None
+        self._tried = self._in_all = 0
+
+    def spend(self) -> None:
+        """Another binding is tried."""
+        self._tried += 1
+        if self._tried >= self._most:
+            raise GivenUp(f"it tried {self._tried:,} combinations of bindings over one graph without an answer")
+
+    def find(self, solution: Solution) -> None:
+        """A solution was found."""
+        if self._most_in_all is None:
+            return
+        self._in_all += self._tried + len(solution)
+        self._tried = 0
+        if self._in_all >= self._most_in_all:
+            raise GivenUp(f"it tried {self._in_all:,} combinations of bindings over one graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,31 +338,27 @@ class _Search:
 
     bindable: frozenset[Variable]
     metrics: Metrics | None
-    most: int | None = None  # bindings to try
+    budget: Budget | None = None
     stack: list[_Level] = field(default_factory=list)
 
     def run(self, steps: tuple[Step, ...], conditions: tuple[Condition, ...]) -> Iterator[Solution]:
         self.stack.append(_Level(iter([{}]), steps, conditions))
-        tried = 0
         while self.stack:
             level = self.stack[-1]
             bindings = next(level.ways, None)
             if bindings is None:
                 self.stack.pop()
                 continue
-            tried += 1
-            if tried == self.most:
-                raise SubscriptionError(
-                    "HG-543",
-                    f"it tried {tried:,} combinations of bindings over one graph without an answer",
-                    fix="join its parts by variables, or ask less of many variables at once",
-                )
+            if self.budget is not None:
+                self.budget.spend()
             waiting = self._test(bindings, level.conditions, last=not level.steps)
             if waiting is None:
                 continue
             if level.steps:
                 self.stack.append(_descend(bindings, level.steps, waiting))
             else:
+                if self.budget is not None:
+                    self.budget.find(bindings)
                 yield bindings
 
     def _test(self, bindings: Solution, conditions: tuple[Condition, ...], last: bool) -> tuple[Condition, ...] | None:
@@ -381,14 +413,13 @@ class QueryPlan:
         *,
         metrics: Metrics | None = None,
         vertices: Collection[Term] = (),
-        most: int | None = None,
+        budget: Budget | None = None,
     ) -> Iterator[Solution]:
-        """The distinct solutions, lazily. A variable that only a metric uses ranges over `vertices`. A search that
-        tries `most` bindings is given up (`HG-543`)."""
+        """The distinct solutions, lazily. A variable that only a metric uses ranges over `vertices`."""
         steps: list[Step] = [pattern_step(pattern, world) for pattern in self.query.patterns]
         steps += [ValuesStep(block) for block in self.query.values]
         steps += [RangeStep(variable, vertices) for variable in self.ranging]
-        found = _Search(self.variables, metrics, most).run(tuple(steps), self.conditions)
+        found = _Search(self.variables, metrics, budget).run(tuple(steps), self.conditions)
         return _distinct(found) if self.query.values else found
 
     def counts(
@@ -397,10 +428,10 @@ class QueryPlan:
         *,
         metrics: Metrics | None = None,
         vertices: Collection[Term] = (),
-        most: int | None = None,
+        budget: Budget | None = None,
     ) -> dict[GroupKey, int]:
         """COUNT(*) for each binding of the GROUP BY variables; without GROUP BY one group, which may count 0."""
-        found = self.solutions(world, metrics=metrics, vertices=vertices, most=most)
+        found = self.solutions(world, metrics=metrics, vertices=vertices, budget=budget)
         counts = Counter(tuple(solution.get(name) for name in self.query.group_by) for solution in found)
         return dict(counts) if self.query.group_by else {(): counts[()]}
 
@@ -416,10 +447,10 @@ class QueryPlan:
 
         One that asks for too much is given up (`HG-543`), so that it cannot hold up all others.
         """
-        most = MOST_TRIED + 64 * len(world.graph)
+        budget = Budget(world.graph)
         if self.query.counted:
-            return any(self.holds_count(key, count) for key, count in self.counts(world, most=most).items())
-        return next(self.solutions(world, most=most), None) is not None
+            return any(self.holds_count(key, count) for key, count in self.counts(world, budget=budget).items())
+        return next(self.solutions(world, budget=budget), None) is not None
 
 
 def world(graph: Readable, taxonomy: Taxonomy | None = None) -> World:

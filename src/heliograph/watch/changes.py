@@ -27,6 +27,7 @@ import numpy as np
 
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import And, Compare, Count, Expression, Form, Not, Or, Query, TriplePattern, Values
+from heliograph.sparql.solve import GivenUp
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key, value_of
 from heliograph.values import NUMERIC
 from heliograph.vocabulary import Vocabulary
@@ -230,7 +231,12 @@ def _intersection(first: Ranges, second: Ranges) -> Ranges:
 # VALUES are joined, and the filters that no kernel could decide are checked. The law: a row of the pattern becomes
 # exactly the solutions that extend it, each once, and two rows never become the same one; so rows gained and lost are
 # solutions gained and lost. All is done for whole arrays of rows, conditions once for each choice of terms that they
-# look at.
+# look at. A query of which one update asks for too much of this is given up, in whatever batch the update comes.
+
+MOST_FAILED = 300_000  # choices of terms for which the conditions of a query fail for one update, at 5 to 20 µs
+_PORTION = 1 << 15  # of them between two looks
+MOST_COMPARED = 1 << 30  # rows with rows of VALUES for one update, at 1 to 4 ns
+MOST_EXTENDED = 8_000_000  # rows that are joined with VALUES for one update
 
 
 class Completed(NamedTuple):
@@ -262,6 +268,7 @@ class Completion:
         self._blocks = [self._block(block) for block in query.values]
         tests = (Condition.of(part) for each in filters for part in _conjuncts(each))
         self._conditions = [(test, self._columns_of(test)) for test in tests]
+        self.failed = 0  # choices of terms for which a condition failed so far
 
     @property
     def slots(self) -> list[int] | None:
@@ -274,17 +281,19 @@ class Completion:
         given = {column for block in self._blocks for column in block.columns}
         return [column for column in range(len(self.variables)) if column not in self._bound and column not in given]
 
-    def __call__(self, rows: Int32s) -> Completed:
-        """The solutions that extend these rows, in the order of the rows."""
+    def __call__(self, rows: Int32s, updates: Int64s | None = None) -> Completed:
+        """The solutions that extend these rows, in the order of the rows; `updates` says of which update each is."""
+        updates = np.zeros(len(rows), np.int64) if updates is None else updates
         terms = np.full((len(rows), len(self.variables)), NO_TERM, np.int32)
         terms[:, self._bound] = rows[:, self._slots]
         found = Completed(np.arange(len(rows), dtype=np.int64), terms)
         for block in self._blocks:
-            found = _joined(found, block)
+            found = _joined(found, block, updates)
         if self._blocks:
             found = _distinct(found)
+        failures = _Failures(updates)
         for condition, columns in self._conditions:
-            kept = self._holds(condition, columns, found.terms)
+            kept = self._holds(condition, columns, found, failures)
             found = Completed(found.origins[kept], found.terms[kept])
         return found
 
@@ -301,7 +310,8 @@ class Completion:
     def _columns_of(self, test: Condition) -> list[int]:
         return [column for column, variable in enumerate(self.variables) if variable in test.variables]
 
-    def _holds(self, condition: Condition, columns: list[int], terms: Int32s) -> Flags:
+    def _holds(self, condition: Condition, columns: list[int], found: Completed, failures: _Failures) -> Flags:
+        terms = found.terms
         verdicts = np.zeros(len(terms), np.bool_)
         doubtful = np.ones(len(terms), np.bool_)
         if (differs := _says_different(condition.expression)) is not None and len(columns) == 2:
@@ -309,8 +319,13 @@ class Completion:
             doubtful = self._may_be_equal(one, other)
             verdicts = (one != other) == differs
         choices, inverse = _choices(terms[doubtful][:, columns])
-        judged = [condition.holds(self._bindings(columns, choice)) for choice in choices.tolist()]
-        verdicts[doubtful] = np.array(judged, np.bool_)[inverse]
+        rows, judged = found.origins[doubtful], np.ones(len(choices), np.bool_)
+        for first in range(0, len(choices), _PORTION):
+            some = choices[first : first + _PORTION].tolist()
+            judged[first : first + len(some)] = [condition.holds(self._bindings(columns, each)) for each in some]
+            failures.note(rows, inverse, judged, last=first + len(some) == len(choices))
+        self.failed += int(np.count_nonzero(~judged))
+        verdicts[doubtful] = judged[inverse]
         return verdicts
 
     def _may_be_equal(self, one: Int32s, other: Int32s) -> Flags:
@@ -363,9 +378,47 @@ def _choices(terms: Int32s) -> tuple[Int32s, Int64s]:
     return choices, inverse.ravel()
 
 
-def _joined(found: Completed, block: _Block) -> Completed:
+class _Failures:
+    """For how many choices of terms the conditions of a query fail, by update; looked at where it may be too many."""
+
+    def __init__(self, updates: Int64s) -> None:
+        self._updates = updates
+        self._known: list[tuple[Int64s, Int64s, Flags]] = []  # by condition: rows, the choice of each, and verdicts
+        self._size, self._checked = 0, MOST_FAILED
+
+    def note(self, rows: Int64s, choices: Int64s, verdicts: Flags, *, last: bool) -> None:
+        """A condition fails for some choices; there are more of it to come, unless this is the `last`."""
+        known, size = (rows, choices, verdicts), self._size + int(np.count_nonzero(~verdicts))
+        if size > (MOST_FAILED if last else self._checked):
+            failed = np.concatenate([self._updates_of(*each) for each in (*self._known, known)])
+            _check(failed, MOST_FAILED, "its conditions failed for {} choices of terms for one update")
+            self._checked = 2 * size
+        if last:
+            self._known.append(known)
+            self._size = size
+
+    def _updates_of(self, rows: Int64s, choices: Int64s, verdicts: Flags) -> Int64s:
+        """The updates that ask for choices that fail, each once for every one."""
+        failed = ~verdicts[choices]
+        found: Int64s = np.unique(np.column_stack((self._updates[rows[failed]], choices[failed])), axis=0)[:, 0]
+        return found
+
+
+def _check(updates: Int64s, most: int, message: str, each: int = 1) -> None:
+    """Gives a query up if one update stands here more often than it may, `each` time for so many."""
+    found, counts = np.unique(updates, return_counts=True)
+    over = np.flatnonzero(counts * each > most)
+    if len(over):
+        raise GivenUp(message.format(f"{counts[over[0]] * each:,}"), int(found[over[0]]))
+
+
+def _joined(found: Completed, block: _Block, updates: Int64s) -> Completed:
     """Every solution with every row of a block that it agrees with; UNDEF agrees with anything and binds nothing."""
-    origins, terms = [found.origins[:0]], [found.terms[:0]]
+    if len(found.origins) * len(block.rows) > MOST_COMPARED:
+        _check(
+            updates[found.origins], MOST_COMPARED, "{} rows were compared with VALUES for one update", len(block.rows)
+        )
+    origins, terms, size, checked = [found.origins[:0]], [found.terms[:0]], 0, MOST_EXTENDED
     for row in block.rows.tolist():
         given = [(column, id) for column, id in zip(block.columns, row, strict=True) if id != NO_TERM]
         agrees = np.ones(len(found.terms), np.bool_)
@@ -376,6 +429,10 @@ def _joined(found: Completed, block: _Block) -> Completed:
             extended[:, column] = id
         origins.append(found.origins[agrees])
         terms.append(extended)
+        size += len(extended)
+        if size > checked:
+            _check(updates[np.concatenate(origins)], MOST_EXTENDED, "{} rows were joined with VALUES for one update")
+            checked = 2 * size
     return Completed(np.concatenate(origins), np.concatenate(terms))
 
 

@@ -301,6 +301,7 @@ class Watch:
         self._strategy.aside.restore(saved.meta["aside"])
         taken = self._subscriptions.restore(saved.tables, accept=self._check)
         self._add([each for each in taken if each.id not in self._strategy.aside])
+        self._strategy.aside.proven.update(each.id for each in taken)  # what is saved has been entered once
         edges, window = saving.read_edges(saved.tables["graph"], self._vocabulary), saved.meta["window"]
         memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self._vocabulary)
         self._strategy.restore(WatchSnapshot(edges, window["clock"], window["number"], memory))

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from heliograph.io.coerce import json_text
 from heliograph.sparql.evaluate import Metrics
 from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Node, Pattern, Query
-from heliograph.sparql.solve import QueryPlan, Readable, Solution, Triple, world
+from heliograph.sparql.solve import Budget, QueryPlan, Readable, Solution, Triple, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
 from heliograph.vocabulary import Vocabulary
@@ -179,7 +179,7 @@ class Measuring(Protocol):
 
 
 class Reevaluation:
-    """Answers queries over the graph as it is now."""
+    """Answers queries over the graph as it is now; one that asks for too much is given up (`HG-543`)."""
 
     def __init__(self, graph: Readable, taxonomy: Taxonomy | None = None, measuring: Measuring | None = None) -> None:
         self.graph = graph
@@ -187,12 +187,11 @@ class Reevaluation:
         self._measuring = measuring
 
     def solutions(self, plan: QueryPlan) -> Iterator[Solution]:
-        measuring = self._measuring
+        measuring, here, budget = self._measuring, world(self.graph, self.taxonomy), Budget(self.graph, in_all=True)
         if measuring is None or not plan.query.metrics:
-            return plan.solutions(world(self.graph, self.taxonomy))
-        return plan.solutions(
-            world(self.graph, self.taxonomy), metrics=self.metrics(plan.query), vertices=measuring.vertices
-        )
+            return plan.solutions(here, budget=budget)
+        metrics = self.metrics(plan.query)
+        return plan.solutions(here, metrics=metrics, vertices=measuring.vertices, budget=budget)
 
     @property
     def vertices(self) -> Collection[Term]:

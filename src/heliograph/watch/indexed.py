@@ -14,7 +14,8 @@ again. *Count*: when the count crosses its limits. *Rows*: solutions gained and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
@@ -27,11 +28,12 @@ import pyarrow as pa
 from heliograph.errors import StorageError
 from heliograph.io.sources import collector_paused
 from heliograph.sparql.query import Expression, Form, Query
-from heliograph.sparql.solve import QueryPlan
+from heliograph.sparql.solve import GivenUp, QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch import changes as completing
 from heliograph.watch.changes import (
     Changes,
     Completion,
@@ -225,6 +227,8 @@ class IndexedQueries:
         self.initial_pending: dict[str, None] = {}
         self.stale: dict[str, IndexedEntry] = {}  # entered, and not yet populated
         self._truths = 0
+        self.given_up: dict[str, GivenUp] = {}  # what is reported nothing from some update on, and is to be put aside
+        self._unlisted: set[int] = set()  # components with too many solutions to be listed
         self._terms = -1  # how many terms the graph and the checks know
 
     @property
@@ -369,6 +373,42 @@ class IndexedQueries:
         """The graph was changed silently before these were entered again."""
         self._memory = self._memory._replace(rank_unknown=self._memory.rank_unknown.union(ids))
 
+    # --- giving up ----------------------------------------------------------------------------------------------
+
+    def give_up(self, entry: IndexedEntry, error: GivenUp) -> None:
+        """Reports nothing of an update and of those after it to a subscription; of those before it everything, unless
+        it asks metrics."""
+        self.given_up.setdefault(entry.id, error)
+        if entry.judged is not None:
+            self.aside.put(entry.id, error)
+
+    def give_up_joins(self, update: int) -> None:
+        """Gives up the subscriptions whose joins were given up in an update."""
+        for entry in self._asking(self.runner.given_up(), self.entries):
+            self.give_up(entry, self._too_much(update))
+
+    def put_aside(self) -> None:
+        """Puts aside what was given up, when everything before that was reported."""
+        if self.given_up:
+            for id, error in self.given_up.items():
+                self.aside.put(id, error)
+            self.given_up = {}
+
+    def is_notified(self, entry: IndexedEntry) -> bool:
+        return entry.id not in self.aside and entry.id not in self.given_up
+
+    def _asking(self, components: Set[int], entries: Mapping[str, IndexedEntry]) -> list[IndexedEntry]:
+        """Those that ask for one of these components."""
+        if not components:
+            return []
+        return [entry for entry in entries.values() if not components.isdisjoint(self._components(entry))]
+
+    def _components(self, entry: IndexedEntry) -> list[int]:
+        return self.network.queries.components(entry.row) if entry.row >= 0 else []
+
+    def _too_much(self, update: int = 0) -> GivenUp:
+        return GivenUp(f"it tried more than {self.runner.most_combinations:,} combinations of bindings at once", update)
+
     # --- refreshing ---------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
@@ -381,9 +421,14 @@ class IndexedQueries:
         self._terms = terms
         if not self.stale:
             return
-        self.runner.populate()
+        proven = [entry for entry in self.stale.values() if entry.id in self.aside.proven]
+        self.runner.populate(frozenset(chain.from_iterable(map(self._components, proven))))
+        for entry in self._asking(self.runner.given_up(), self.stale):
+            self.aside.put(entry.id, self._too_much())
         counts: dict[str, int] = {}
         for entry in self.stale.values():
+            if entry.id in self.aside:
+                continue
             try:
                 self._start(entry, self._memory.held.get(entry.id, ()))
                 if entry.is_ranked:
@@ -396,6 +441,7 @@ class IndexedQueries:
             self.ranking.restore(held, memory.rank_dirty, memory.rank_unknown)
             self._memory = WatchMemory()
         self.ranking.refresh(counts)
+        self.aside.proven.update(id for id in self.stale if id not in self.aside)
         self.stale = {}
 
     def _start(self, entry: IndexedEntry, held: tuple[Key, ...]) -> None:
@@ -433,11 +479,19 @@ class IndexedQueries:
         component = self.network.component(entry.row)
         if component < 0:
             return np.empty((0, entry.slots), np.int32)
+        if component in self._unlisted:
+            raise self._too_much()
         groups, self.listing = self.network.groups, entry
+        self.runner.begin_round(bounded=isinstance(entry.mode, EachMatch) or entry.id not in self.aside.proven)
         self.runner.list_all(groups.group_of(component), groups.filled(component))
         self.listing = None
         events = self.runner.take()
         self.runner.forget()
+        if self.runner.given_up():
+            self._unlisted.add(component)
+            raise self._too_much()
+        if (error := self.given_up.pop(entry.id, None)) is not None:
+            raise error
         return events.listed(events.events[:, W_REF] == component, entry.slots)
 
     def solutions(self, entry: IndexedEntry) -> Int32s:
@@ -579,14 +633,23 @@ class MatchLimit:
 
     While a kernel lists solutions, whatever lies beyond a subscription's limit for its update is dropped as soon as
     there is much of it. The law: what is kept holds everything that would be reported, the first matches in order, and
-    what was dropped is counted. It holds as long as no solution is both lost and gained in one phase of an update.
+    what was dropped is counted. It holds as long as no solution is both lost and gained in one phase of an update. A
+    subscription whose conditions fail too often on the way is given up.
 
     Only matches reported one by one are bounded like this. Groups and distinct ones need all solutions to be known.
     """
 
     def __init__(self, queries: IndexedQueries, texts: TermTexts) -> None:
         self._queries, self._texts = queries, texts
-        self.cut = 0  # how many matches were dropped
+        self._cut = 0  # how many matches were dropped
+        self._failed: tuple[int, Counter[str]] = -1, Counter()  # an update, and by id what conditions failed for it
+
+    def end(self) -> int:
+        """A run is done, or a listing; how many matches were dropped in it."""
+        cut, self._cut = self._cut, 0
+        if self._failed[1]:
+            self._failed = -1, Counter()
+        return cut
 
     def trim(self, events: RunEvents, update: int) -> RunEvents:
         """What is left of the events of a run that lacks room in the midst of an update."""
@@ -612,24 +675,30 @@ class MatchLimit:
             if component != queries.network.component(only.row):
                 return events[:0], terms[:0]
             entries = (only,)
-        most = max(entry.subscribed.options.limit for entry in entries)
+        entries = [entry for entry in entries if queries.is_notified(entry)]
+        most = max((entry.subscribed.options.limit for entry in entries), default=0)
         if len(events) <= most or not all(entry.is_cut for entry in entries):
             return events, terms
         wanted = np.zeros(len(events), np.bool_)
         for entry in entries:
             try:
                 wanted |= self._first(entry, events, terms)
+            except GivenUp as error:
+                error.update = int(events[0, W_UPDATE])
+                queries.give_up(entry, error)
             except Exception as error:
                 queries.aside.put(entry.id, error)
         for entry in entries:
-            if entry.id not in queries.aside and entry.completion is not None:
-                self.cut += len(entry.completion(terms[~wanted]).origins)
+            if queries.is_notified(entry) and entry.completion is not None:
+                self._cut += len(entry.completion(terms[~wanted]).origins)
         return events[wanted], terms[wanted]
 
     def _first(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Flags:
         """Which solutions are among the first of those lost, or of those gained."""
         assert entry.completion is not None
+        before = entry.completion.failed
         origins, completed = entry.completion(terms)
+        self._fail(entry, int(events[0, W_UPDATE]), entry.completion.failed - before)
         listed = events[origins]
         changes = Changes(listed[:, W_UPDATE], listed[:, W_PHASE], listed[:, W_SIGN] > 0, completed)
         order = in_order(changes, len(entry.shown), self._texts)
@@ -637,6 +706,15 @@ class MatchLimit:
         within = places(changes.gained[order].astype(np.int64)) < entry.subscribed.options.limit
         first[origins[order[within]]] = True
         return first
+
+    def _fail(self, entry: IndexedEntry, update: int, choices: int) -> None:
+        """Conditions failed for so many choices of terms, none of which is kept."""
+        if self._failed[0] != update:
+            self._failed = update, Counter()
+        self._failed[1][entry.id] += choices
+        failed = self._failed[1][entry.id]
+        if failed > completing.MOST_FAILED:
+            raise GivenUp(f"its conditions failed for {failed:,} choices of terms for one update")
 
 
 # --- from events to a report ------------------------------------------------------------------------------------
@@ -682,7 +760,7 @@ class EventReport:
         """Reports few solutions that one update gained, or lost, row by row; False, with nothing done, where any of
         them needs more than that."""
         rows, queries = events.events.tolist(), self._queries
-        if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside):
+        if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside) or queries.given_up:
             return False
         terms, sign = events.rows.tolist(), rows[0][W_SIGN] if rows else 0
         quoted, known = self._texts.quoted, self._texts.known
@@ -727,6 +805,9 @@ class EventReport:
 
     def _cross(self, events: Int64s) -> None:
         """Reports what became true or false, and counts that changed."""
+        for id, error in self._queries.given_up.items():
+            row = self._queries.entries[id].row
+            events = events[(events[:, W_REF] != row) | (events[:, W_UPDATE] < error.update)]
         if not len(events):
             return
         rows, inverse = np.unique(events[:, W_REF], return_inverse=True)
@@ -778,17 +859,28 @@ class EventReport:
                 self._try(entry, partial(self._list_entry, entry, events, listed.listed(span, entry.slots)))
 
     def _list_entry(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> None:
-        assert entry.completion is not None
-        events, terms = net(events, terms)
-        origins, completed = entry.completion(terms)
-        kept = events[origins]
-        changes = Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
+        try:
+            changes = self._changes(entry, events, terms)
+        except GivenUp as error:
+            self._queries.give_up(entry, error)
+            changes = self._changes(entry, events, terms)  # of the updates before
         if entry.judged is not None:
             self._coming[entry.judged] = changes
         elif isinstance(entry.mode, EachMatch) and self._proof is None:
             self._add_matches(entry, changes, None)
         else:
             self._follow(entry, changes)
+
+    def _changes(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Changes:
+        """Solutions gained and lost, up to the update in which a subscription was given up."""
+        assert entry.completion is not None
+        if (error := self._queries.given_up.get(entry.id)) is not None:
+            before = events[:, W_UPDATE] < error.update
+            events, terms = events[before], terms[before]
+        events, terms = net(events, terms)
+        origins, completed = entry.completion(terms, events[:, W_UPDATE])
+        kept = events[origins]
+        return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
 
     def _add_matches(self, entry: IndexedEntry, changes: Changes, values: list[Any] | None) -> None:
         """Reports each solution as a line, with the values of metrics if there are any."""
@@ -900,7 +992,7 @@ class IndexedStrategy:
     def watched(self, id: str) -> Watched:
         self.refresh(witness=False)
         watched = self._queries.watched(self._queries.entries[id], self.answers)
-        self._limit.cut = 0  # nothing was to be reported
+        self._limit.end()  # nothing was to be reported
         return watched
 
     def _enter(self) -> None:
@@ -932,6 +1024,7 @@ class IndexedStrategy:
     # --- updates ------------------------------------------------------------------------------------------------
 
     def load(self, updates: UpdateColumns) -> None:
+        self.aside.proven.clear()
         if len(self._pending) < len(self._subscribed):
             self._load_again(updates)
         else:
@@ -1007,8 +1100,7 @@ class IndexedStrategy:
             except Exception as error:
                 self.aside.put(entry.id, error)
         report.finish(run)
-        run.truncated += self._limit.cut
-        self._limit.cut = 0
+        run.truncated += self._limit.end()
 
     def _apply(self, updates: UpdateColumns, run: PublishRun) -> int:
         """Applies updates, or the first of them, and reports what they changed; how many."""
@@ -1017,13 +1109,14 @@ class IndexedStrategy:
             self._graph.keep_weights()
         run.begun = True
         events = queries.runner.run(updates)
+        queries.give_up_joins(events.updates - 1)
         run.candidates += events.candidates
         if len(events.events) or queries.measured or queries.ranking.rank_dirty:
             applied = updates if events.updates == len(updates) else updates.take(slice(0, events.updates))
             proof = self._proof if run.witness else None
             EventReport(queries, self._texts, applied, proof).make(events, queries.page(), run)
-        run.truncated += self._limit.cut
-        self._limit.cut = 0
+        run.truncated += self._limit.end()
+        queries.put_aside()
         return events.updates
 
     def _proof(self, id: str) -> Solution:

@@ -30,9 +30,9 @@ after.
 
 Limits. Rows of all kinds are numbered in 32 bits: memory ends long before. A bank or an anchor set has 64 tags, one bit
 each, and the next one begins another. Holes that are filled before a step are 31 bits: see `NetworkGroups`. Messages
-have MOST_LEVELS levels: see `network_compile.MOST_ROUNDS`. Stamps of phases begin again after LAST_STAMP. Counts have
-64 bits, and TOO_MANY says where one passed them. An update's place in its run, which the journal has in 32 bits, is
-below a block of updates: see `indexed`.
+have MOST_LEVELS levels: see `network_compile.MOST_ROUNDS`. Stamps of phases, and rounds, begin again after LAST_STAMP.
+Counts have 64 bits, and TOO_MANY says where one passed them. An update's place in its run, which the journal has in 32
+bits, is below a block of updates: see `indexed`.
 """
 
 from __future__ import annotations
@@ -219,20 +219,25 @@ U_KIND, U_REF, U_PART, U_NEXT = range(4)  # of users
 S_KIND, S_REF, S_PLACE, S_NEXT, S_PREVIOUS, S_LEVEL, S_HEAD = range(7)  # of sites; S_PLACE: the core edge
 H_VERTEX, H_KEY, H_FIRST, H_LAST = range(4)  # of heads of sites, by (vertex or -1, key or -1)
 G_KIND, G_SLOTS, G_FIRST_PART, G_PARTS, G_FIRST_EDGE, G_EDGES, G_STARTS, G_DRIVER_SLOT, G_DRIVER_KEY = range(9)
-G_CONSTANTS, G_FIRST_CONSTANT, G_HOLES, G_FIRST_HOLE = range(9, 13)
+G_CONSTANTS, G_FIRST_CONSTANT, G_HOLES, G_FIRST_HOLE, G_ROUND, G_TRIED, G_SHARED = range(9, 16)
 # of groups; G_STARTS: its row of `starts` for slot 0, then slots, then core edges, then from
-# nothing but holes; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1
+# nothing but holes; G_CONSTANTS: how many constant rows; G_DRIVER_KEY: of the run of the driver slot's vertex, or -1;
+# G_ROUND, G_TRIED, G_SHARED: the round in which its joins last tried anything, how much, and what of it no row pays for
 E_SUBJECT, E_PREDICATE, E_OBJECT = range(3)  # of core edges: a term id, or ~slot
 T_EDGE, T_KNOWN, T_OTHER, T_HOLE, T_GIVEN, T_CHAINS = range(6)  # of steps: the core edge, which parts are known (1
 # subject, 2 predicate, 4 object), a later step that could bind the same slot instead, or -1, the hole that it binds, or
 # -1, which holes are filled before it, as bits, and the number under which its chains begin, or -1
 B_STEPS, B_COUNT = range(2)  # of starts
-C_GROUP, C_CONSTANT, C_FIRST, C_NEXT = range(4)  # of constant rows; C_NEXT: the next of the group
+C_GROUP, C_CONSTANT, C_FIRST, C_NEXT, C_ROUND, C_TRIED = range(6)  # of constant rows; C_NEXT: the next of the group;
+# C_ROUND, C_TRIED: the round in which it last paid for what joins tried, and how much
 O_FIRST, O_COUNT = range(2)  # of holes: the first filling, and how many there are
 F_TERM, F_NEXT, F_PREVIOUS = range(3)  # of fillings
 K_NEXT, K_BITS, K_POSTINGS, K_FRESH = range(4)  # of components; K_BITS: where its bits, one a part, begin
 Q_MISSING, Q_KIND, Q_STAMP, Q_BEFORE, Q_FACTORS, Q_WATCH = range(6)  # of queries
-LAST_STAMP = 2**31 - 1  # what Q_STAMP can hold; after it stamps begin again, and no query has one
+LAST_STAMP = 2**31 - 1  # what Q_STAMP can hold; after it stamps begin again, and no query has one; so do rounds
+GIVEN = -1  # in place of a round: a group, or a row of it, was given up
+NO_LIMIT = -1  # in place of MOST_TRIED
+EACH_EDGE = 64  # combinations that a join may try for each edge of the graph, beside MOST_TRIED
 Q_TRUTH, Q_COUNT, Q_ROWS = range(3)  # kinds of queries; Q_WATCH: 1 where every change of a count is an event
 L_ITEM, L_NEXT = range(2)  # of links: postings (queries) and factors (components)
 ENTER_LOW, ENTER_HIGH, STAY_LOW, STAY_HIGH, HELD, LATEST = range(6)  # of limits, one row a query
@@ -254,11 +259,11 @@ class NetworkArrays(NamedTuple):
     site_slots: Int32s  # open addressing over (vertex, key): 1 + the number of a head; 0 is free
     site_heads: Annotated[Int32s, 4]
     anchors: Annotated[Int64s, 2]  # open addressing over (set, constant): rows (1 + (set << 32 | constant), bit)
-    groups: Annotated[Int32s, 13]
+    groups: Annotated[Int32s, 16]
     edges: Annotated[Int32s, 3]
     steps: Annotated[Int32s, 6]
     starts: Annotated[Int32s, 2]
-    constants: Annotated[Int32s, 4]
+    constants: Annotated[Int32s, 6]
     # open addressing over (group, constant): rows (1 + (group << 32 | constant), row); and over
     # (FILLED + hole, term): its filling. Several fillings are found one by one: (group, first) leads to a number from
     # PREFIX on, that with the second to another, and with the last one to the row. So are chains, from T_CHAINS on by
@@ -321,8 +326,13 @@ class EventArrays(NamedTuple):
 
 # of EventArrays.state
 EVENTS, VALUES, TOUCHED, STAMP, CANDIDATES, NEEDED, UPDATE, PHASE, ONLY_FRESH, TOO_MANY, DEPTH, MOST_EVENTS = range(12)
+ROUND, TRIED, CHECK, CHECK_BITS, MOST_TRIED, GIVEN_UP = range(12, 18)
+EVENT_STATE = 18
 # TOO_MANY: somewhere a count passed 2^63, so counts may be wrong; DEPTH: of the step at which a join lacked room for a
-# solution, or -1; MOST_EVENTS: after how many of them a run stops, once its update is done
+# solution, or -1; MOST_EVENTS: after how many of them a run stops, once its update is done. Of the budget of joins (see
+# `network_kernels`): ROUND: the round; TRIED: what the group under way tried in it; CHECK: after how much it is looked
+# what pays, every 2^CHECK_BITS; MOST_TRIED: beside EACH_EDGE for each edge, or NO_LIMIT; GIVEN_UP: how often it was too
+# much
 
 
 class JoinArrays(NamedTuple):

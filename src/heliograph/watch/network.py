@@ -906,7 +906,7 @@ class NetworkGroups:
         starts = self._add_starts(core, first_edge, first_hole, chains)
         parts, holes = (first_part, len(core.parts) + core.holes), (core.holes, first_hole)
         self.rows.append(
-            (core.kind, core.slots, *parts, first_edge, len(core.edges), starts, *core.driver, 0, NONE, *holes)
+            (core.kind, core.slots, *parts, first_edge, len(core.edges), starts, *core.driver, 0, NONE, *holes, 0, 0, 0)
         )
         users = [
             (ref, self._messages.listen(ref, USER_GROUP, group, number))
@@ -960,7 +960,7 @@ class NetworkGroups:
     def _add_constant(self, group: int, constants: tuple[int, ...]) -> int:
         core, following = self.core(group), int(self.rows.array[group, G_FIRST_CONSTANT])
         constant = NONE if core.holes or not constants else constants[0]
-        row = self.constants.append((group, constant, NONE, following))
+        row = self.constants.append((group, constant, NONE, following, 0, 0))
         self.rows.array[group, G_FIRST_CONSTANT] = row
         self.rows.array[group, G_CONSTANTS] += 1
         self._constant_chain.add(row, following)

@@ -29,7 +29,11 @@ from heliograph.watch.layout import (
     C_FIRST,
     C_GROUP,
     C_NEXT,
+    C_ROUND,
+    C_TRIED,
     CANDIDATES,
+    CHECK,
+    CHECK_BITS,
     CLOCK,
     COUNT,
     CURSOR_OTHER,
@@ -40,6 +44,7 @@ from heliograph.watch.layout import (
     E_OBJECT,
     E_PREDICATE,
     E_SUBJECT,
+    EACH_EDGE,
     EDGES,
     ENTER_HIGH,
     ENTER_LOW,
@@ -62,8 +67,13 @@ from heliograph.watch.layout import (
     G_HOLES,
     G_KIND,
     G_PARTS,
+    G_ROUND,
+    G_SHARED,
     G_SLOTS,
     G_STARTS,
+    G_TRIED,
+    GIVEN,
+    GIVEN_UP,
     H_FIRST,
     H_KEY,
     H_VERTEX,
@@ -101,6 +111,7 @@ from heliograph.watch.layout import (
     M_REF,
     M_USERS,
     MOST_EVENTS,
+    MOST_TRIED,
     N_FIRST,
     N_MESSAGES,
     N_PARTS,
@@ -113,6 +124,7 @@ from heliograph.watch.layout import (
     NEED_STATES,
     NEED_WORK,
     NEEDED,
+    NO_LIMIT,
     NONE,
     O_COUNT,
     O_FIRST,
@@ -152,6 +164,7 @@ from heliograph.watch.layout import (
     Q_WATCH,
     QUEUE,
     REMOVE_EDGE,
+    ROUND,
     ROWS,
     S_KIND,
     S_NEXT,
@@ -176,6 +189,7 @@ from heliograph.watch.layout import (
     TAKEN,
     TOO_MANY,
     TOUCHED,
+    TRIED,
     U_KIND,
     U_NEXT,
     U_PART,
@@ -898,6 +912,7 @@ def _list(world: Any, start: Start) -> Any:
     for slot in range(shown):
         solutions(world)[state[VALUES] + slot] = path(world)[slot]
     state[VALUES] += shown
+    state[TRIED] += count + shown
     return True
 
 
@@ -912,6 +927,105 @@ def _report_row(world: Any, component: Any, sign: Any) -> None:
     touch_queries(world, np.int64(components(world)[component, K_POSTINGS]), np.int64(0))
 
 
+# --- the budget of a join ----------------------------------------------------------------------------------------
+
+# How much a join may try for one changed edge, so that no query holds up the others.
+#
+# What is tried are combinations: each way that a step is opened with counts one, and so does each term of a solution
+# that is listed. The first step of a join counts if there is a way through it: a join that ends there looks at each
+# edge once. A group counts what its joins try in one round: for one changed edge, or when queries are entered. The
+# law: a query that tries more than MOST_TRIED and EACH_EDGE for each edge of the graph is given up, in whatever batch
+# the update comes and wherever a kernel stops for room.
+#
+# Queries that differ in constants share joins. So what is tried has a payer: the row of constants that a join has come
+# to, or the group as long as that may be any. What stands there is looked at every 2^CHECK_BITS combinations, and pays
+# for all since then. A row that is given up leaves the others of its group as they are.
+
+
+@kernel()
+def _begin_round(world: Any) -> None:
+    """Nothing was tried yet; as `Runner.begin_round`."""
+    state = report_state(world)
+    state[ROUND] += 1
+    if state[ROUND] > LAST_STAMP:
+        groups(world)[:, G_ROUND] = 0
+        constants(world)[:, C_ROUND] = 0
+        state[ROUND] = 1
+
+
+@kernel()
+def _begin_tally(world: Any, group: Any) -> Any:
+    """A join of a group begins, with what TRIED says, or goes on; False if the group was given up."""
+    state, row = report_state(world), groups(world)[group]
+    if row[G_ROUND] != state[ROUND]:
+        if row[G_ROUND] == GIVEN:
+            return False
+        row[G_ROUND], row[G_TRIED], row[G_SHARED] = state[ROUND], 0, 0
+    state[CHECK] = ((row[G_TRIED] >> state[CHECK_BITS]) + 1) << state[CHECK_BITS]
+    state[TRIED] += row[G_TRIED]
+    return True
+
+
+@kernel(inline=True)
+def _end_tally(world: Any, group: Any) -> None:
+    """A join is done, or stops for room."""
+    groups(world)[group, G_TRIED] = min(report_state(world)[TRIED], LAST_STAMP)
+
+
+@kernel()
+def _payer(world: Any, start: Start, first: Any, count: Any, bound: Any) -> Any:
+    """The row of constants for which alone a join goes on once so many of its steps are bound; -1 if there is none."""
+    if start.constant >= 0:
+        return start.constant
+    holes = groups(world)[start.group, G_HOLES]
+    if holes == 0:
+        return np.int64(-1)
+    first_hole = groups(world)[start.group, G_SLOTS] - holes
+    for step in range(first + bound, first + count):
+        nodes, known = core_edges(world)[steps(world)[step, T_EDGE]], steps(world)[step, T_KNOWN]
+        if not known & 1 and ~nodes[E_SUBJECT] >= first_hole:
+            return np.int64(-1)
+        if not known & 2 and ~nodes[E_PREDICATE] >= first_hole:
+            return np.int64(-1)
+        if not known & 4 and ~nodes[E_OBJECT] >= first_hole:
+            return np.int64(-1)
+    return _filled(world, start.group)
+
+
+@kernel()
+def _is_given_up(world: Any, row: Any) -> Any:
+    return row >= 0 and constants(world)[row, C_ROUND] == GIVEN
+
+
+@kernel()
+def _is_too_much(world: Any, group: Any, row: Any) -> Any:
+    """Lets a row, or the group if that is -1, pay for what was tried since the last look. Whether it is given up."""
+    state = report_state(world)
+    bits, looked = state[CHECK_BITS], state[CHECK]
+    state[CHECK] = ((state[TRIED] >> bits) + 1) << bits
+    if state[MOST_TRIED] == NO_LIMIT:
+        return False
+    paid, most = state[CHECK] - looked, state[MOST_TRIED] + EACH_EDGE * counters(world)[LIVE]
+    if row < 0:
+        paid += groups(world)[group, G_SHARED]
+        groups(world)[group, G_SHARED] = min(paid, LAST_STAMP)
+    else:
+        if _is_given_up(world, row):
+            return True
+        if constants(world)[row, C_ROUND] != state[ROUND]:
+            constants(world)[row, C_ROUND], constants(world)[row, C_TRIED] = state[ROUND], 0
+        paid += constants(world)[row, C_TRIED]
+        constants(world)[row, C_TRIED] = min(paid, LAST_STAMP)
+    if paid <= min(most, LAST_STAMP):
+        return False
+    state[GIVEN_UP] += 1
+    if row < 0:
+        groups(world)[group, G_ROUND] = GIVEN
+    else:
+        constants(world)[row, C_ROUND] = GIVEN
+    return True
+
+
 # --- the join ----------------------------------------------------------------------------------------------------
 
 # The core of a group, joined from a changed edge or from a vertex that hears something new.
@@ -920,6 +1034,8 @@ def _report_row(world: Any, component: Any, sign: Any) -> None:
 # that the changed edge stands for: earlier ones must be another edge. A solution is followed only as long as every
 # part of a slot hears something at its vertex, so where trees hang from the core only such vertices are met as
 # complete them.
+#
+# A join that tries too much is given up: what it met until then is not to be reported.
 #
 # Steps are core edges in a fixed order. Where a later step could bind the same slot, the one with fewer neighbours is
 # walked through and the other one is looked up. Where a hole is bound, what fills it beside the holes that are filled
@@ -1022,8 +1138,9 @@ def _hole_of(world: Any, group: Any, step: Any) -> Any:
 
 
 @kernel()
-def _open_run(world: Any, group: Any, step: Any, cursor: Any) -> None:
-    """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole."""
+def _open_run(world: Any, group: Any, step: Any, cursor: Any) -> Any:
+    """Begins a step that walks through neighbours: its own, those of another step, or all that fill a hole. How many
+    ways there are."""
     edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
     other, hole = steps(world)[step, T_OTHER], _hole_of(world, group, step)
     run = _run_of(world, edge, known)
@@ -1037,24 +1154,31 @@ def _open_run(world: Any, group: Any, step: Any, cursor: Any) -> None:
             run = candidate
             cursor[CURSOR_OTHER] = another
     cursor[CURSOR_RUN] = run
+    ways = np.int64(run_length(world, run))
     if hole == NOTHING:
         cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, NONE
-    elif hole >= 0 and run_length(world, run) > holes(world)[hole, O_COUNT]:
+        return np.int64(0)
+    if hole >= 0 and ways > holes(world)[hole, O_COUNT]:
         cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = FILLINGS, holes(world)[hole, O_FIRST]
+        return np.int64(holes(world)[hole, O_COUNT])
+    return ways
 
 
 @kernel()
 def _open(world: Any, group: Any, step: Any, depth: Any) -> None:
-    """Begins a step."""
-    cursor = cursors(world)[depth]
+    """Begins a step. Its ways count as tried: all of them are looked at, unless the join is given up."""
+    cursor, ways = cursors(world)[depth], np.int64(0)
     edge, known = np.int64(steps(world)[step, T_EDGE]), np.int64(steps(world)[step, T_KNOWN])
     cursor[CURSOR_PLACE], cursor[CURSOR_OTHER], cursor[CURSOR_RUN] = 0, -1, -1
     if known == 3 or known == 6:
-        _open_run(world, group, step, cursor)
+        ways = _open_run(world, group, step, cursor)
     elif known == 1 or known == 5:
         cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_SUBJECT]))
     elif known == 4:
         cursor[CURSOR_RUN] = first_run(world, _term(path(world), core_edges(world)[edge, E_OBJECT]))
+    elif known != 7:
+        ways = np.int64(counters(world)[EDGES])
+    report_state(world)[TRIED] += 1 + ways
 
 
 @kernel()
@@ -1122,6 +1246,8 @@ def _next_of_vertex(world: Any, start: Start, step: Any, depth: Any) -> Any:
             cursor[CURSOR_PLACE] += 1
             if _fits(world, start, step, edge_at(world, run, place)):
                 return True
+        if run_length(world, run):  # how many empty ones there are depends on when they were packed
+            report_state(world)[TRIED] += 1 + cursor[CURSOR_PLACE]
         cursor[CURSOR_RUN], cursor[CURSOR_PLACE] = next_run(world, run), 0
     return False
 
@@ -1158,30 +1284,47 @@ def _next(world: Any, start: Start, step: Any, depth: Any) -> Any:
 
 @kernel()
 def _join(world: Any, start: Start, which: Any) -> Any:
-    """Meets all solutions of the core by the steps of a start; False if there was no room to list one of them: called
-    again, it goes on with that."""
+    """Meets all solutions of the core by the steps of a start, or gives it up; False if there was no room to list one
+    of them: called again, it goes on with that."""
     row, state = groups(world)[start.group, G_STARTS] + which, report_state(world)
     first, count = np.int64(starts(world)[row, B_STEPS]), starts(world)[row, B_COUNT]
     if count == 0:
         return note_solution(world, start)
     depth = state[DEPTH]
-    state[DEPTH] = -1
-    again = depth >= 0
-    if not again:
+    state[DEPTH], state[TRIED] = -1, 0
+    if depth < 0:
         depth = np.int64(0)
         _open(world, start.group, first, depth)
+        if not _next(world, start, first, depth):  # as most joins do, it ends before it is worth counting
+            return True
+    if not _begin_tally(world, start.group):
+        return True
+    taken = True
     while depth >= 0:
-        if not again and not _next(world, start, first + depth, depth):
-            depth -= 1
-        elif depth + 1 == count:
-            again = False
+        if not taken:
+            if not _next(world, start, first + depth, depth):
+                depth -= 1
+                continue
+            if state[GIVEN_UP] and _is_given_up(world, _payer(world, start, first, count, depth + 1)):
+                continue
+        taken = False
+        solved = depth + 1 == count
+        if solved:
             if not note_solution(world, start):
                 state[DEPTH] = depth
-                return False
+                break
         else:
             depth += 1
             _open(world, start.group, first + depth, depth)
-    return True
+        if state[TRIED] >= state[CHECK]:
+            row = _payer(world, start, first, count, depth + 1 if solved else depth)
+            if _is_too_much(world, start.group, row):
+                if row < 0 or start.constant >= 0:
+                    return True
+                if not solved:  # nothing else asks for what lies beyond
+                    depth -= 1
+    _end_tally(world, start.group)
+    return state[DEPTH] < 0
 
 
 @kernel()
@@ -1680,6 +1823,7 @@ def _begin_reaction(world: Any, progress: Any, edge: Any, sign: Any) -> None:
     state = report_state(world)
     if keeps_journal(world):
         write_down(world, state[UPDATE], state[PHASE], CAME if sign > 0 else WENT, edge)
+    _begin_round(world)
     link = np.int64(row[LINK] >> 1)
     if link:
         touch_queries(world, link - 1, -sign)
@@ -1902,7 +2046,7 @@ def _alter(world: Any, progress: Any) -> Any:
 def run(world: Any) -> Any:
     """Applies updates from where the run stands; DONE after the last one, else what is lacking.
 
-    After an update that leaves much to report it pauses.
+    After an update that leaves much to report, or in which a join was given up, it pauses.
 
     A run that stands before the first update only changes the derived edge that it names.
     """
@@ -1918,7 +2062,7 @@ def run(world: Any) -> Any:
         if reason != DONE:
             return reason
         progress[P_UPDATE] += 1
-        if report_state(world)[EVENTS] >= report_state(world)[MOST_EVENTS]:
+        if report_state(world)[EVENTS] >= report_state(world)[MOST_EVENTS] or report_state(world)[GIVEN_UP]:
             return PAUSED
     return DONE
 

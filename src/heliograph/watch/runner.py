@@ -5,12 +5,13 @@ The law: a batch leaves graph, messages and counts as its updates would one by o
 A kernel that lacks room stops where it stands; the runner makes room and lets it go on.
 
 New queries over a graph that is there already are populated silently: afterwards the network stands as if every query
-had been there before the first edge. Tests of terms that kernels cannot decide are decided here, by `ExactChecks`.
+had been there before the first edge, but for those that are given up (see the budget in `network_kernels`). Tests of
+terms that kernels cannot decide are decided here, by `ExactChecks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
@@ -24,11 +25,16 @@ from heliograph.watch import network_kernels as kernels
 from heliograph.watch.derived import Derived, DerivedChange
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.layout import (
+    C_FIRST,
     C_GROUP,
+    C_ROUND,
     CANDIDATES,
+    CHECK_BITS,
     DEPTH,
     DONE,
+    EACH_EDGE,
     EDGES,
+    EVENT_STATE,
     EVENTS,
     FREE_ITEM,
     G_DRIVER_KEY,
@@ -36,9 +42,13 @@ from heliograph.watch.layout import (
     G_FIRST_PART,
     G_KIND,
     G_PARTS,
+    G_ROUND,
     G_SLOTS,
+    GIVEN,
+    GIVEN_UP,
     IDLE_LEVEL,
     JOURNALLED,
+    K_NEXT,
     KEPT,
     LAST_STAMP,
     LIVE,
@@ -46,6 +56,7 @@ from heliograph.watch.layout import (
     M_KEY,
     MOST_EVENTS,
     MOST_LEVELS,
+    MOST_TRIED,
     NEED_ADJACENCY,
     NEED_CHANGES,
     NEED_DERIVED,
@@ -55,6 +66,7 @@ from heliograph.watch.layout import (
     NEED_STATES,
     NEED_WORK,
     NEEDED,
+    NO_LIMIT,
     ONLY_FRESH,
     P_EDGE,
     P_KIND,
@@ -69,6 +81,7 @@ from heliograph.watch.layout import (
     PAUSED,
     PROGRESS,
     Q_STAMP,
+    ROUND,
     ROWS,
     SET_EDGE,
     STAMP,
@@ -98,6 +111,8 @@ from heliograph.watch.updates import Flags, UpdateColumns
 _FIRST_STATES, _FIRST_ITEMS, _FIRST_EVENTS, _FIRST_ROWS, _FIRST_CHANGES = 1 << 10, 1 << 12, 1 << 12, 1 << 14, 1 << 10
 _FIRST_JOURNAL = 1 << 10
 _MOST_EVENTS = 1 << 18  # that are held before they are reported
+MOST_COMBINATIONS = 32_000_000  # that one query tries for one changed edge, at 10 to 100 ns; and 64 for each edge
+_LOOKS = 10  # as a power of two: so often it is looked what has tried them
 _SCRATCH = 64  # slots, parts and steps of one group
 _NO_SITES = np.zeros(1, np.int32)
 
@@ -132,8 +147,9 @@ class Runner:
         self._work.levels[:] = -1
         self._work.state[[FREE_ITEM, LOWEST]] = -1, IDLE_LEVEL
         rows = {"events": first_room(_FIRST_EVENTS), "rows": first_room(_FIRST_ROWS), "touched": first_room(16)}
-        self._reports = zeros(EventArrays, **rows, state=12)
+        self._reports = zeros(EventArrays, **rows, state=EVENT_STATE)
         self._reports.state[[STAMP, DEPTH, MOST_EVENTS]] = 1, -1, _MOST_EVENTS
+        self._reports.state[CHECK_BITS] = max(0, MOST_COMBINATIONS.bit_length() - _LOOKS)
         self._scratch = _scratch(first_room(_SCRATCH))
         self._one = zeros(UpdateArrays, seq=1, op=1, subject=1, predicate=1, object=1, weight=1, at=1)
         self._one_batch = _batch(self._one)
@@ -155,11 +171,13 @@ class Runner:
     # --- updates ------------------------------------------------------------------------------------------------
 
     def run(self, updates: UpdateColumns) -> RunEvents:
-        """Applies updates, all of them or as many as there is much to report of; what they changed."""
+        """Applies updates, all of them, or as many as there is much to report of, or until a join was given up in one;
+        what they changed."""
         progress = self._run.progress
         progress[:] = 0
         progress[P_EDGE], progress[P_SITE] = -1, -2
         self._reports.state[CANDIDATES] = 0
+        self._reports.state[MOST_TRIED] = MOST_COMBINATIONS  # each changed edge begins a round
         if len(updates) == 1 and not self.derived.wanted:
             table = self._prepare_one(updates)
         else:
@@ -207,6 +225,39 @@ class Runner:
     def counts_too_many(self) -> bool:
         """Whether a count passed what can be reported."""
         return bool(self._reports.state[TOO_MANY])
+
+    # --- the budget ---------------------------------------------------------------------------------------------
+
+    def begin_round(self, *, bounded: bool) -> None:
+        """Nothing was tried yet; as in `network_kernels`. Whether anything may be given up."""
+        state, groups = self._reports.state, self.network.groups
+        state[MOST_TRIED] = MOST_COMBINATIONS if bounded else NO_LIMIT
+        state[ROUND] += 1
+        if state[ROUND] > LAST_STAMP:
+            groups.rows.array[:, G_ROUND] = groups.constants.array[:, C_ROUND] = 0
+            state[ROUND] = 1
+
+    @property
+    def most_combinations(self) -> int:
+        """That one query may try."""
+        return min(MOST_COMBINATIONS + EACH_EDGE * int(self.graph.arrays.counters[LIVE]), LAST_STAMP)
+
+    def given_up(self) -> frozenset[int]:
+        """The components that were given up since this was last asked: what was listed of them is not everything."""
+        state, groups = self._reports.state, self.network.groups
+        if not state[GIVEN_UP]:
+            return frozenset()
+        rows, constants = groups.rows.array, groups.constants.array[: groups.constants.used]
+        failed = (constants[:, C_ROUND] == GIVEN) | (rows[constants[:, C_GROUP], G_ROUND] == GIVEN)
+        found = set()
+        for component in constants[failed, C_FIRST].tolist():
+            while component >= 0:
+                found.add(component)
+                component = int(groups.components.array[component, K_NEXT])
+        constants[:, C_ROUND] = rows[:, G_ROUND] = state[GIVEN_UP] = 0
+        return frozenset(found)
+
+    # --- events -------------------------------------------------------------------------------------------------
 
     def take(self, updates: int = 0) -> RunEvents:
         """The events so far, which are forgotten."""
@@ -379,8 +430,9 @@ class Runner:
 
     # --- new queries --------------------------------------------------------------------------------------------
 
-    def populate(self) -> None:
-        """Finds out silently what is new in the network: what is heard, and where components hold."""
+    def populate(self, proven: Set[int] = frozenset()) -> None:
+        """Finds out silently what is new in the network: what is heard, and where components hold. Components that are
+        `proven`, and those that are counted with them, are not given up."""
         network, fresh = self.network, self.network.fresh
         if not fresh:
             return
@@ -390,7 +442,11 @@ class Runner:
             for _, messages in groupby(fresh.messages, key=lambda each: network.messages.level(each[0])):
                 self._fill(dict(messages))
             self._reports.state[ONLY_FRESH] = True  # only components that are new take note of a solution
-            self._count(fresh.components)
+            owners = {component: network.groups.group_of(component) for component in fresh.components}
+            known = {group for component, group in owners.items() if component in proven}
+            for bounded in (False, True):
+                self.begin_round(bounded=bounded)
+                self._count([component for component, group in owners.items() if (group not in known) == bounded])
             self._reports.state[ONLY_FRESH] = False
             self.forget()
         network.populated()

@@ -63,6 +63,7 @@ class Aside:
     def __init__(self) -> None:
         self._errors: dict[str, SubscriptionError] = {}
         self._fresh: list[str] = []
+        self.proven: set[str] = set()  # what was entered over the graph within its budget, and may be entered again
 
     def __contains__(self, id: object) -> bool:
         return id in self._errors
@@ -84,6 +85,7 @@ class Aside:
 
     def drop(self, id: str) -> bool:
         """A subscription leaves; whether it was put aside."""
+        self.proven.discard(id)
         if id in self._fresh:
             self._fresh.remove(id)
         return self._errors.pop(id, None) is not None
