@@ -47,7 +47,7 @@ def test_an_error_of_ours_keeps_its_code_and_a_death_its_likely_reason() -> None
     "master", ["nonsense", "local[x]", "local[", "spark://here", "local-cluster[2]", "yarn-client"]
 )
 def test_what_is_no_master(master: str) -> None:
-    with pytest.raises(SetupError, match="is no master of Spark"):
+    with pytest.raises(SetupError, match="is not a master of Spark"):
         check_master(master)
 
 
@@ -55,7 +55,7 @@ def test_a_master_that_nobody_is_at() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        with pytest.raises(SetupError, match=f"nobody answers at spark://127.0.0.1:{port}"):
+        with pytest.raises(SetupError, match=f"no master answers at spark://127.0.0.1:{port}"):
             check_master(f"spark://127.0.0.1:{port}")
         taken.listen()
         check_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")

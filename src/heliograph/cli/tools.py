@@ -42,7 +42,7 @@ class LintOptions:
         str | None,
         option(
             "--sample P",
-            "Publications as they will come (tables, documents, feeds): to find names that nobody uses, "
+            "Typical publications (tables, documents, feeds): to find names that none of them has, "
             "and to measure what is expensive.",
         ),
     ] = None

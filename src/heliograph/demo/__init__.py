@@ -155,7 +155,7 @@ def _hits(batch: Publications, found: Notifications) -> Iterator[tuple[str, str,
             because = ", ".join(f"{name} = {value}" for name, value in hit.proof["bindings"][0].items())
             yield "" if number else publication_id, hit.subscription_id, because
         if not hits:
-            yield publication_id, "nobody", ""
+            yield publication_id, "none", ""
 
 
 # --- an ad exchange after [B] figure 1: which advertisers a visit reaches, at what cost, and what stands in the way ---
@@ -181,7 +181,7 @@ r.publish("events.ndjson", rank="cost", subscribers_only=True)
 
 def show_exchange(stage: StoryPrinter) -> None:
     """The story; everything shown is computed from the shipped files."""
-    stage.title(2, "route", "Whom can this event reach, if everyone on the way may refuse it?")
+    stage.title(2, "route", "Which nodes can this event reach, if each on the way may refuse it?")
     stage.say("Publishers sell visits through networks to advertisers; every node and edge has its own rule, in SQL.")
     stage.picture(EXCHANGE)
     stage.code("python", EXCHANGE_CODE)
@@ -206,7 +206,7 @@ def _visits(events: list[dict[str, Any]], reached: Notifications) -> Iterator[tu
             yield (*visit, hit.subscription_id, " → ".join(hit.proof["path"][1:-1]), f"{hit.proof['cost']:.1f}")
             visit = ("", "", "")
         if not hits:
-            yield (*visit, "nobody", "", "")
+            yield (*visit, "none", "", "")
 
 
 # --- an evolving social graph: standing queries gain and lose matches as edges come and go ---

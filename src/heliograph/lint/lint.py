@@ -208,7 +208,7 @@ def owners(each: Sound, other: Sound) -> str:
     """Whose the two are."""
     if each.subscriber == other.subscriber:
         return "neither names a subscriber" if each.subscriber is None else f"both are of {each.subscriber}"
-    named = "nobody by name" if other.subscriber is None else other.subscriber
+    named = "one without a name" if other.subscriber is None else other.subscriber
     return f"that one is of another subscriber, {named}"
 
 

@@ -97,12 +97,12 @@ def check_master(master: str) -> None:
     """Raises for what is no master, and for a standalone cluster of which no master can be reached."""
     if _MASTERS.fullmatch(master) is None:
         fix = "write local[N], local-cluster[N,CORES,MB], spark://HOST:PORT, yarn or k8s://…"
-        raise SetupError("HG-905", f"{master!r} is no master of Spark", fix=fix)
+        raise SetupError("HG-905", f"{master!r} is not a master of Spark", fix=fix)
     parts = master.removeprefix("spark://").split(",") if master.startswith("spark://") else []
     addresses = [(host.strip("[]"), port) for host, _, port in (part.rpartition(":") for part in parts)]
     if addresses and not any(port.isdigit() and _answers(host, int(port)) for host, port in addresses):
         fix = "start the master, or check its address and port"
-        raise SetupError("HG-905", f"nobody answers at {master}", fix=fix)
+        raise SetupError("HG-905", f"no master answers at {master}", fix=fix)
 
 
 def _answers(host: str, port: int) -> bool:

@@ -875,7 +875,7 @@ def _count_column(cursor: Cursor, draft: Draft) -> None:
         raise cursor.error("HG-407", f"two counts named {draft.counts[-1]}", fix="drop one of them", at=cursor.at - 1)
     cursor.close(")", opened)
     if len(draft.counts) > MAX_VARIABLES:
-        raise _too_large(cursor, f"more than {MAX_VARIABLES:,} counts", "one tells as much", at=opened)
+        raise _too_large(cursor, f"more than {MAX_VARIABLES:,} counts", "one is enough", at=opened)
 
 
 # --- the group --------------------------------------------------------------------------------------------------
