@@ -29,10 +29,11 @@ import hashlib
 import os
 from pathlib import Path
 
-_kernels = Path(os.path.abspath(__file__)).parent / "heliograph" / "kernels"
-for _cache in _kernels.glob("__pycache__/kernels-*"):
-    _wanted = _cache / f"kernels_{hashlib.sha1(os.fsencode(_kernels)).hexdigest()}"
-    for _packed in [] if _wanted.exists() else sorted(_cache.glob("kernels_*"))[:1]:
+_own = Path(os.path.abspath(__file__)).parent / "heliograph"
+for _cache in (_own / "compiled" / "__pycache__" / "kernels").glob("*"):
+    _folder = _own.joinpath(*_cache.name.rpartition("-")[0].split(".")[:-1])
+    _wanted = _cache / f"{_folder.name}_{hashlib.sha1(os.fsencode(_folder)).hexdigest()}"
+    for _packed in [] if _wanted.exists() else sorted(_cache.glob(f"{_folder.name}_*"))[:1]:
         with contextlib.suppress(OSError):
             os.symlink(_packed.name, _wanted)
 '''
@@ -103,7 +104,7 @@ def copy_own(folder: Path) -> None:
     own = Path(heliograph.__file__).parent
     shutil.copytree(own, folder / "heliograph", ignore=shutil.ignore_patterns("__pycache__"))
     cache = cache_dir()
-    shutil.copytree(cache, folder / "heliograph" / "kernels" / "__pycache__" / cache.name)
+    shutil.copytree(cache, folder / "heliograph" / "compiled" / "__pycache__" / cache.name)
     (folder / "sitecustomize.py").write_text(_CUSTOM)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
-from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from heliograph.compiled.compile import compile_all
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "pack_environment.py"
 
@@ -30,14 +32,22 @@ def test_what_heliograph_needs_and_nothing_of_spark(tool: Any) -> None:
     assert not {"pyspark", "heliograph", "pytest"} & taken
 
 
-def test_kernels_are_entered_under_the_path_where_they_lie(tool: Any, tmp_path: Path) -> None:
-    kernels = tmp_path / "heliograph" / "kernels"
-    cache = kernels / "__pycache__" / "kernels-0123"
-    (cache / "kernels_of_another_path").mkdir(parents=True)
-    (cache / "kernels_of_another_path" / "f.nbi").write_text("compiled")
-    (tmp_path / "sitecustomize.py").write_text(tool._CUSTOM)
-    for _ in range(2):  # whoever comes second leaves it as it is
-        subprocess.run([sys.executable, str(tmp_path / "sitecustomize.py")], check=True)
-    entered = cache / f"kernels_{sha1(str(kernels).encode()).hexdigest()}"
-    assert (entered / "f.nbi").read_text() == "compiled"
-    assert len(list(cache.iterdir())) == 2
+_COUNT_MISSES = """
+from heliograph.compiled.compile import compile_all
+kernels = compile_all(["route"])
+print(len(kernels), sum(sum(entry.dispatcher.stats.cache_misses.values()) for entry in kernels.values()))
+"""
+
+
+def test_kernels_are_found_under_the_path_where_they_lie(tool: Any, tmp_path: Path) -> None:
+    """The package with its compiled kernels, moved elsewhere: nothing is compiled again."""
+    compile_all(["route"])
+    tool.copy_own(tmp_path)
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}  # Python runs its `sitecustomize` first
+    variables.pop("NUMBA_CACHE_DIR", None)
+    for _ in range(2):  # the second process leaves everything as it is
+        command = [sys.executable, "-c", _COUNT_MISSES]
+        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
+        count, misses = map(int, done.stdout.split())
+        assert count > 5
+        assert misses == 0
