@@ -168,7 +168,7 @@ def test_what_the_same_select(one: str, other: str, differs: bool) -> None:
 
 def test_the_same_as_one_of_nobody() -> None:
     found = lint_subscriptions([("a", RECENT), ("b", "bob", RECENT)])
-    assert messages(found) == ["asks the same as a; that one is of another subscriber, nobody by name"]
+    assert messages(found) == ["asks the same as a; that one is of another subscriber, one without a name"]
 
 
 def test_covered_by_another_of_the_same_subscriber() -> None:
