@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tests.house.layers import layer_of
@@ -66,6 +66,33 @@ def stray_kernels(tree: Tree, homes: set[str]) -> list[str]:
     return sorted(
         n for n, text in tree.items() if uses.search(text) and n not in homes and not n.startswith("compiled.")
     )
+
+
+# Where the entries of each module with kernels are held against a slow, obvious twin, or an oracle nobody here wrote.
+TWINS = {
+    "vocabulary.kernels": "tests/vocabulary/test_interner_table.py",
+    "filter.kernels": "tests/filter/test_kernels.py",
+    "watch.graph_kernels": "tests/watch/test_graph_window.py",
+    "watch.network_kernels": "tests/watch/test_network_states.py",
+    "watch.metrics.simple_graph": "tests/watch/metrics/test_simple_graph.py",
+    "watch.metrics.degree": "tests/watch/metrics/test_degree.py",
+    "watch.metrics.clustering": "tests/watch/metrics/test_clustering.py",
+    "watch.metrics.cliques": "tests/watch/metrics/test_cliques.py",
+    "watch.metrics.betweenness": "tests/watch/metrics/test_betweenness_exact.py",
+    "watch.metrics.dense": "tests/watch/metrics/test_dense.py",
+    "watch.metrics.density": "tests/watch/metrics/test_density.py",
+    "watch.metrics.paths": "tests/watch/metrics/test_distance.py",
+    "predicate.kernels": "tests/predicate/test_truth.py",
+    "predicate.index_kernels": "tests/predicate/test_index_laws.py",
+    "route.kernels": "tests/route/test_hopping.py",
+    "papers.route": "tests/papers/test_route_seed.py",
+}
+
+
+def without_twin(modules: Iterable[str], read: Callable[[str], str]) -> list[str]:
+    """Modules with kernels whose test of TWINS is missing, or uses neither a naive twin nor an oracle."""
+    oracle = re.compile(r"\b(naive\w*|networkx|pyoxigraph|duckdb|oracle|scipy)\b", re.I)
+    return sorted(name for name in modules if name not in TWINS or not oracle.search(read(TWINS[name])))
 
 
 def shallow_modules(tree: Tree) -> list[str]:
