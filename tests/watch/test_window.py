@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from heliograph import Watch
 from heliograph.errors import UsageError
 from heliograph.watch.updates import WindowExtent, extent, parse_span
 
@@ -51,3 +53,32 @@ def test_extents() -> None:
     assert not extent()
     assert extent("1s", 3) == WindowExtent(1_000_000, 3)
     assert extent(None, 3)
+
+
+@pytest.mark.parametrize("late", [18, 26])
+@pytest.mark.parametrize("way", ["before", "after", "load"])
+@pytest.mark.parametrize("algorithm", ["plain", "indexed"])
+def test_an_edge_that_came_too_late_for_its_window_goes_with_the_next_update(
+    algorithm: str, way: str, late: int, tmp_path: Path
+) -> None:
+    """A class query that is entered while it is there derives edges from it, and follows when it goes."""
+
+    def row(subject: str, property: str, object: str, second: int) -> dict[str, str]:
+        at = f"2026-01-01T00:00:{second}+00:00"
+        return {"op": "+", "subject": subject, "property": property, "object": object, "at": at}
+
+    def subscribe() -> None:
+        watch.subscribe([("a", "SELECT * { :a rdfs:subClassOf+ ?x }"), ("d", "SELECT * { :d rdfs:subClassOf+ ?x }")])
+
+    watch = Watch(algorithm=algorithm, window="5s")
+    if way != "after":
+        subscribe()
+    watch.publish([row("z", "r", "z", 28), row("d", "rdfs:subClassOf", "a", late)])
+    if way == "after":
+        subscribe()
+    if way == "load":
+        watch.save(tmp_path / "save")
+        watch = Watch.load(tmp_path / "save", algorithm=algorithm)
+    found = watch.publish([row("a", "rdfs:subClassOf", "d", 37)])
+    lines = [(each.change, each.subscription_id, each.evidence) for each in found]
+    assert lines == [("-", "d", '{"bindings":{"x":"a"}}'), ("+", "a", '{"bindings":{"x":"d"}}')]

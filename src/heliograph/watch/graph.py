@@ -370,14 +370,18 @@ class FlatGraph:
     ) -> None:
         """Adds edges as background: they count as no update, and without a time they never expire.
 
-        What is there already takes a weight that is given, and a later time if it has one.
+        What is there already takes a weight that is given, and a later time if it has one. Edges without times let
+        nothing expire, as they do not move the clock: one that came too late for its window waits for the next update,
+        which reports that it goes.
         """
+        timed = at is not None
         none = np.full(len(subject), NO_TIME)
         at = none if at is None else at
         known = none if seq is None else np.where(np.asarray(at) == NO_TIME, NO_TIME, seq)
         weight = np.full(len(subject), np.nan) if weight is None else weight
         self._add(EdgeColumns._make((subject, predicate, object, weight, at, known, none)))
-        graph_kernels.expire(self.arrays, self.window)
+        if timed:
+            graph_kernels.expire(self.arrays, self.window)
 
     def saved(self) -> EdgeColumns:
         """The edges in the order of their numbers; NaN and NO_TIME where something is not known."""
