@@ -200,4 +200,4 @@ def test_arrow_reads_what_records_reads(text: str) -> None:
 def _comparable(raw: Any) -> list[Any]:
     columns = [cells if isinstance(cells, list) else cells.to_pylist() for cells in raw.columns.values()]
     rows = list(zip(raw.rows.tolist(), *columns, strict=True))
-    return sorted([*rows, *((entry.row, entry.rejected.code) for entry in raw.refused)], key=lambda row: row[0])
+    return sorted([*rows, *((row, rejected.code) for row, rejected in raw.refused)], key=lambda row: row[0])

@@ -97,12 +97,12 @@ def _lint_interests(interests: InterestOptions, sample: str | None, run: Command
     from heliograph.lint.lint import Linter
     from heliograph.taxonomy import Taxonomy
 
-    context = read_context(interests, run)
-    linter = Linter(context.taxonomy or Taxonomy(), context.prefixes)
+    prefixes, taxonomy = read_context(interests, run)
+    linter = Linter(taxonomy or Taxonomy(), prefixes)
     subscribe(linter, interests, run)
-    batches = () if sample is None else read_publications(sample, linter.vocabulary, context.prefixes, run, "--sample")
+    batches = () if sample is None else read_publications(sample, linter.vocabulary, prefixes, run, "--sample")
     for batch in batches:
-        publications, rejected = encode(batch.items, linter.vocabulary, context.prefixes)
+        publications, rejected = encode(batch.items, linter.vocabulary, prefixes)
         run.reject([*batch.rejected, *rejected])
         linter.learn(publications)
     return table_of(linter.findings())

@@ -23,7 +23,7 @@ import pyarrow as pa
 from heliograph.errors import Place, TableError
 from heliograph.io.schemas import TableSchema
 from heliograph.io.sources import Source, read_blocks
-from heliograph.io.tables import RawColumns, RejectedRow, numbered
+from heliograph.io.tables import RawColumns, numbered
 from heliograph.model import MessageLimit, Rejected
 
 # --- records ---
@@ -219,12 +219,12 @@ class _CsvFile:
         for first in records:
             columns: dict[str, list[str | None]] = {name: [] for name in self._wanted}
             rows: list[int] = []
-            refused: list[RejectedRow] = []
+            refused: list[tuple[int, Rejected]] = []
             limit = MessageLimit()
             for record in chain([first], islice(records, BATCH_ROWS - 1)):
                 fields = self._fields(record)
                 if fields is None:
-                    refused.append(RejectedRow(self._row, self._refused(record, limit)))
+                    refused.append((self._row, self._refused(record, limit)))
                 else:
                     rows.append(self._row)
                     for column, field in zip(columns.values(), fields, strict=True):
