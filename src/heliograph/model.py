@@ -8,6 +8,7 @@ they are asked for: the table is made once, when it is first wanted, and the obj
 from __future__ import annotations
 
 import json
+import logging
 import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ import pyarrow.compute
 from heliograph.errors import HeliographError
 
 pc: Any = pyarrow.compute
+_LOG = logging.getLogger("heliograph")
 
 _UTC = pa.timestamp("us", tz="UTC")
 NOTIFICATIONS_SCHEMA = pa.schema(
@@ -116,6 +118,20 @@ def rejection_report(rejected: Iterable[Rejected]) -> Rejections:
         message = f"{count:,} more items with this code{where}; mend those that are reported one by one, and try again"
         shown[place] = Rejected(source, None, code, message, count)
     return Rejections(shown)
+
+
+def warn_if_nothing(accepted: int, rejected: Sequence[Rejected], what: str) -> None:
+    """Logs a warning where all that a call was given was refused: a script may never look at `rejected`."""
+    if rejected and not accepted:
+        first, total = rejected[0], sum(entry.count for entry in rejected)
+        _LOG.warning(
+            "nothing was taken: all %s %s were rejected, the first with %s: %s", total, what, first.code, first.message
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, as in "1 node", "2 nodes"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Rejections(Sequence[Rejected]):

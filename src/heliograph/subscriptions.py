@@ -174,9 +174,19 @@ class Subscriptions:
         return found
 
     def subscribe(
-        self, items: Any = None, *, patterns: Any = None, constraints: Any = None, accept: Accept | None = None
+        self,
+        items: Any = None,
+        query: str | None = None,
+        *,
+        patterns: Any = None,
+        constraints: Any = None,
+        accept: Accept | None = None,
     ) -> TakenSubscriptions:
         """Takes what is given; `accept` may refuse a compiled subscription by raising."""
+        if query is not None:
+            items = (items, query)
+        elif isinstance(items, Mapping) and not items.keys() & {"subscription_id", "query"}:  # {id: query, …}
+            items = next(iter(items.items())) if len(items) == 1 else list(items.items())
         if items is None and patterns is None:
             raise UsageError("HG-040", "nothing to subscribe to", fix="give subscriptions, or patterns and constraints")
         if isinstance(items, str) and "{" in items:
@@ -229,6 +239,8 @@ class Subscriptions:
         rejected.extend(read.rejected)
         drafts = self._read_rows(read.table, {}, read.source or "subscriptions", self._compile)
         for row, draft in enumerate(drafts):
+            if read.parts:
+                drafts[row] = draft = draft._replace(source=read.place(row).source or draft.source)
             if not draft.id:
                 message, fix = "a subscription without an id", "write one in subscription_id"
                 nameless = SubscriptionError("HG-503", message, place=read.place(row), fix=fix)

@@ -192,6 +192,22 @@ def parse_node(
     return term
 
 
+_LOCAL = re.compile(r"[\w%][\w.\-%·]*")
+
+
+def text_cell(cell: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
+    """An object cell where bare words are texts: one that is no number, boolean, IRI, prefixed name, blank node or quoted
+    term is spelled as the string that it is."""
+    if not cell or _BARE.fullmatch(cell) or _BLANK.fullmatch(cell) or _LITERAL.fullmatch(cell):
+        return cell
+    if cell[0] == "<" and cell[-1] == ">" and _IRI.fullmatch(cell[1:-1]):
+        return cell
+    prefix, colon, local = cell.partition(":")
+    if colon and prefix in prefixes and _LOCAL.fullmatch(local):
+        return cell
+    return f'"{cell.translate(_ESCAPED)}"'
+
+
 def check_unicode(text: str) -> None:
     """Refuses lone surrogates: Python strings may hold them, but they are no Unicode text and cannot be saved."""
     try:

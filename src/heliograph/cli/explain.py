@@ -195,7 +195,9 @@ def explain_filter(options: ExplainFilter) -> None:
         asked = AskedSubscription(pair.subscription, alone=True)
         subscribe(asked.before(engine), options.interests, run)
         asked.check(run)
-        batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
+        batches = read_publications(
+            options.publications, engine.vocabulary, prefixes, run, texts=options.interests.objects == "texts"
+        )
         publication = find_publication(batches, pair.publication, "publication")
     _print(engine.explain(pair.subscription, publication), pair.as_json)
 

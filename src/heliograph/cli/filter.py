@@ -116,8 +116,14 @@ def filter_command(options: FilterCommand) -> int:
             engine = Filter(taxonomy, prefixes=prefixes, algorithm=options.algorithm, **division)
             subscribe(engine, options.interests, run)
             run.subscribed(engine.stats().subscriptions)
-        batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
-        run.publish_all("publications", batches, lambda items: engine.publish(items, bindings=options.bindings))
+        batches = read_publications(
+            options.publications, engine.vocabulary, prefixes, run, texts=options.interests.objects == "texts"
+        )
+        run.publish_all(
+            "publications",
+            batches,
+            lambda items: engine.publish(items, bindings=options.bindings, objects=options.interests.objects),
+        )
         plan = engine.plan()
         if plan is not None:
             run.details["plan"] = asdict(plan)

@@ -7,30 +7,24 @@ first row, files in the order of their names. A bad subscription is rejected wit
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby, takewhile
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from heliograph.cli.options import InterestOptions, read_prefixes
-from heliograph.cli.run import MOST, CommandRun, InputBatch, InputCheck, Pace, cut
-from heliograph.errors import HeliographError, Place, PublicationError, TableError, UsageError
-from heliograph.filter.encode import encode
+from heliograph.cli.run import CommandRun, InputBatch, InputCheck, Pace, cut
+from heliograph.errors import Place, PublicationError, UsageError
+from heliograph.filter.encode import SUFFIXES, encode_sources
 from heliograph.io.publications import Publications, complete_publications, run_starts
 from heliograph.io.sources import (
     DOCUMENT_SUFFIXES,
-    FEED_SUFFIXES,
     PIPE,
     QUERY_SUFFIXES,
     TABLE_SUFFIXES,
-    Source,
-    collector_paused,
     find_sources,
 )
 from heliograph.io.tables import TableRows, read_all, read_table
@@ -40,7 +34,7 @@ from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF
 from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from heliograph.io.rdf import DocumentTriples
+    pass
 
 
 # --- rows that need no grouping: updates and events ---
@@ -98,32 +92,35 @@ def _first_of_each(read: TableRows, seen: set[str | None]) -> InputBatch:
 def read_graph(spec: str, vocabulary: Vocabulary | None = None) -> Iterator[InputBatch]:
     """The triples of `--graph`, file by file; without a vocabulary, each document has one of its own."""
     intake = InputCheck("--graph")
-    batches: Iterable[InputBatch]
-    for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        if source.suffix in DOCUMENT_SUFFIXES:
-            from heliograph.io.documents import read_triples
+    sources = find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES)
+    documents = [source for source in sources if source.suffix in DOCUMENT_SUFFIXES]
+    if documents:
+        from heliograph.io.documents import read_graph as read_documents
 
-            found = read_triples(source, Vocabulary() if vocabulary is None else vocabulary)
-            batches = [InputBatch(found.publications, len(found.publications.triples.subject), found.rejected)]
-        else:
-            batches = (
-                InputBatch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
-                for read in read_table("graph", [source])
-            )
-        yield from intake.noted(batches)
+        found = read_documents(documents, Vocabulary() if vocabulary is None else vocabulary)
+        triples = len(found.publications.triples.subject)
+        yield from intake.noted([InputBatch(found.publications, triples, found.rejected)])
+    tables = (source for source in sources if source not in documents)
+    yield from intake.noted(
+        InputBatch(read._replace(rejected=Rejections()), read.table.num_rows, read.rejected)
+        for read in read_table("graph", tables)
+    )
     intake.check()
 
 
 # --- publications: tables, RDF documents and feeds, mixed as they come ---
 
-_SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
-
 
 def read_publications(
-    spec: str, vocabulary: Vocabulary, prefixes: Mapping[str, str], run: CommandRun, option: str = "--publications"
+    spec: str,
+    vocabulary: Vocabulary,
+    prefixes: Mapping[str, str],
+    run: CommandRun,
+    option: str = "--publications",
+    texts: bool = False,
 ) -> Iterator[InputBatch]:
     """The publications of an option, in order, so many at a time."""
-    sources = find_sources(spec, _SUFFIXES)
+    sources = find_sources(spec, SUFFIXES)
     if sources[0].is_pipe:
         reads = run.checked(option, read_table("publications", sources))
         for read in complete_publications(reads):
@@ -131,60 +128,12 @@ def read_publications(
             yield from cut(read, starts.tolist(), run.pace)
         return
     intake = InputCheck(option)
-    yield from intake.noted(_in_order(sources, vocabulary, prefixes, run.pace))
+    publications, rejected = encode_sources(sources, vocabulary, prefixes, texts)
+    batches = chain(
+        [InputBatch(publications.some(0, 0), 0, rejected)] if rejected else [], _slices(publications, run.pace)
+    )
+    yield from intake.noted(batches)
     intake.check()
-
-
-def _in_order(
-    sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], pace: Pace
-) -> Iterator[InputBatch]:
-    """Everything is read before the first is published, because a later file may add to a publication."""
-    tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
-    whole = read_all("publications", tables)
-    publications, rejected = encode(whole, vocabulary, prefixes)
-    if rejected:
-        yield InputBatch(publications.some(0, 0), 0, rejected)
-    if len(tables) == len(sources):
-        yield from _slices(publications, pace)
-    else:
-        yield from _with_documents(sources, publications, _ends(tables, whole, publications), pace)
-
-
-def _with_documents(
-    sources: list[Source], publications: Publications, ends: Mapping[str, int], pace: Pace
-) -> Iterator[InputBatch]:
-    """Tables and documents joined by id, in the order of the files; `ends` says how many begin up to each table."""
-    from heliograph.io.documents import join_documents, read_sources
-    from heliograph.io.rdf import DocumentTriples, Interner
-
-    interner = Interner(publications.vocabulary)
-    contents: list[DocumentTriples] = []
-    done = 0
-    with collector_paused():
-        for is_table, run in groupby(sources, key=lambda source: source.name in ends):
-            if not is_table:
-                contents += read_sources(run, interner)
-                continue
-            for source in run:
-                part = publications.some(done, ends[source.name])
-                numbers = np.repeat(np.arange(len(part.ids)), np.diff(part.offsets))
-                contents.append(DocumentTriples(list(part.ids), numbers, np.stack(part.triples, axis=1), []))
-                done = ends[source.name]
-    for documents in join_documents(contents, interner, MOST):
-        if documents.rejected:
-            yield InputBatch(documents.publications.some(0, 0), 0, documents.rejected)
-        yield from _slices(documents.publications, pace)
-
-
-def _ends(tables: list[Source], whole: TableRows, publications: Publications) -> dict[str, int]:
-    """For each table, how many publications begin in it or before it."""
-    first: dict[str | None, int] = {}
-    places = {source.name: number for number, source in enumerate(tables)}
-    for part in whole.parts:
-        for publication_id in part.table["publication_id"].unique().to_pylist():
-            first.setdefault(publication_id, places[str(part.source)])
-    begins = np.maximum.accumulate(np.array([first[id] for id in publications.ids], np.int64))
-    return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
 def _slices(publications: Publications, pace: Pace) -> Iterator[InputBatch]:
@@ -223,21 +172,11 @@ def subscribe(engine: Subscriber, interests: InterestOptions, run: CommandRun) -
     if interests.subscriptions is None:
         return
     sources = find_sources(interests.subscriptions, TABLE_SUFFIXES + QUERY_SUFFIXES)
-    tables = [source for source in sources if source.suffix not in QUERY_SUFFIXES]
-    for read in run.checked("--subscriptions", read_table("subscriptions", tables)):
+    queries = [source for source in sources if source.suffix in QUERY_SUFFIXES]
+    tables = (source for source in sources if source not in queries)
+    reads = chain(read_table("subscriptions", tables), [read_all("subscriptions", queries)] if queries else [])
+    for read in run.checked("--subscriptions", reads):
         run.reject(engine.subscribe(read).rejected, read.source)
-    names: dict[str, str] = {}
-    items: list[tuple[str, str]] = []
-    for source in (source for source in sources if source.suffix in QUERY_SUFFIXES):
-        id = query_id(interests.subscriptions, source)
-        try:
-            items.append((id, read_text(source)))
-            names[id] = source.name
-        except HeliographError as error:
-            run.reject([Rejected.of(error, source.name, id)])
-    if items:
-        rejected = engine.subscribe(items).rejected
-        run.reject(replace(entry, source=names.get(entry.item or "", entry.source)) for entry in rejected)
 
 
 def once(*inputs: InterestOptions | str | None) -> None:
@@ -250,29 +189,6 @@ def once(*inputs: InterestOptions | str | None) -> None:
             specs.append(given)
     if specs.count(PIPE) > 1:
         raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
-
-
-def query_id(spec: str, source: Source) -> str:
-    """The id of a `.rq` file: its path below the folder (or the fixed part of the glob) given, without the suffix."""
-    path = Path(source.name)
-    if glob.has_magic(spec):
-        fixed = Path(*takewhile(lambda part: not glob.has_magic(part), Path(spec).parts[:-1]))
-        path = path.relative_to(fixed) if path.is_relative_to(fixed) else path
-    elif not os.path.isdir(spec):
-        path = Path(path.name)
-    return path.with_suffix("").as_posix()
-
-
-def read_text(source: Source) -> str:
-    """The text of a `.rq` file."""
-    assert source.path is not None
-    try:
-        return source.path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TableError("HG-207", f"bytes that are not UTF-8: {error.reason}", fix="save it as UTF-8") from error
-    except OSError as error:
-        reason = f"cannot read it: {error.strerror or type(error).__name__}"
-        raise TableError("HG-201", reason, place=Place(source.name), fix="check the file") from error
 
 
 # --- taxonomy ---
@@ -292,9 +208,9 @@ def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: CommandRun) -> T
 
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
         if source.suffix in DOCUMENT_SUFFIXES:  # what it says with rdfs:subClassOf and rdf:type
-            from heliograph.io.documents import read_triples
+            from heliograph.io.documents import read_graph
 
-            document = read_triples(source, Vocabulary())
+            document = read_graph([source], Vocabulary())
             triples = (triple for _, graph in document.publications.graphs() for triple in sorted(graph))
             classes = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
             note(classes, document.rejected, source.name)

@@ -61,6 +61,10 @@ class InterestOptions:
         list[str] | None,
         option("--prefix P=IRI", "Declare a prefix for queries and tables; may be repeated.", INTERESTS),
     ] = None
+    objects: Annotated[
+        Literal["names", "texts"],
+        option("--objects names|texts", "What a bare word in the object column of rows is.", INTERESTS),
+    ] = "names"
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,11 @@ def _lint_interests(interests: InterestOptions, sample: str | None, run: Command
     prefixes, taxonomy = read_context(interests, run)
     linter = Linter(taxonomy or Taxonomy(), prefixes)
     subscribe(linter, interests, run)
-    batches = () if sample is None else read_publications(sample, linter.vocabulary, prefixes, run, "--sample")
+    batches = (
+        ()
+        if sample is None
+        else read_publications(sample, linter.vocabulary, prefixes, run, "--sample", interests.objects == "texts")
+    )
     for batch in batches:
         publications, rejected = encode(batch.items, linter.vocabulary, prefixes)
         run.reject([*batch.rejected, *rejected])

@@ -82,7 +82,9 @@ def watch_command(options: WatchCommand) -> int:
     with CommandRun(options.output) as run:
         engine = load_watch(interests, evolution, run)
         run.publish_all(
-            "updates", read_updates(evolution, run), lambda items: engine.publish(items, witness=options.witness)
+            "updates",
+            read_updates(evolution, run),
+            lambda items: engine.publish(items, witness=options.witness, objects=interests.objects),
         )
     return run.exit_code
 
@@ -112,7 +114,7 @@ def load_watch(
         )
         for items, _, rejected in read_graph(evolution.graph) if evolution.graph is not None else ():
             run.reject(rejected)
-            run.reject(engine.load_graph(items).rejected, evolution.graph)
+            run.reject(engine.load_graph(items, objects=interests.objects).rejected, evolution.graph)
         subscribe(before(engine) if before else engine, interests, run)
         run.subscribed(engine.stats().subscriptions)
     return engine
@@ -121,8 +123,15 @@ def load_watch(
 def read_updates(evolution: Evolution, run: CommandRun) -> Iterator[InputBatch]:
     """The updates in batches; an empty one comes first, for what holds at the start."""
     from heliograph.cli.inputs import read_rows
-    from heliograph.cli.run import MOST_UPDATES, InputBatch
+    from heliograph.cli.run import MOST_UPDATES, InputBatch, cut
+    from heliograph.io.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, find_sources
+    from heliograph.watch.updates import read_sources
 
     run.pace.most = MOST_UPDATES
     yield InputBatch([], 0)
-    yield from read_rows("--updates", "updates", evolution.updates, run)
+    sources = find_sources(evolution.updates, TABLE_SUFFIXES + DOCUMENT_SUFFIXES)
+    if all(source.suffix not in DOCUMENT_SUFFIXES for source in sources):
+        yield from read_rows("--updates", "updates", evolution.updates, run)
+        return
+    for read in run.checked("--updates", iter([read_sources(sources)])):  # RDF documents add all their triples
+        yield from cut(read, [0] if read.rejected else range(read.table.num_rows), run.pace)

@@ -11,8 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +21,23 @@ from heliograph.compiled.growing import ragged
 from heliograph.errors import HeliographError, PublicationError, UsageError
 from heliograph.filter import layout
 from heliograph.io.publications import Publications, Triples, group_rows, rebase
-from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, find_sources
-from heliograph.io.tables import TableRows, as_table, numbered
+from heliograph.io.sources import (
+    DOCUMENT_SUFFIXES,
+    FEED_SUFFIXES,
+    TABLE_SUFFIXES,
+    Source,
+    collector_paused,
+    given_sources,
+)
+from heliograph.io.tables import TableRows, as_table, is_single, numbered, read_all, with_texts
 from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.sparql.solve import Graph, World, world
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import Position
+from heliograph.terms import Position, text_cell
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary.columns import FEW
 
-_DOCUMENTS = DOCUMENT_SUFFIXES + FEED_SUFFIXES
+SUFFIXES = TABLE_SUFFIXES + DOCUMENT_SUFFIXES + FEED_SUFFIXES
 _COLUMNS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
 _NAMES = ["publication_id", *_COLUMNS]
 _LISTS = (list, tuple)
@@ -44,17 +50,29 @@ class Arrivals(NamedTuple):
     rejected: tuple[Rejected, ...] = ()
 
 
-def encode(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Arrivals:
-    """Items, a table, documents or already interned publications over an overlay of the vocabulary."""
+def encode(
+    items: Any,
+    vocabulary: Vocabulary,
+    prefixes: Mapping[str, str],
+    *,
+    format: str | None = None,
+    id: str | None = None,
+    texts: bool = False,
+) -> Arrivals:
+    """Items, a table, files, a document or already interned publications over an overlay of the vocabulary.
+
+    With `texts` a bare word in the object column of rows is a string, not a name.
+    """
     if isinstance(items, Publications):
         return _within_limits(Arrivals(rebase(items, vocabulary)))
-    few = _encode_few(items, vocabulary, prefixes)
+    few = _encode_few(items, vocabulary, prefixes, texts)
     if few is not None:
         return _within_limits(few)
-    if isinstance(items, (str, Path)) and str(items).endswith(_DOCUMENTS):
-        return _within_limits(_encode_documents(str(items), vocabulary))
+    sources = None if is_single(items) and format is None else given_sources(items, SUFFIXES, format=format, id=id)
+    if sources is not None:
+        return _within_limits(encode_sources(sources, vocabulary, prefixes, texts))
     read = items if isinstance(items, TableRows) else _texts(items) or as_table("publications", items)
-    return _within_limits(_encode_rows(read, vocabulary, prefixes))
+    return _within_limits(_encode_rows(read, vocabulary, prefixes, texts))
 
 
 def _within_limits(arrivals: Arrivals) -> Arrivals:
@@ -85,7 +103,7 @@ def _within_limits(arrivals: Arrivals) -> Arrivals:
 # --- a few publications as tuples ---------------------------------------------------------------------------------
 
 
-def _encode_few(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Arrivals | None:
+def _encode_few(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str], texts: bool) -> Arrivals | None:
     """Publications (id, [(s, p, o), …]) of texts, without a table between; None where anything about them is unusual
     or wrong: the general way then says what."""
     if items.__class__ is tuple and len(items) == 2 and items[0].__class__ is str:
@@ -107,6 +125,8 @@ def _encode_few(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str])
     cells = list(chain.from_iterable(rows))
     if {*map(type, cells)} != {str}:
         return None
+    if texts:
+        cells[2::3] = [text_cell(cell, prefixes) for cell in cells[2::3]]
     overlay = vocabulary.overlay()
     columns = [overlay.intern_texts(cells[at::3], position, prefixes) for at, position in enumerate(Position)]
     if columns[0].errors or columns[1].errors or columns[2].errors:
@@ -137,8 +157,10 @@ def _texts(items: Any) -> TableRows | None:
     return TableRows(None, pa.table(columns, names=_NAMES), Rejections(), numbered(1, table.num_rows))
 
 
-def _encode_rows(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> Arrivals:
+def _encode_rows(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str, str], texts: bool) -> Arrivals:
     """The rows by publication, without the bad ones: of each the first thing that is wrong with it is reported."""
+    if texts:
+        read = read._replace(table=with_texts(read.table, prefixes))
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     groups = group_rows(read.table, "publication_id")
@@ -172,14 +194,50 @@ def _reject(
     return Rejected.of(placed, place.source or "publications", id or place.item)
 
 
-def _encode_documents(spec: str, vocabulary: Vocabulary) -> Arrivals:
-    """The publications of RDF documents or feeds, by path or glob."""
-    from heliograph.io.documents import read_documents
+# --- files: tables, RDF documents and feeds, mixed as they come -------------------------------------------------------
 
-    overlay = vocabulary.overlay()
-    for batch in read_documents(find_sources(spec, _DOCUMENTS), overlay, batch=sys.maxsize):
-        return Arrivals(batch.publications, tuple(batch.rejected))  # all of them are in the first
-    return Arrivals(Publications.none(overlay))
+
+def encode_sources(
+    sources: list[Source], vocabulary: Vocabulary, prefixes: Mapping[str, str], texts: bool = False
+) -> Arrivals:
+    """The publications of files, in the order of the files; everything is read first, as a later file may add to a
+    publication."""
+    tables = [source for source in sources if source.suffix in TABLE_SUFFIXES]
+    whole = read_all("publications", tables)
+    publications, rejected = _encode_rows(whole, vocabulary, prefixes, texts)
+    if len(tables) == len(sources):
+        return Arrivals(publications, rejected)
+    from heliograph.io.documents import join_documents, read_sources
+    from heliograph.io.rdf import DocumentTriples, Interner
+
+    ends = _ends(tables, whole, publications)
+    interner = Interner(publications.vocabulary)
+    contents: list[DocumentTriples] = []
+    done = 0
+    with collector_paused():
+        for is_table, run in groupby(sources, key=lambda source: source.name in ends):
+            if not is_table:
+                contents += read_sources(run, interner)
+                continue
+            for source in run:
+                part = publications.some(done, ends[source.name])
+                numbers = np.repeat(np.arange(len(part.ids)), np.diff(part.offsets))
+                contents.append(DocumentTriples(list(part.ids), numbers, np.stack(part.triples, axis=1), []))
+                done = ends[source.name]
+    for documents in join_documents(contents, interner, sys.maxsize):
+        return Arrivals(documents.publications, (*rejected, *documents.rejected))  # all of them are in the first
+    return Arrivals(Publications.none(publications.vocabulary), rejected)
+
+
+def _ends(tables: list[Source], whole: TableRows, publications: Publications) -> dict[str, int]:
+    """For each table, how many publications begin in it or before it."""
+    first: dict[str | None, int] = {}
+    places = {source.name: number for number, source in enumerate(tables)}
+    for part in whole.parts:
+        for publication_id in part.table["publication_id"].unique().to_pylist():
+            first.setdefault(publication_id, places[str(part.source)])
+    begins = np.maximum.accumulate(np.array([first[id] for id in publications.ids], np.int64))
+    return {source.name: int(np.searchsorted(begins, number, "right")) for number, source in enumerate(tables)}
 
 
 # --- back to terms ------------------------------------------------------------------------------------------------

@@ -27,8 +27,18 @@ from heliograph.filter.explain import explain, explain_aside, only_publication, 
 from heliograph.filter.report import check_limit, report
 from heliograph.filter.strategy import ALGORITHMS, DEFAULT, Aside, Failures, matcher_of, renewed
 from heliograph.io.publications import rebase
-from heliograph.io.tables import is_single
-from heliograph.model import Explanation, Notifications, Receipt, Rejected, Rejections, Stats, rejection_report
+from heliograph.io.tables import check_objects, is_single
+from heliograph.model import (
+    Explanation,
+    Notifications,
+    Receipt,
+    Rejected,
+    Rejections,
+    Stats,
+    counted,
+    rejection_report,
+    warn_if_nothing,
+)
 from heliograph.partition.plan import Context, Scheme
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -99,20 +109,27 @@ class Filter:
 
     # --- interests ----------------------------------------------------------------------------------------------
 
-    def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
-        """Takes SPARQL subscriptions, or the tables `patterns` and `constraints`."""
+    def subscribe(
+        self, items: Any = None, query: str | None = None, *, patterns: Any = None, constraints: Any = None
+    ) -> Receipt:
+        """Takes SPARQL subscriptions, or the tables `patterns` and `constraints`.
+
+        Items: `subscribe(id, query)`, `(id, query)`, `{id: query, …}`, dicts or tuples with the columns of the
+        subscriptions table, an Arrow table, a pandas or Polars frame, or paths of tables and `.rq` files.
+        """
         started = time.perf_counter_ns()
         with self._writing:
             taken, receipt = self._subscriptions.subscribe(
-                items, patterns=patterns, constraints=constraints, accept=check_options
+                items, query, patterns=patterns, constraints=constraints, accept=check_options
             )
             failed = self._take(taken)
-        if failed and patterns is None and is_single(items):
+        if failed and patterns is None and (query is not None or is_single(items)):
             raise failed[0].error from failed[0].cause
         if failed:
             refused = (Rejected.of(each.error, "subscriptions", each.subscription.id) for each in failed)
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + refused)
         self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
+        warn_if_nothing(receipt.accepted, receipt.rejected, "subscriptions")
         return receipt
 
     def _take(self, taken: Sequence[Subscription]) -> list[_Failed]:
@@ -172,27 +189,56 @@ class Filter:
 
     # --- publications -------------------------------------------------------------------------------------------
 
-    def publish(self, items: Any, *, bindings: int = 0) -> Notifications:
+    def publish(
+        self,
+        items: Any,
+        triples: Any = None,
+        *,
+        bindings: int = 0,
+        format: str | None = None,
+        id: str | None = None,
+        objects: str = "names",
+    ) -> Notifications:
         """The notifications of these publications; `bindings` asks for so many rows of evidence each.
+
+        Items: `publish(id, triples)`, `(id, [(s, p, o), …])` and lists of these, dicts or tuples with the columns of
+        the publications table, an Arrow table, a pandas or Polars frame, a graph of rdflib, the paths of tables, RDF
+        documents and feeds (a file, a folder, a glob, or a list of them), or a text or bytes in memory with its
+        `format` ("turtle", "rss", …) and its `id`. With `objects="texts"` a bare word in the object column of rows is
+        a string; by default it is a name.
 
         A subscription that fails is in `rejected` and is put aside; all others are notified as if it were not there.
         """
         limit, started = check_limit(bindings), time.perf_counter_ns()
         version, failures = self._matcher.version(), Failures(self._aside)
-        arrivals = encode(items, self.vocabulary, self._subscriptions.prefixes)
+        if triples is not None:
+            items = (items, triples)
+        texts = objects != "names" and check_objects(objects)
+        arrivals = encode(items, self.vocabulary, self._subscriptions.prefixes, format=format, id=id, texts=texts)
         times = started, time.perf_counter_ns()
         matches = version.match(arrivals.publications, failures)
         found = report(matches, arrivals, failures, self._taxonomy, limit, times)
         self._count(found.stats)
+        if arrivals.rejected:
+            warn_if_nothing(len(arrivals.publications.ids), arrivals.rejected, "publications")
         return found
 
-    def explain(self, subscription: str, publication: Any) -> Explanation:
+    def explain(
+        self,
+        subscription: str,
+        publication: Any,
+        *,
+        format: str | None = None,
+        id: str | None = None,
+        objects: str = "names",
+    ) -> Explanation:
         """Why a subscription matches a publication, or why not; with an index, what that does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
             located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
             vocabulary = self.vocabulary
-        arrivals = encode(publication, vocabulary, self._subscriptions.prefixes)
+        texts = check_objects(objects)
+        arrivals = encode(publication, vocabulary, self._subscriptions.prefixes, format=format, id=id, texts=texts)
         only = only_publication(arrivals, self._taxonomy)
         if aside is not None:
             return explain_aside(wanted, only.id, aside)
@@ -204,6 +250,22 @@ class Filter:
         return replace(explanation, index=(*located.notes, *traced))
 
     # --- state --------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._subscriptions)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._subscriptions
+
+    def __repr__(self) -> str:
+        return f"Filter({counted(len(self), 'subscription')}, algorithm={self.algorithm!r})"
+
+    def subscriptions(self) -> dict[str, str | None]:
+        """The query of each subscription, by id; None for one that came as rows of patterns."""
+        return {each.id: each.text for each in self._subscriptions}
 
     def stats(self) -> Stats:
         """The sums over all calls so far."""

@@ -4,9 +4,10 @@ A document becomes a publication for each named graph and one for the default gr
 A suffix, and for XML the root element, decide how a source is read. What cannot be read is rejected with its place,
 and takes nothing else with it. Nothing is ever fetched or expanded.
 
-The law: all triples with one publication id in one call are one publication, in whatever documents they lie, and
+The law: all triples of graphs with one id in one call are one publication, in whatever documents they lie, and
 publications come in the order in which they were first met. Documents share no blank nodes: where one publication has
-parts in several documents, the blank nodes of the later ones are named anew.
+parts in several documents, the blank nodes of the later ones are named anew. Items of feeds are never merged: of those
+with one id in several files the later ones become `id#2`, `id#3`, unless they say the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from heliograph.errors import DocumentError, HeliographError, Place
 from heliograph.io.feeds import dialect_of, read_feed
@@ -30,6 +32,7 @@ from heliograph.io.rdf import (
     Codes,
     DocumentTriples,
     Interner,
+    Numbers,
     as_lines,
     has_own_blanks,
     read_lines,
@@ -44,6 +47,10 @@ from heliograph.terms import RDF, TermKind
 
 if TYPE_CHECKING:
     from heliograph.vocabulary import Vocabulary
+
+
+Flags = npt.NDArray[np.bool_]
+Triple = tuple[int, int, int]
 
 
 class Documents(NamedTuple):
@@ -64,12 +71,13 @@ def read_documents(sources: Sequence[Source], vocabulary: Vocabulary, *, batch: 
     yield from join_documents(contents, interner, batch)
 
 
-def read_triples(source: Source, vocabulary: Vocabulary) -> Documents:
-    """All triples of one source, of whatever graphs, as one publication with the source's name."""
+def read_graph(sources: Sequence[Source], vocabulary: Vocabulary) -> Documents:
+    """All triples of the sources, of whatever graphs, as one publication; each source has its own blank nodes."""
     interner = Interner(vocabulary)
     with collector_paused():
-        found = read_source(source, interner)
-    return next(join_documents([found._replace(ids=[source.name], numbers=found.numbers * 0)], interner, 1))
+        contents = [read_source(source, interner) for source in sources]
+    whole = [found._replace(ids=["graph"], numbers=found.numbers * 0, are_items=False) for found in contents]
+    return next(join_documents(whole, interner, 1))
 
 
 # --- one source ---
@@ -204,14 +212,26 @@ def _together(bundle: dict[str, bytes], interner: Interner) -> Iterator[Document
 
 def join_documents(contents: Sequence[DocumentTriples], interner: Interner, batch: int) -> Iterator[Documents]:
     """The publications of a call in batches; all rejections come with the first."""
-    known: dict[str, int] = {}
+    known: dict[str, int] = {}  # ids of publications, and their numbers
+    graphs: dict[str, int] = {}  # those of documents and tables, by the ids that these give
+    items: dict[str, dict[frozenset[Triple], int]] = {}  # those of feeds likewise, by what they say
     parts = [np.empty((0, 3), np.int32)]
     owners = [np.empty(0, np.int64)]
     for found in contents:
-        again = [number for number, id in enumerate(found.ids) if id in known]
-        table = np.array([known.setdefault(id, len(known)) for id in found.ids], np.int64)
-        parts.append(_apart(found, again, interner) if again else found.rows)
-        owners.append(table[found.numbers] if len(table) else found.numbers)
+        rows, numbers = found.rows, found.numbers
+        if found.are_items:
+            table, is_kept = _items_apart(found, known, items, interner)
+            if not is_kept.all():
+                rows, numbers = rows[is_kept[numbers]], numbers[is_kept[numbers]]
+        else:
+            again = [number for number, id in enumerate(found.ids) if id in graphs]
+            for id in found.ids:
+                if id not in graphs:
+                    graphs[id] = _new_number(id, known)
+            table = np.array([graphs[id] for id in found.ids], np.int64)
+            rows = _apart(found, again, interner) if again else rows
+        parts.append(rows)
+        owners.append(table[numbers] if len(table) else numbers)
     ids, numbers, rows = list(known), np.concatenate(owners), np.concatenate(parts)
     if not np.all(numbers[1:] >= numbers[:-1]):  # rows of one publication stay in their order
         order = np.argsort(numbers, kind="stable")
@@ -240,3 +260,40 @@ def _apart(found: DocumentTriples, again: list[int], interner: Interner) -> Code
                     renamed[id] = interner.fresh_blank()
                 rows[row, column] = renamed[id]
     return rows
+
+
+def _new_number(id: str, known: dict[str, int]) -> int:
+    """The number of a new publication; an id that is taken becomes `id#2`, `id#3`, …"""
+    free, times = id, 1
+    while free in known:
+        times += 1
+        free = f"{id}#{times}"
+    known[free] = len(known)
+    return known[free]
+
+
+def _items_apart(
+    found: DocumentTriples, known: dict[str, int], items: dict[str, dict[frozenset[Triple], int]], interner: Interner
+) -> tuple[Numbers, Flags]:
+    """The numbers of a feed's items, and which of them are kept: one that says what an item of another file with its id
+    says is that item."""
+    table, is_kept = np.empty(len(found.ids), np.int64), np.ones(len(found.ids), np.bool_)
+    order = np.argsort(found.numbers, kind="stable")
+    rows, starts = found.rows[order], np.searchsorted(found.numbers[order], np.arange(len(found.ids) + 1))
+    for number, id in enumerate(found.ids):
+        met = items.setdefault(id, {})
+        says = _says(rows[starts[number] : starts[number + 1]], interner)
+        is_kept[number] = says not in met
+        table[number] = met.setdefault(says, -1)
+        if is_kept[number]:
+            table[number] = met[says] = _new_number(id, known)
+    return table, is_kept
+
+
+def _says(rows: Codes, interner: Interner) -> frozenset[Triple]:
+    """The triples of an item, its blank nodes numbered in the order in which they are met."""
+    blanks: dict[int, int] = {}
+    for id in rows[:, [0, 2]].ravel().tolist():
+        if id not in blanks and interner.vocabulary.term(id).kind is TermKind.BLANK:
+            blanks[id] = -1 - len(blanks)
+    return frozenset((blanks.get(s, s), p, blanks.get(o, o)) for s, p, o in rows.tolist())

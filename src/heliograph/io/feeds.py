@@ -822,6 +822,7 @@ class MappedItems:
         self._counts: list[int] = []
         self._predicates: list[int] = []
         self._interned: list[int] = []  # of each item its node, then the objects
+        self._scoped: list[tuple[int, bool]] = []  # items whose id means something in this feed only; has it a link?
         self._codes: dict[Term, int] = {}  # of predicates
         is_atom = feed.dialect.kind is FeedKind.ATOM
         meanings = _atom(feed.dialect) if is_atom else _RSS2
@@ -854,6 +855,8 @@ class MappedItems:
             id = id or link or self._feed.name_of(good.number)
             if self._feed.is_new(id, good.span.start):
                 address = as_iri(id) or as_iri(link)
+                if as_iri(id) is None and id != self._feed.name_of(good.number):
+                    self._scoped.append((len(self._ids), address is not None))
                 self._ids.append(id)
                 self._counts.append(len(objects))
                 self._predicates += predicates
@@ -910,17 +913,23 @@ class MappedItems:
         terms = np.array(self._interned, np.int32)
         nodes = np.cumsum(counts + 1) - counts - 1
         subjects = terms[nodes]
+        channel = self._feed.channel(around.tree)
+        for item, has_link in self._scoped:
+            self._ids[item] = id = f"{channel.link or self._feed.document.name}#{self._ids[item]}"
+            if not has_link:
+                address = as_iri(id)
+                subjects[item] = self._vocabulary.intern(plain_name(id) if address is None else iri(address))
         own = np.empty((len(self._predicates), 3), np.int32)
         own[:, 0] = np.repeat(subjects, counts)
         own[:, 1] = np.array(self._vocabulary.intern_many(list(self._codes)), np.int32)[self._predicates]
         own[:, 2] = np.delete(terms, nodes)
-        shared = self._shared(self._feed.channel(around.tree))
+        shared = self._shared(channel)
         width = len(shared)
         shared = np.tile(shared, (len(subjects), 1))
         shared[width - 1 :: width, 2] = subjects
         items = np.arange(len(subjects))
         numbers = np.concatenate((np.repeat(items, counts), np.repeat(items, width)))
-        return DocumentTriples(self._ids, numbers, np.concatenate((own, shared)), self._feed.rejected)
+        return DocumentTriples(self._ids, numbers, np.concatenate((own, shared)), self._feed.rejected, True)
 
     def _shared(self, channel: Channel) -> Codes:
         """What every item says of its channel; the last object stands for the item."""
@@ -1105,7 +1114,7 @@ class RdfItems:
             counts.append(len(own) + len(reached) + len(said))
             rows += [*own, *reached, *said]
         numbers = np.repeat(np.arange(len(ids)), counts)
-        return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), self._feed.rejected)
+        return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), self._feed.rejected, True)
 
     def _outside(self, around: Surroundings) -> list[Triple]:
         """What is said outside of the items, up to where it cannot be read; a break of the XML has been reported."""

@@ -7,9 +7,11 @@ line. The law: both give the same rows. A line that is no object, or lacks a req
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import IO, Any, cast
 
 import numpy as np
@@ -29,12 +31,14 @@ _SCAN: Callable[[str, int], tuple[Any, int]] = vars(DECODER)["scan_once"]
 _SLICE = 2048
 # Below this many bytes (some 300 lines) starting Arrow's reader, 0.3 ms, costs more than it saves.
 _SMALL = 1 << 15
+_LARGEST_ARRAY = 256 << 20  # bytes of a JSON array, which is read whole
+_WHITE = re.compile(r"[ \t\r\n]*")
 
 
 def read_ndjson(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
     """The rows of a file or a pipe, block by block."""
     row = line = 1
-    for block in read_blocks(source):
+    for block in _objects_a_line(read_blocks(source), source):
         if row == 1:
             with suppress(TableError):  # warn of misspelt columns, judged by the first row
                 schema.hint(_row(schema, block.lstrip().split(b"\n", 1)[0]), Place(source.name))
@@ -46,6 +50,33 @@ def read_ndjson(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
         yield raw
         row += len(raw.rows) + len(raw.refused)
         line += block.count(b"\n")
+
+
+def _objects_a_line(blocks: Iterator[bytes], source: Source) -> Iterator[bytes]:
+    """The blocks as they are; of a `.json` file that is one array of objects, its members a line each."""
+    first = next(blocks, b"")
+    if source.suffix != ".json" or not first.lstrip().startswith(b"["):
+        yield from chain((first,) if first else (), blocks)
+        return
+    data = bytearray(first)
+    for block in blocks:
+        data += block
+        if len(data) > _LARGEST_ARRAY:
+            message = f"a JSON array of more than {_LARGEST_ARRAY >> 20} MiB"
+            raise TableError("HG-205", message, place=Place(source.name), fix="write an object a line (.ndjson)")
+    try:
+        text, at = data.decode("utf-8").rstrip(), data.index(b"[") + 1
+        while (at := _WHITE.match(text, at).end()) < len(text) - 1 or text[-1:] != "]":  # type: ignore[union-attr]
+            _, end = DECODER.raw_decode(text, at)
+            yield text[at:end].replace("\n", " ").encode() + b"\n"
+            at = _WHITE.match(text, end).end()  # type: ignore[union-attr]
+            if text[at : at + 1] not in (",", "]") or (text[at] == "]" and at < len(text) - 1):
+                raise json.JSONDecodeError("a comma is missing", text, at)
+            at += text[at] == ","
+    except (ValueError, RecursionError) as error:
+        message = f"a JSON array that cannot be read: {str(error)[:80]}"
+        fix = "write [{…}, {…}], or an object a line"
+        raise TableError("HG-205", message, place=Place(source.name), fix=fix) from error
 
 
 # --- a block in Arrow ---

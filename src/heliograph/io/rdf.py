@@ -1,8 +1,8 @@
 """RDF documents as columns of term ids: six syntaxes through pyoxigraph, guarded.
 
 Every syntax becomes N-Triples or N-Quads lines of one shape, whose texts are split in bulk and interned: each distinct
-text once. A document becomes a publication for each named graph, with the graph's IRI as id (`_:label` for a blank
-node), and one for the default graph, with the document's name; one without any triple is one publication without
+text once. A document becomes a publication for each named graph, with the graph's IRI as id (`name#_:label` for a
+blank node), and one for the default graph, with the document's name; one without any triple is one publication without
 triples.
 
 What cannot be read: of N-Triples and N-Quads a broken line is refused and the other lines are read; a document of
@@ -572,6 +572,7 @@ class DocumentTriples(NamedTuple):
     numbers: Numbers
     rows: Codes  # subject, predicate, object
     rejected: list[Rejected]
+    are_items: bool = False  # of a feed: never one publication with anything of another file
 
     @classmethod
     def none(cls, rejected: Sequence[Rejected]) -> DocumentTriples:
@@ -623,7 +624,7 @@ def read_lines(
     ids = []
     for graph in graphs[order].tolist():
         term = None if graph == ABSENT else interner.vocabulary.term(graph)
-        ids.append(name if term is None else f"_:{term.value}" if term.kind is TermKind.BLANK else term.value)
+        ids.append(name if term is None else f"{name}#_:{term.value}" if term.kind is TermKind.BLANK else term.value)
     if not ids and not rejected:
         ids = [name]
     return DocumentTriples(ids, np.argsort(order)[inverse].astype(np.int64), codes[:, :3], rejected)

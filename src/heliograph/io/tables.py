@@ -14,7 +14,8 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,9 @@ import pyarrow as pa
 from heliograph.errors import HeliographError, Place, TableError, UsageError
 from heliograph.io.coerce import AS_THEY_ARE, CELLS, FAILED, Array, Coerced, coerce_array, coerce_values, nulls, plain
 from heliograph.io.schemas import TABLES, TableSchema, table_schema
-from heliograph.io.sources import TABLE_SUFFIXES, Source, find_sources
+from heliograph.io.sources import QUERY_SUFFIXES, TABLE_SUFFIXES, Source, given_sources, read_blocks, suffix_of
 from heliograph.model import MessageLimit, Rejected, Rejections
-from heliograph.terms import Term, Variable
+from heliograph.terms import Term, Variable, text_cell
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -145,7 +146,7 @@ def read_all(name: str, sources: Sequence[Source]) -> TableRows:
 
 
 def _reader(source: Source) -> Callable[[TableSchema, Source], Iterator[RawColumns]]:
-    if source.is_pipe or source.suffix in (".ndjson", ".jsonl"):
+    if source.is_pipe or source.suffix in (".ndjson", ".jsonl", ".json"):
         from heliograph.io.ndjson import read_ndjson
 
         return read_ndjson
@@ -155,8 +156,22 @@ def _reader(source: Source) -> Callable[[TableSchema, Source], Iterator[RawColum
         return read_csv
     if source.suffix == ".parquet":
         return read_parquet
+    if source.suffix in QUERY_SUFFIXES:
+        return read_query
     fix = f"give a file that ends in {' '.join(TABLE_SUFFIXES)}"
     raise UsageError("HG-022", f"{source.name} is no table", fix=fix)
+
+
+def read_query(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
+    """A `.rq` file: one subscription, whose id is its path below what was given, without the suffix."""
+    data = b"".join(read_blocks(source))
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"bytes that are not UTF-8: {error.reason}"
+        raise TableError("HG-207", message, place=Place(source.name), fix="save it as UTF-8") from error
+    id = PurePosixPath(source.below or source.name).with_suffix("").as_posix()
+    yield RawColumns(source.name, {"subscription_id": [id], "query": [text]}, numbered(1, 1))
 
 
 # --- Parquet: a damaged row group costs its own rows, which are refused with their numbers ---
@@ -171,7 +186,7 @@ def read_parquet(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(str(source.path))
+        file = parquet.ParquetFile(str(source.path) if source.data is None else pa.BufferReader(source.data))
         present = file.schema_arrow.names
     except _DAMAGED as error:
         raise _unreadable(source, "no Parquet file", error) from error
@@ -212,7 +227,7 @@ def read_encoded(name: str, source: Source) -> Iterator[TableRows]:
     """
     schema = table_schema(name)
     names = list(schema.names)
-    if source.suffix != ".parquet" or not _is_of_texts(names, source):
+    if source.suffix != ".parquet" or source.data is not None or not _is_of_texts(names, source):
         yield from read_table(name, [source])
         return
     from pyarrow import parquet
@@ -253,6 +268,7 @@ _CONVERSIONS = {
     for name, schema in TABLES.items()
 }
 _BATCH_ROWS = 1 << 16
+_SUFFIXES = {"subscriptions": TABLE_SUFFIXES + QUERY_SUFFIXES}
 
 # Tuples in short forms, by their length; any table also takes a tuple of all its columns in order.
 _EDGES = (("source", "target"), ("source", "target", "edge_id"), ("source", "target", "edge_id", "targeting"))
@@ -282,25 +298,34 @@ def is_single(items: Any) -> bool:
     return isinstance(items, (dict, Mapping))
 
 
-def as_table(name: str, items: Any) -> TableRows:
-    """One item, several, or a whole table (Arrow, pandas, polars, a file's path) as the coerced table.
+def as_table(name: str, items: Any, format: str | None = None) -> TableRows:
+    """One item, several, or a whole table (Arrow, pandas, polars, paths of files) as the coerced table.
 
     What was read already keeps its places.
     """
     schema = table_schema(name)
-    if type(items) is list:
+    if type(items) is list and not (items and isinstance(items[0], (str, os.PathLike)) and _are_paths(schema, items)):
         return _from_items(schema, items)
     if isinstance(items, TableRows):
         return items
-    if is_single(items):
+    if is_single(items) and format is None:
         return _from_items(schema, (items,))
-    if isinstance(items, (str, os.PathLike)):
-        return joined(schema, tuple(read_table(name, find_sources(items))), os.fspath(items))
+    sources = given_sources(items, _SUFFIXES.get(name, TABLE_SUFFIXES), format=format)
+    if sources is not None:
+        read = read_all(name, sources)
+        return read._replace(source=sources[0].name if len(sources) == 1 else str(items)[:200])
     if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__dataframe__"):
         return _from_frame(schema, items)
     if isinstance(items, Iterable):
         return _from_items(schema, items)
     raise UsageError("HG-024", f"{type(items).__name__} given as {name}", fix=_fix(schema))
+
+
+def _are_paths(schema: TableSchema, items: list[Any]) -> bool:
+    """Whether a list of texts names files: where an item may be a text itself, they must look like files."""
+    if len(schema.row_required) > 1:
+        return all(isinstance(item, (str, os.PathLike)) for item in items)
+    return all(isinstance(item, os.PathLike) or suffix_of(str(item)) in TABLE_SUFFIXES for item in items)
 
 
 def _from_frame(schema: TableSchema, frame: Any) -> TableRows:
@@ -413,3 +438,22 @@ def _fix(schema: TableSchema) -> str:
     forms = _FORMS.get(schema.name, (schema.names,))[: 2 if schema.name == "updates" else 1]
     short = short or "".join(f" or ({', '.join(form)})" for form in forms)
     return f"give {{{columns}}}{short}, or an Arrow table"
+
+
+def with_texts(table: pa.Table, prefixes: Mapping[str, str]) -> pa.Table:
+    """The table with bare words of its object column as strings: see `text_cell`."""
+    column = table["object"]
+    encoded = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    chunks = []
+    for chunk in cast(Any, encoded).chunks:
+        words = [None if word is None else text_cell(word, prefixes) for word in chunk.dictionary.to_pylist()]
+        chunks.append(pa.DictionaryArray.from_arrays(chunk.indices, pa.array(words, pa.string())))
+    made = pa.chunked_array(chunks, encoded.type) if chunks else encoded
+    return table.set_column(table.column_names.index("object"), "object", made.cast(column.type))
+
+
+def check_objects(objects: str) -> bool:
+    """Whether bare words in the object column are texts; raises for anything but "names" and "texts"."""
+    if objects not in ("names", "texts"):
+        raise UsageError("HG-054", f"objects={objects!r}", fix='choose "names" or "texts"')
+    return objects == "texts"

@@ -24,7 +24,7 @@ from xml.parsers import expat
 import numpy as np
 
 from heliograph.errors import DocumentError, Place
-from heliograph.io.sources import Source
+from heliograph.io.sources import Source, opened
 
 # --- a source's bytes as UTF-8, whatever encoding it came in ---
 
@@ -105,6 +105,8 @@ def _read(source: Source) -> Bytes:
     if source.data is not None:
         return source.data
     place = Place(source.name)
+    if source.compression is not None:
+        return _unpacked(source)
     if source.path is None:
         raise DocumentError("HG-301", "a document on standard input", place=place, fix="give a file or a folder")
     try:
@@ -117,6 +119,20 @@ def _read(source: Source) -> Bytes:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         fix = "check the path and its permissions"
         raise DocumentError("HG-301", f"cannot be read: {reason}", place=place, fix=fix) from error
+
+
+def _unpacked(source: Source) -> bytes:
+    """A compressed document; a small file may hold a very large one, so there is a limit."""
+    try:
+        with opened(source) as stream:
+            data: bytes = stream.read(MAX_TRANSCODED + 1)
+    except OSError as error:
+        fix = "pack it again, or give it the suffix of what it is"
+        raise DocumentError("HG-301", f"cannot be read: {error.strerror}", place=Place(source.name), fix=fix) from error
+    if len(data) > MAX_TRANSCODED:
+        message = f"more than {MAX_TRANSCODED >> 20} MiB when it is unpacked"
+        raise DocumentError("HG-323", message, place=Place(source.name), fix="give it unpacked, or in smaller parts")
+    return data
 
 
 def _mark(data: Bytes) -> tuple[bytes, str]:

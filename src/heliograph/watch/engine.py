@@ -23,8 +23,17 @@ from typing import Any, Self
 import numpy as np
 
 from heliograph.errors import PublicationError
-from heliograph.io.tables import as_table
-from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, rejection_report
+from heliograph.io.tables import as_table, check_objects
+from heliograph.model import (
+    Explanation,
+    Notifications,
+    Receipt,
+    Rejections,
+    Stats,
+    counted,
+    rejection_report,
+    warn_if_nothing,
+)
 from heliograph.storage import Saved, read_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
@@ -97,17 +106,24 @@ class Watch:
 
     # --- subscriptions ----------------------------------------------------------------------------------------------
 
-    def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt:
-        """Takes SPARQL subscriptions (with options), or the tables `patterns` and `constraints`."""
+    def subscribe(
+        self, items: Any = None, query: str | None = None, *, patterns: Any = None, constraints: Any = None
+    ) -> Receipt:
+        """Takes SPARQL subscriptions (with options), or the tables `patterns` and `constraints`.
+
+        Items: `subscribe(id, query)`, `(id, query)`, `{id: query, …}`, dicts or tuples with the columns of the
+        subscriptions table, an Arrow table, a pandas or Polars frame, or paths of tables and `.rq` files.
+        """
         started = time.perf_counter_ns()
         with self._lock:
             taken, receipt = self._subscriptions.subscribe(
-                items, patterns=patterns, constraints=constraints, accept=self._check
+                items, query, patterns=patterns, constraints=constraints, accept=self._check
             )
             self._add(taken)
             failed = self._strategy.aside.report(each.id for each in taken)
             receipt = Receipt(receipt.accepted - len(failed), receipt.rejected + failed)
             self._count(Stats(rejected=receipt.rejected.total, parse_ns=time.perf_counter_ns() - started))
+        warn_if_nothing(receipt.accepted, receipt.rejected, "subscriptions")
         return receipt
 
     def unsubscribe(self, ids: Any) -> Receipt:
@@ -134,13 +150,18 @@ class Watch:
 
     # --- the graph ----------------------------------------------------------------------------------------------
 
-    def load_graph(self, items: Any) -> Receipt:
-        """Adds triples silently: a triples, publications or updates table, documents' publications, or tuples."""
+    def load_graph(self, items: Any, *, format: str | None = None, objects: str = "names") -> Receipt:
+        """Adds triples without notifications.
+
+        Items: tuples (s, p, o), publications, a table of triples, publications or updates, a frame, a graph of rdflib,
+        the paths of tables and RDF documents, or a document in memory with its `format`.
+        """
         started = time.perf_counter_ns()
         with self._lock:
             self._check_whole()
             known = len(self._vocabulary)
-            encoded, rejected = background(items, self._vocabulary, self._subscriptions.prefixes)
+            texts = check_objects(objects)
+            encoded, rejected = background(items, self._vocabulary, self._subscriptions.prefixes, format, texts)
             self._brought += len(self._vocabulary) - known
             try:
                 self._strategy.load(encoded)
@@ -148,6 +169,7 @@ class Watch:
                 self._tear("load_graph", error)
                 raise
             self._count(Stats(rejected=len(rejected), load_ns=time.perf_counter_ns() - started))
+        warn_if_nothing(len(encoded), rejected, "triples")
         return Receipt(len(encoded), Rejections(rejected))
 
     def encode(self, items: Any) -> Updates:
@@ -162,13 +184,21 @@ class Watch:
             self._count(Stats(rejected=rejected, load_ns=time.perf_counter_ns() - started))
         return updates
 
-    def publish(self, items: Any, *, witness: bool | None = None) -> Notifications:
-        """Applies updates in the order of their rows; what each of them changed is reported with its seq."""
+    def publish(
+        self, items: Any, *, witness: bool | None = None, format: str | None = None, objects: str = "names"
+    ) -> Notifications:
+        """Applies updates in the order of their rows; what each of them changed is reported with its seq.
+
+        Items: dicts or tuples with the columns of the updates table, an Arrow table, a pandas or Polars frame, or paths
+        of tables; RDF documents, graphs of rdflib and documents in memory with their `format` add all their triples.
+        With `objects="texts"` a bare word in the object column is a string; by default it is a name.
+        """
         with self._lock:
             self._check_whole()
             self._give_back()
             run, known = PublishRun(self.witness if witness is None else witness), len(self._vocabulary)
-            encoded, rejected = self._reader.read(items)
+            texts = objects != "names" and check_objects(objects)
+            encoded, rejected = self._reader.read(items, format, texts)
             self._brought += len(self._vocabulary) - known
             run.loaded()
             run.rejected = rejected
@@ -182,6 +212,8 @@ class Watch:
             run.rejected += self._strategy.aside.report()
             outcome = run.outcome(len(self._subscriptions))
             self._count(outcome.stats)
+        if rejected:
+            warn_if_nothing(len(encoded), rejected, "updates")
         return outcome
 
     def _give_back(self) -> None:
@@ -250,6 +282,24 @@ class Watch:
             if id in self._strategy.aside:
                 return self._strategy.aside.explanation(id, self._sequence.reached(publication))
             return explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
+
+    def __len__(self) -> int:
+        return len(self._subscriptions)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._subscriptions
+
+    def __repr__(self) -> str:
+        seq = "no update yet" if self.seq is None else f"after update {self.seq}"
+        return f"Watch({counted(len(self), 'subscription')}, {seq})"
+
+    def subscriptions(self) -> dict[str, str | None]:
+        """The query of each subscription, by id; None for one that came as rows of patterns."""
+        with self._lock:
+            return {each.id: each.text for each in self._subscriptions}
 
     def stats(self) -> Stats:
         """The sum of everything so far."""

@@ -13,6 +13,7 @@ accepted, in order and with the same seqs, so a strategy may work on columns or 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +28,8 @@ import pyarrow.compute as pc
 from heliograph.errors import HeliographError, Place, PublicationError, TermError, UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.schemas import TABLES
-from heliograph.io.tables import TableRows, as_table, is_single
+from heliograph.io.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source, given_sources
+from heliograph.io.tables import TableRows, as_table, is_single, numbered, read_all, with_texts
 from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.terms import Position, Term, TermKind, parse_cell
 from heliograph.vocabulary import Vocabulary
@@ -544,16 +546,20 @@ class UpdateReader:
         self._vocabulary, self._prefixes, self._sequence, self._timed = vocabulary, prefixes, sequence, timed
         self._known: tuple[dict[str, int], ...] = ({}, {}, {})  # ids of texts, by place
 
-    def read(self, items: Any) -> tuple[UpdateColumns, list[Rejected]]:
+    def read(self, items: Any, format: str | None = None, texts: bool = False) -> tuple[UpdateColumns, list[Rejected]]:
         """The updates that are accepted, and what was refused, in the order of their rows."""
         one = items[0] if items.__class__ is list and len(items) == 1 else items
-        if one.__class__ is dict and (encoded := self._read_one(one)) is not None:
+        if one.__class__ is dict and not texts and (encoded := self._read_one(one)) is not None:
             return encoded, []
         if isinstance(items, Updates):
             updates = items.over(self._vocabulary)
             encoded, late = updates.admit(self._sequence, self._timed)
             return encoded, updates.refusals(late)
-        updates = read_updates(as_table("updates", items), self._vocabulary, self._prefixes)
+        sources = _sources(items, format)
+        read = as_table("updates", items) if sources is None else read_sources(sources)
+        if texts:
+            read = read._replace(table=with_texts(read.table, self._prefixes))
+        updates = read_updates(read, self._vocabulary, self._prefixes)
         encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, TableRows))
         return encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))]
 
@@ -692,14 +698,62 @@ def _numbers(cells: Cells, absent: int) -> tuple[Int64s, Flags]:
 # --- what a graph may start from --------------------------------------------------------------------------------
 
 
-def background(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str]) -> tuple[UpdateColumns, list[Rejected]]:
+def background(
+    items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str], format: str | None = None, texts: bool = False
+) -> tuple[UpdateColumns, list[Rejected]]:
     """The updates that add these triples; an updates table is applied as it stands, row by row."""
     if isinstance(items, Publications):
         return _published(items, vocabulary), []
     if isinstance(items, Updates):
         return items.over(vocabulary).accepted(), []
-    updates = read_updates(_read(items), vocabulary, prefixes)
-    return updates.accepted(), list(updates.rejected)
+    sources = _sources(items, format) or []
+    documents = [source for source in sources if source.suffix in DOCUMENT_SUFFIXES]
+    if sources:
+        tables = read_all("graph", [source for source in sources if source not in documents])
+        read = tables._replace(table=_as_updates(tables.table))
+    else:
+        read = _read(items)
+    if texts:
+        read = read._replace(table=with_texts(read.table, prefixes))
+    updates = read_updates(read, vocabulary, prefixes)
+    encoded, rejected = updates.accepted(), list(updates.rejected)
+    if documents:
+        from heliograph.io.documents import read_graph
+
+        found = read_graph(documents, vocabulary)
+        parts = (_published(found.publications, vocabulary).columns, encoded.columns)
+        encoded = UpdateColumns(*map(np.concatenate, zip(*parts, strict=True)))
+        rejected += found.rejected
+    return encoded, rejected
+
+
+def _sources(items: Any, format: str | None) -> list[Source] | None:
+    """The files and documents that were given; None where rows were given."""
+    one = items[0] if items.__class__ is list and items else items
+    is_source = isinstance(one, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(one, "serialize")
+    if format is None and not is_source:
+        return None
+    return given_sources(items, TABLE_SUFFIXES + DOCUMENT_SUFFIXES, format=format)
+
+
+def read_sources(sources: list[Source]) -> TableRows:
+    """The updates of files: those that add the triples of RDF documents, then the rows of tables."""
+    documents = [source for source in sources if source.suffix in DOCUMENT_SUFFIXES]
+    rest = read_all("updates", [source for source in sources if source not in documents])
+    if not documents:
+        return rest._replace(source=sources[0].name)
+    from heliograph.io.documents import read_graph
+
+    found = read_graph(documents, Vocabulary())
+    vocabulary, triples = found.publications.vocabulary, found.publications.triples
+    cells = {
+        "subject": vocabulary.spell(triples.subject),
+        "property": vocabulary.spell(triples.predicate, Position.PROPERTY),
+        "object": vocabulary.spell(triples.object),
+    }
+    table = pa.concat_tables([_as_updates(pa.table(cells)), rest.table])
+    rejected = Rejections((*found.rejected, *rest.rejected))
+    return TableRows(documents[0].name, table, rejected, numbered(1, table.num_rows))
 
 
 def _published(publications: Publications, vocabulary: Vocabulary) -> UpdateColumns:
@@ -734,7 +788,9 @@ def _as_updates(table: pa.Table) -> pa.Table:
 
 def _each(items: Any) -> Iterator[Any]:
     """The single triples among items; a publication `(id, [(s, p, o), …])` gives all of its own."""
-    for item in [items] if is_single(items) or not isinstance(items, Iterable) else items:
+    if not isinstance(items, Iterable):
+        as_table("updates", items)  # raises, with the shapes
+    for item in [items] if is_single(items) else items:
         if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], (tuple, list, set, frozenset)):
             yield from item[1]
         else:

@@ -1,0 +1,84 @@
+"""Advice that a refusal gives leads to something that says the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from heliograph import Filter, HeliographError, Route
+
+
+def _refusal(query: str) -> str:
+    with pytest.raises(HeliographError) as refused:
+        Filter().subscribe("q", query)
+    return str(refused.value)
+
+
+def test_counting_distinct_is_not_counting_all() -> None:
+    assert "write COUNT(*)" not in _refusal(
+        "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x :p ?y } HAVING (COUNT(DISTINCT ?x) > 2)"
+    )
+
+
+def test_the_advice_for_a_year_holds_on_dates_and_on_times() -> None:
+    said = _refusal("ASK { ?x :d ?d FILTER(YEAR(?d) = 2026) }")
+    assert "STRSTARTS(STR(?d)" in said
+    engine = Filter()
+    engine.subscribe("q", 'ASK { ?x :d ?d FILTER(STRSTARTS(STR(?d), "2026-")) }')
+    for value in ('"2026-02-03"^^xsd:date', '"2026-02-03T10:00:00Z"^^xsd:dateTime'):
+        assert len(engine.publish("d", [("x", "d", value)])) == 1
+    assert len(engine.publish("d", [("x", "d", '"2025-02-03"^^xsd:date')])) == 0
+
+
+def test_the_advice_for_not_exists_is_a_count_of_nought() -> None:
+    said = _refusal("ASK { ?x :p ?y FILTER NOT EXISTS { ?x :q ?z } }")
+    assert "HAVING (COUNT(*) = 0)" in said
+    assert "!=" not in said
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "day >= CURRENT_DATE",
+        "at > CURRENT_TIMESTAMP",
+        "at > CURRENT_TIME",
+        "at > LOCALTIME",
+        "at > LOCALTIMESTAMP",
+        "owner = CURRENT_USER",
+        "owner = SESSION_USER",
+        "owner = USER",
+        "x = DEFAULT",
+        "day >= current_date",
+    ],
+)
+def test_words_that_sql_fills_in_are_refused_by_name(predicate: str) -> None:
+    route = Route(nodes=[("P", None), ("N", predicate), ("M", None)], edges=[("P", "N"), ("P", "M")])
+    (refused,) = route.rejected
+    word = next(
+        part
+        for part in predicate.split()
+        if part.strip('"').upper() == part.upper() and part[0].isalpha() and part not in ("day", "at", "owner", "x")
+    )
+    assert refused.item == "N"
+    assert word.upper() in refused.message.upper()
+    assert [n.subscription_id for n in route.route("P", {})] == ["M"]
+
+
+def test_a_quoted_word_that_sql_fills_in_is_an_attribute() -> None:
+    route = Route(nodes=[("P", None), ("N", "\"user\" = 'ann'")], edges=[("P", "N")])
+    assert not route.rejected
+    assert len(route.route("P", {"user": "ann"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("predicate", "advice"), [("tags @> 'x'", "tags = 'x'"), ("'database' IN tags", "tags = 'database'")]
+)
+def test_asking_for_an_element_of_a_list(predicate: str, advice: str) -> None:
+    route = Route(nodes=[("P", None), ("N", predicate)], edges=[("P", "N")])
+    (refused,) = route.rejected
+    assert advice in refused.message
+    again = Route(nodes=[("P", None), ("N", advice)], edges=[("P", "N")])
+    assert len(again.route("P", {"tags": ["a", "x", "database"]})) == 1
+
+
+def test_in_without_something_before_it() -> None:
+    assert "did you mean IN" not in _refusal("ASK { ?x :p ?y FILTER(IN (1)) }")
