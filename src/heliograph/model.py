@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
-from itertools import chain
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar, overload
 
@@ -23,7 +25,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from heliograph.errors import HeliographError
+from heliograph.errors import HeliographError, UsageError
+from heliograph.terms import (
+    PREFIXES,
+    Position,
+    Term,
+    blank,
+    iri,
+    literal,
+    parse_cell,
+    python_value,
+    shorten,
+    sparql_value,
+)
+from heliograph.values import XSD_STRING
 
 pc: Any = pyarrow.compute
 _LOG = logging.getLogger("heliograph")
@@ -38,6 +53,53 @@ NOTIFICATIONS_SCHEMA = pa.schema(
 REJECTED_SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("source", "item", "code", "message")])
 
 
+FORMS = ("terms", "plain", "sparql")
+
+
+class Spelling(NamedTuple):
+    """How the terms of evidence are written: as in tables, with prefixes; as plain JSON values; or as in the W3C's JSON
+    form of SPARQL results."""
+
+    form: str = "terms"
+    prefixes: Mapping[str, str] = PREFIXES
+
+    @classmethod
+    def of(cls, form: str, prefixes: Mapping[str, str]) -> Spelling:
+        if form not in FORMS:
+            raise UsageError("HG-055", f"evidence={form!r}", fix=f"choose one of {', '.join(FORMS)}")
+        return cls(form, prefixes)
+
+    def write(self, text: str) -> str:
+        """Evidence whose IRIs stand in angle brackets, in this form."""
+        if self.form == "terms" and "<" not in text:
+            return text
+        found = json.loads(text)
+
+        def cell(text: str, position: Position = Position.OBJECT) -> Any:
+            if self.form == "terms":
+                return shorten(text, self.prefixes) if text.startswith("<") else text
+            term = parse_cell(text, position)
+            return sparql_value(term) if self.form == "sparql" else _plain_json(term)
+
+        def row(cells: Mapping[str, str]) -> dict[str, Any]:
+            return {name: cell(text) for name, text in cells.items()}
+
+        if "bindings" in found:
+            given = found["bindings"]
+            found["bindings"] = [row(each) for each in given] if isinstance(given, list) else row(given)
+        if "edges" in found:
+            found["edges"] = [[cell(text, at) for text, at in zip(edge, Position)] for edge in found["edges"]]
+        return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+    def python_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of bindings as Python values."""
+        if self.form == "plain":
+            return dict(row)
+        if self.form == "sparql":
+            return {name: python_value(_of_sparql(value)) for name, value in row.items()}
+        return {name: python_value(parse_cell(cell, Position.OBJECT, self.prefixes)) for name, cell in row.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Notification:
     """A subscription and a publication that matched. `evidence` is JSON text, or None where none was asked for."""
@@ -49,11 +111,36 @@ class Notification:
     change: str
     at: datetime | None = None
     evidence: str | None = None
+    spelling: Spelling = field(default=Spelling(), repr=False, compare=False)
+    """How terms are written in `evidence`."""
 
     @property
     def proof(self) -> Any:
-        """The evidence as Python values."""
+        """The evidence as JSON has it."""
         return None if self.evidence is None else json.loads(self.evidence)
+
+    @property
+    def bindings(self) -> Any:
+        """What variables are bound to, as Python values: rows of a filter, one row of a watch; None where not shown."""
+        found = None if self.evidence is None else self.proof.get("bindings")
+        if isinstance(found, list):
+            return [self.spelling.python_row(row) for row in found]
+        return None if found is None else self.spelling.python_row(found)
+
+
+def _of_sparql(value: Mapping[str, str]) -> Term:
+    if value["type"] == "literal":
+        return literal(value["value"], value.get("datatype", XSD_STRING), value.get("xml:lang", ""))
+    return iri(value["value"]) if value["type"] == "uri" else blank(value["value"])
+
+
+def _plain_json(term: Term) -> Any:
+    value = python_value(term)
+    if isinstance(value, Decimal):
+        return float(value) if value % 1 else int(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return term.value
+    return value.isoformat() if isinstance(value, date) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +396,7 @@ class Notifications(Sequence[Notification]):
         slow: Iterable[SubscriptionCost] | Callable[[], Iterable[SubscriptionCost]] = (),
     ) -> None:
         made = tuple(items)
+        self._spelling = Spelling()
         self._items: tuple[Notification, ...] | None = made
         self._size = len(made)
         self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
@@ -332,6 +420,51 @@ class Notifications(Sequence[Notification]):
         made._items, made._size = None, size
         made._table = _Once(columns.table if isinstance(columns, Columns) else columns)
         return made
+
+    def spelled(self, spelling: Spelling) -> Notifications:
+        """The same notifications, the terms of their evidence written in some way; they are to be spelled once only."""
+        if self._items is not None:
+            made = [
+                item
+                if item.evidence is None
+                else replace(item, evidence=spelling.write(item.evidence), spelling=spelling)
+                for item in self._items
+            ]
+            return Notifications(made, self._refused, self._stats, lambda: self.slow)
+
+        def table() -> pa.Table:
+            column = self.table["evidence"]
+            if spelling.form == "terms" and not pc.any(pc.match_substring(column, "<")).as_py():
+                return self.table
+            texts = [None if text is None else spelling.write(text) for text in column.to_pylist()]
+            place = self.table.column_names.index("evidence")
+            return self.table.set_column(place, "evidence", pa.array(texts, pa.string()))
+
+        spelled = Notifications.of_columns(table, len(self), self._refused, self._stats, lambda: self.slow)
+        spelled._spelling = spelling
+        return spelled
+
+    def to_pandas(self) -> Any:
+        """A pandas frame: the columns of the table, and one for each variable, with a row for each row of bindings.
+
+        A variable that is called as a column of the table has a question mark before its name.
+        """
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for item in self:
+            found = item.bindings
+            given = _row(item)
+            extra = (
+                {}
+                if item.evidence is None
+                else {name: value for name, value in item.proof.items() if name in ("value", "cost", "path")}
+            )
+            for row in found if isinstance(found, list) and found else [found or {}]:
+                shown = {f"?{name}" if name in given or name in extra else name: value for name, value in row.items()}
+                rows.append({**given, **extra, **shown})
+        names = dict.fromkeys([*NOTIFICATIONS_SCHEMA.names, *(name for row in rows for name in row)])
+        return pd.DataFrame.from_records(rows, columns=list(names))
 
     @property
     def items(self) -> tuple[Notification, ...]:
@@ -384,7 +517,7 @@ class Notifications(Sequence[Notification]):
         page = self._pages.get(number)
         if page is None:
             rows = self.table.slice(number * _PAGE, _PAGE)
-            page = tuple(map(Notification, *map(_cells, rows.columns)))
+            page = tuple(map(Notification, *map(_cells, rows.columns), repeat(self._spelling)))
             self._pages[number] = page
         return page
 
@@ -449,6 +582,16 @@ class Explanation:
     held: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
 
+    def spelled(self, prefixes: Mapping[str, str]) -> Explanation:
+        """The same with prefixes in its sentences."""
+        return replace(
+            self,
+            summary=shorten(self.summary, prefixes),
+            failed=self.failed and shorten(self.failed, prefixes),
+            held=tuple(shorten(step, prefixes) for step in self.held),
+            index=tuple(shorten(step, prefixes) for step in self.index),
+        )
+
     def __str__(self) -> str:
         lines = [self.summary]
         lines += [f"  held    {step}" for step in self.held]
@@ -485,7 +628,7 @@ class Receipt:
 
 
 def _row(item: Any) -> dict[str, Any]:
-    return {entry.name: getattr(item, entry.name) for entry in fields(item)}
+    return {entry.name: getattr(item, entry.name) for entry in fields(item) if entry.name != "spelling"}
 
 
 # --- the protocol of engines ---

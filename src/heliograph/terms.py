@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, datetime
 from enum import IntEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from heliograph import values
@@ -366,6 +367,59 @@ def _plain_text(local: str) -> str | None:
         or _VARIABLE.fullmatch(name)
     )
     return None if reads_as_other or plain_name(name).value != PLAIN + local else name
+
+
+_ANGLED = re.compile(r"<([A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]*)>")
+
+
+def shorten(text: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
+    """A text with the IRIs in angle brackets written with a prefix, where there is one and it reads back as the IRI."""
+    return _ANGLED.sub(lambda match: _prefixed(match[1], prefixes) or match[0], text) if "<" in text else text
+
+
+def _prefixed(iri: str, prefixes: Mapping[str, str]) -> str | None:
+    fitting = [name for name, start in prefixes.items() if start and iri.startswith(start)]
+    for name in sorted(fitting, key=lambda name: -len(prefixes[name])):
+        local = iri[len(prefixes[name]) :]
+        if _LOCAL.fullmatch(local) and not local.endswith("."):
+            return f"{name}:{local}"
+    return None
+
+
+# --- terms as other values ---------------------------------------------------------------------------------------
+
+
+def python_value(term: Term) -> Any:
+    """A term as Python has it: a number, a boolean, a date, a datetime, else text. A plain name is its name, any other
+    IRI its address; a date that Python cannot hold stays text."""
+    if term.kind is TermKind.BLANK:
+        return f"_:{term.value}"
+    if term.kind is TermKind.IRI:
+        name = _plain_text(term.value[len(PLAIN) :]) if term.value.startswith(PLAIN) else None
+        return term.value if name is None else name
+    typed = value_of(term)
+    if typed is None:
+        return term.value
+    if not isinstance(typed.value, values.Instant):
+        return typed.value
+    try:
+        if typed.kind is values.Kind.DATE:
+            return date.fromisoformat(term.value[:10])
+        return datetime.fromisoformat(term.value)
+    except ValueError:
+        return term.value
+
+
+def sparql_value(term: Term) -> dict[str, str]:
+    """A term as in the W3C's JSON form of SPARQL results."""
+    if term.kind is not TermKind.LITERAL:
+        return {"type": "uri" if term.kind is TermKind.IRI else "bnode", "value": term.value}
+    shown = {"type": "literal", "value": term.value}
+    if term.language:
+        shown["xml:lang"] = term.language
+    elif term.datatype != XSD_STRING:
+        shown["datatype"] = term.datatype
+    return shown
 
 
 # --- the order of terms -----------------------------------------------------------------------------------------

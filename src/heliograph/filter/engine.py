@@ -34,6 +34,7 @@ from heliograph.model import (
     Receipt,
     Rejected,
     Rejections,
+    Spelling,
     Stats,
     counted,
     rejection_report,
@@ -198,6 +199,7 @@ class Filter:
         format: str | None = None,
         id: str | None = None,
         objects: str = "names",
+        evidence: str = "terms",
     ) -> Notifications:
         """The notifications of these publications; `bindings` asks for so many rows of evidence each.
 
@@ -205,7 +207,8 @@ class Filter:
         the publications table, an Arrow table, a pandas or Polars frame, a graph of rdflib, the paths of tables, RDF
         documents and feeds (a file, a folder, a glob, or a list of them), or a text or bytes in memory with its
         `format` ("turtle", "rss", …) and its `id`. With `objects="texts"` a bare word in the object column of rows is
-        a string; by default it is a name.
+        a string; by default it is a name. `evidence` writes terms as in tables ("terms"), as plain JSON values
+        ("plain") or as in SPARQL's JSON results ("sparql").
 
         A subscription that fails is in `rejected` and is put aside; all others are notified as if it were not there.
         """
@@ -221,6 +224,8 @@ class Filter:
         self._count(found.stats)
         if arrivals.rejected:
             warn_if_nothing(len(arrivals.publications.ids), arrivals.rejected, "publications")
+        if bindings or matches.counted or evidence != "terms":
+            return found.spelled(Spelling.of(evidence, self._subscriptions.prefixes))
         return found
 
     def explain(
@@ -231,8 +236,9 @@ class Filter:
         format: str | None = None,
         id: str | None = None,
         objects: str = "names",
+        index: bool = False,
     ) -> Explanation:
-        """Why a subscription matches a publication, or why not; with an index, what that does about them."""
+        """Why a subscription matches a publication, or why not; with `index`, what the engine's index does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
             located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
@@ -242,12 +248,13 @@ class Filter:
         only = only_publication(arrivals, self._taxonomy)
         if aside is not None:
             return explain_aside(wanted, only.id, aside)
-        explanation = explain(wanted, only)
-        if located is None:
+        prefixes = self._subscriptions.prefixes
+        explanation = explain(wanted, only).spelled(prefixes)
+        if located is None or not index:
             return explanation
         given = rebase(arrivals.publications, vocabulary)
         traced = trace(located, wanted, given, only.world, self._taxonomy)
-        return replace(explanation, index=(*located.notes, *traced))
+        return replace(explanation, index=(*located.notes, *traced)).spelled(prefixes)
 
     # --- state --------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,16 @@ from heliograph.errors import (
     own_failure,
 )
 from heliograph.io.tables import as_table, is_single
-from heliograph.model import Explanation, Notification, Notifications, Receipt, Rejected, Rejections, Stats
+from heliograph.model import (
+    Explanation,
+    Notification,
+    Notifications,
+    Receipt,
+    Rejected,
+    Rejections,
+    Stats,
+    counted,
+)
 from heliograph.predicate.compile import TargetingFailed
 from heliograph.route.events import Events, read_events
 from heliograph.route.exchange import Exchange, Version
@@ -284,6 +293,20 @@ class Route:
         return found._replace(rejected=found.rejected + Rejections(failed), stats=stats)
 
     # --- measurements and storage -------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        with self._exchange.reading() as version:
+            return len(version)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, id: object) -> bool:
+        with self._exchange.reading() as version:
+            return isinstance(id, str) and version.number(id) >= 0
+
+    def __repr__(self) -> str:
+        return f"Route({counted(len(self), 'node')})"
 
     def stats(self) -> Stats:
         """The sum over all calls so far; `subscriptions` are the nodes now."""

@@ -29,6 +29,7 @@ from heliograph.model import (
     Notifications,
     Receipt,
     Rejections,
+    Spelling,
     Stats,
     counted,
     rejection_report,
@@ -185,7 +186,13 @@ class Watch:
         return updates
 
     def publish(
-        self, items: Any, *, witness: bool | None = None, format: str | None = None, objects: str = "names"
+        self,
+        items: Any,
+        *,
+        witness: bool | None = None,
+        format: str | None = None,
+        objects: str = "names",
+        evidence: str = "terms",
     ) -> Notifications:
         """Applies updates in the order of their rows; what each of them changed is reported with its seq.
 
@@ -214,7 +221,7 @@ class Watch:
             self._count(outcome.stats)
         if rejected:
             warn_if_nothing(len(encoded), rejected, "updates")
-        return outcome
+        return outcome.spelled(Spelling.of(evidence, self._subscriptions.prefixes)) if len(outcome) else outcome
 
     def _give_back(self) -> None:
         """Goes over to a vocabulary without the terms that nothing refers to, if these are more than the others."""
@@ -281,7 +288,8 @@ class Watch:
             self._strategy.refresh(witness=True)
             if id in self._strategy.aside:
                 return self._strategy.aside.explanation(id, self._sequence.reached(publication))
-            return explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
+            found = explain(self._strategy.watched(id), self._strategy.answers, self._sequence.reached(publication))
+            return found.spelled(self._subscriptions.prefixes)
 
     def __len__(self) -> int:
         return len(self._subscriptions)
