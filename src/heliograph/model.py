@@ -100,6 +100,9 @@ class Spelling(NamedTuple):
         return {name: python_value(parse_cell(cell, Position.OBJECT, self.prefixes)) for name, cell in row.items()}
 
 
+TERMS = Spelling()
+
+
 @dataclass(frozen=True, slots=True)
 class Notification:
     """A subscription and a publication that matched. `evidence` is JSON text, or None where none was asked for."""
@@ -111,7 +114,7 @@ class Notification:
     change: str
     at: datetime | None = None
     evidence: str | None = None
-    spelling: Spelling = field(default=Spelling(), repr=False, compare=False)
+    spelling: Spelling = field(default=TERMS, repr=False, compare=False)
     """How terms are written in `evidence`."""
 
     @property
@@ -396,7 +399,7 @@ class Notifications(Sequence[Notification]):
         slow: Iterable[SubscriptionCost] | Callable[[], Iterable[SubscriptionCost]] = (),
     ) -> None:
         made = tuple(items)
-        self._spelling = Spelling()
+        self._spelling = TERMS
         self._items: tuple[Notification, ...] | None = made
         self._size = len(made)
         self._table = _Once(lambda: pa.Table.from_pylist([_row(item) for item in made], schema=NOTIFICATIONS_SCHEMA))
@@ -424,6 +427,12 @@ class Notifications(Sequence[Notification]):
     def spelled(self, spelling: Spelling) -> Notifications:
         """The same notifications, the terms of their evidence written in some way; they are to be spelled once only."""
         if self._items is not None:
+            if spelling.form == "terms":
+                for item in self._items:
+                    if item.evidence is not None and "<" in item.evidence:
+                        break
+                else:
+                    return self
             made = [
                 item
                 if item.evidence is None

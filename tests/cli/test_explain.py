@@ -48,7 +48,7 @@ def test_filter_why_and_why_not(run: Run, filtering: list[str]) -> None:
 
 
 def test_json(run: Run, filtering: list[str]) -> None:
-    found = run(*filtering, "--subscription", "adults", "--publication", "p2", "--json")
+    found = run(*filtering, "--subscription", "adults", "--publication", "p2", "--json", "--index")
     told = json.loads(found.out)
     assert (told["verb"], told["subscription_id"], told["publication_id"], told["matched"]) == (
         "filter",
@@ -61,6 +61,7 @@ def test_json(run: Run, filtering: list[str]) -> None:
 
 
 def test_filter_tells_what_the_index_does(run: Run, filtering: list[str]) -> None:
+    filtering.append("--index")
     why_not = run(*filtering, "--subscription", "adults", "--publication", "p2").out
     assert "  index   looked up by ? age ?: the publication has 1 such edge, so it is a candidate" in why_not
     assert why_not.rstrip().endswith("refused 17")

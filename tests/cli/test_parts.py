@@ -17,11 +17,10 @@ import typer
 from typer.testing import CliRunner
 
 from heliograph.cli import run as progress
-from heliograph.cli.inputs import read_text
 from heliograph.cli.options import OutputOptions, takes
 from heliograph.cli.run import MOST, Bar, CommandRun, InputBatch, Interrupts, Pace
-from heliograph.errors import TableError
 from heliograph.io.sources import Source
+from heliograph.io.tables import read_table
 from heliograph.io.write import StreamWriter
 from heliograph.model import Notification, Notifications, SubscriptionCost
 
@@ -122,9 +121,9 @@ def test_the_slow_subscriptions_of_all_batches_are_written_with_their_sums() -> 
     assert list(slow[0]) == ["subscription_id", "publications", "steps"]
 
 
-def test_a_query_file_that_cannot_be_opened_is_a_table_error() -> None:
-    with pytest.raises(TableError, match="HG-201"):
-        read_text(Source(Path("gone.rq"), "gone.rq"))
+def test_a_query_file_that_cannot_be_opened_is_one_rejection() -> None:
+    (read,) = read_table("subscriptions", [Source(Path("gone.rq"), "gone.rq")])
+    assert [entry.code for entry in read.rejected] == ["HG-201"]
 
 
 def test_batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() -> None:

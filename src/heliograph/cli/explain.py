@@ -160,6 +160,7 @@ class ExplainFilter:
     publications: PublicationsOption
     pair: ExplainedPair
     interests: InterestOptions
+    index: Annotated[bool, option("--index", "Say what the index does about them, too.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def explain_filter(options: ExplainFilter) -> None:
             options.publications, engine.vocabulary, prefixes, run, texts=options.interests.objects == "texts"
         )
         publication = find_publication(batches, pair.publication, "publication")
-    _print(engine.explain(pair.subscription, publication), pair.as_json)
+    _print(engine.explain(pair.subscription, publication, index=options.index), pair.as_json)
 
 
 @explain_app.command("watch")

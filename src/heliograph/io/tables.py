@@ -164,13 +164,13 @@ def _reader(source: Source) -> Callable[[TableSchema, Source], Iterator[RawColum
 
 def read_query(schema: TableSchema, source: Source) -> Iterator[RawColumns]:
     """A `.rq` file: one subscription, whose id is its path below what was given, without the suffix."""
+    id = PurePosixPath(source.below or source.name).with_suffix("").as_posix()
     data = b"".join(read_blocks(source))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"bytes that are not UTF-8: {error.reason}"
-        raise TableError("HG-207", message, place=Place(source.name), fix="save it as UTF-8") from error
-    id = PurePosixPath(source.below or source.name).with_suffix("").as_posix()
+        raise TableError("HG-207", message, place=Place(source.name, id), fix="save it as UTF-8") from error
     yield RawColumns(source.name, {"subscription_id": [id], "query": [text]}, numbered(1, 1))
 
 
