@@ -197,8 +197,8 @@ _LOCAL = re.compile(r"[\w%][\w.\-%·]*")
 
 
 def text_cell(cell: str, prefixes: Mapping[str, str] = PREFIXES) -> str:
-    """An object cell where bare words are texts: one that is no number, boolean, IRI, prefixed name, blank node or quoted
-    term is spelled as the string that it is."""
+    """An object cell where bare words are texts: one that is no number, boolean, IRI, prefixed name, blank node or
+    quoted term is spelled as the string that it is."""
     if not cell or _BARE.fullmatch(cell) or _BLANK.fullmatch(cell) or _LITERAL.fullmatch(cell):
         return cell
     if cell[0] == "<" and cell[-1] == ">" and _IRI.fullmatch(cell[1:-1]):

@@ -122,7 +122,9 @@ def filter_command(options: FilterCommand) -> int:
         run.publish_all(
             "publications",
             batches,
-            lambda items: engine.publish(items, bindings=options.bindings, objects=options.interests.objects),
+            lambda items: engine.publish(
+                items, bindings=options.bindings, objects=options.interests.objects, evidence=options.output.evidence
+            ),
         )
         plan = engine.plan()
         if plan is not None:

@@ -75,6 +75,14 @@ class OutputOptions:
         str,
         option("--out -o N", "Notifications: .parquet, .csv, .ndjson or .jsonl; - is NDJSON on stdout.", OUTPUT),
     ] = "-"
+    evidence: Annotated[
+        Literal["terms", "plain", "sparql"],
+        option(
+            "--evidence terms|plain|sparql",
+            "How evidence writes terms: as in tables, as plain JSON values, or as SPARQL's JSON results do.",
+            OUTPUT,
+        ),
+    ] = "terms"
     rejected: Annotated[
         str | None,
         option("--rejected R", "What was refused, and why; else NDJSON on stderr.", OUTPUT),

@@ -84,7 +84,9 @@ def watch_command(options: WatchCommand) -> int:
         run.publish_all(
             "updates",
             read_updates(evolution, run),
-            lambda items: engine.publish(items, witness=options.witness, objects=interests.objects),
+            lambda items: engine.publish(
+                items, witness=options.witness, objects=interests.objects, evidence=options.output.evidence
+            ),
         )
     return run.exit_code
 

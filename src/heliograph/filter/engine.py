@@ -238,7 +238,7 @@ class Filter:
         objects: str = "names",
         index: bool = False,
     ) -> Explanation:
-        """Why a subscription matches a publication, or why not; with `index`, what the engine's index does about them."""
+        """Why a subscription matches a publication, or why not; with `index`, what the index does about them."""
         with self._writing:
             wanted = self._subscriptions[subscription]
             located, aside = self._matcher.locate(wanted), self._aside.get(wanted.number)
