@@ -126,6 +126,14 @@ def to_float32(number: float) -> float:
     return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
+def to_double(number: Any) -> float:
+    """The nearest float64, infinite where it overflows."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def _single(number: float, lexical: str) -> float:
     """The float32 nearest to `lexical`, whose nearest double is `number`: rounding twice errs where that is a tie."""
     single = to_float32(number)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter, HeliographError, SparqlError, Watch
+from heliograph.sparql.evaluate import MAX_PROGRAM, compile_regex, regex_problem
 from heliograph.sparql.query import (
     MAX_BASES,
     MAX_CONDITIONS,
@@ -19,7 +20,6 @@ from heliograph.sparql.query import (
     Query,
 )
 from heliograph.sparql.templates import compile_sparql
-from heliograph.sparql.tokens import MAX_PROGRAM, compile_regex, regex_problem
 
 
 def _blocks(rows: int, of: int) -> str:

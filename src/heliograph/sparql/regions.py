@@ -48,7 +48,7 @@ import numpy.typing as npt
 from heliograph.sparql.evaluate import ZONE_DOUBT, compare, effective_boolean, evaluate
 from heliograph.sparql.query import And, Call, Compare, Count, Expression, In, Metric, Not, Or, walk
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, Variable, literal, value_of
-from heliograph.values import XSD_BOOLEAN, XSD_STRING, Instant, Kind, Value, to_float32
+from heliograph.values import XSD_BOOLEAN, XSD_STRING, Instant, Kind, Value, to_double, to_float32
 from heliograph.vocabulary import NO_KIND, NO_ZONE, Typed, Vocabulary
 from heliograph.vocabulary.columns import MICRO, TEXTS, instant_row, row_of
 
@@ -81,14 +81,6 @@ def cuts_of(constant: Value, side: int) -> tuple[Cut, Cut, Cut]:
     single = to_float32(number)
     # equal cuts are one object: partitions keep regions by the hundred thousand
     return exact, exact if single == value else (single, side), exact if number == value else (number, side)
-
-
-def to_double(value: Number) -> float:
-    """The nearest float64, infinite where it overflows."""
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
 
 
 def _before_rounding(value: float, side: int) -> Cut:

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import getitem, itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from heliograph.errors import SparqlError
 from heliograph.io.sources import collector_paused
-from heliograph.sparql.parser import Draft, finish, parse, ranging
+from heliograph.sparql.parser import Draft, finish, parse
 from heliograph.sparql.query import (
     MAX_COMBINATIONS,
     MAX_RANGING,
-    And,
-    Arithmetic,
-    Call,
-    Compare,
     Expression,
-    In,
-    Metric,
-    Negate,
-    Not,
-    Or,
     Query,
     Values,
+    children,
     combinations,
+    rebuilt,
     walk,
 )
 from heliograph.sparql.tokens import (
@@ -102,8 +95,10 @@ class Template:
         )
         if self.measured and self.star:
             query = replace(query, projection=query.named_variables)
-        if self.strict and not _may_stand(query):
-            raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
+        if self.strict:  # the checks of a parse that compare names
+            bound = {node for pattern in query.patterns for node in pattern}
+            if combinations(query.values, bound) > MAX_COMBINATIONS or len(query.ranging) > MAX_RANGING:
+                raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
         return query
 
     def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
@@ -138,30 +133,8 @@ class _Filling:
             return itemgetter(self.place(expression))
         if expression is None or all(slot_number(node) is None for node in walk(expression)):
             return lambda pool: expression
-        return self._compound(expression)
-
-    def _compound(self, expression: Expression) -> Maker:
-        match expression:
-            case Not(operand) | Negate(operand):
-                kind, inner = type(expression), self.expression(operand)
-                return lambda pool: kind(inner(pool))
-            case And(operands) | Or(operands):
-                several, parts = type(expression), self._all(operands)
-                return lambda pool: several(parts(pool))
-            case Call(name, operands) | Metric(name, operands):
-                call, parts = type(expression), self._all(operands)
-                return lambda pool: call(name, parts(pool))
-            case Compare(operator, left, right) | Arithmetic(operator, left, right):
-                binary, first, second = type(expression), self.expression(left), self.expression(right)
-                return lambda pool: binary(operator, first(pool), second(pool))
-            case In(operand, choices, negated):
-                inner, parts = self.expression(operand), self._all(choices)
-                return lambda pool: In(inner(pool), parts(pool), negated)
-        raise TypeError(expression)
-
-    def _all(self, expressions: tuple[Expression, ...]) -> Maker:
-        makers = [self.expression(expression) for expression in expressions]
-        return lambda pool: tuple([make(pool) for make in makers])
+        makers = [self.expression(operand) for operand in children(expression)]
+        return lambda pool: rebuilt(expression, [make(pool) for make in makers])
 
     def values(self, block: Values) -> Maker:
         rows = [self.row(row) for row in block.rows]
@@ -175,12 +148,6 @@ def row_of(places: list[int]) -> Maker:
     return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
 
 
-def _may_stand(query: Query) -> bool:
-    """Whether the query passes those checks of a parse that compare names."""
-    bound = {node for pattern in query.patterns for node in pattern}
-    return combinations(query.values, bound) <= MAX_COMBINATIONS and len(ranging(query)) <= MAX_RANGING
-
-
 def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
     filling = _Filling(len(constants) + len(record.signed))
     query = finish(draft)
@@ -188,7 +155,10 @@ def make_template(draft: Draft, record: Record, scope: Scope, constants: list[st
         query=query,
         star=draft.star,
         counts=frozenset(draft.counts),
-        tables=tuple(_table(scope, record, number, text) for number, text in enumerate(constants)),
+        tables=tuple(
+            scope.table(record.roles[number]) if number in record.roles else (COMMENTS if text[0] == "#" else IGNORED)
+            for number, text in enumerate(constants)
+        ),
         signed=tuple(record.signed),
         numbers=scope.table(Role.NUMBER),
         ends=filling.row(node for pattern in draft.patterns for node in pattern),
@@ -201,12 +171,6 @@ def make_template(draft: Draft, record: Record, scope: Scope, constants: list[st
         measured=bool(query.metrics),
         strict=bool(query.metrics) or combinations(query.values) > MAX_COMBINATIONS,
     )
-
-
-def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str, Any]:
-    if number in record.roles:
-        return scope.table(record.roles[number])
-    return COMMENTS if text[0] == "#" else IGNORED
 
 
 # --- shared parses ----------------------------------------------------------------------------------------------
@@ -224,11 +188,8 @@ def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str,
 MOST_TEMPLATES = 4096  # about 5 kB each; beyond that, texts are parsed one by one
 
 
-class _Family(NamedTuple):
-    """The templates of one shape whose parses looked at the same constants, by the texts of those."""
-
-    pinned: Callable[[list[str]], Any]
-    templates: dict[Any, Template]
+# The templates of one shape whose parses looked at the same constants: what picks these, and the templates by them.
+_Family = tuple[Callable[[list[str]], Any], dict[Any, Template]]
 
 
 class Shapes:
@@ -247,31 +208,23 @@ class Shapes:
         check_characters(text)
         parts = LIFT.split(text)
         shape, constants = tuple(parts[0::2]), parts[1::2]
-        template = self._known(shape, constants) or self._meet(shape, text, parts)
-        if template is None:
-            return parse_alone(text, self._scope, self._verb)
+        for pinned, templates in self._families.get(shape, _NONE).values():
+            template = templates.get(pinned(constants))
+            if template is not None:
+                break
+        else:
+            mark = hash(shape)
+            if mark not in self._met or self.learnt >= MOST_TEMPLATES:
+                self._met.add(mark)
+                return parse_alone(text, self._scope, self._verb)
+            template = self._learn(text, shape, constants)
         try:
             return template.fill(constants)
         except Problem:
             return parse_alone(text, self._scope, self._verb)
 
-    def _known(self, shape: tuple[str, ...], constants: list[str]) -> Template | None:
-        for family in self._families.get(shape, _NONE).values():
-            template = family.templates.get(family.pinned(constants))
-            if template is not None:
-                return template
-        return None
-
-    def _meet(self, shape: tuple[str, ...], text: str, parts: list[str]) -> Template | None:
-        """The template of a shape that is met again; None the first time."""
-        mark = hash(shape)
-        if mark in self._met and self.learnt < MOST_TEMPLATES:
-            return self._learn(text, parts)
-        self._met.add(mark)
-        return None
-
-    def _learn(self, text: str, parts: list[str]) -> Template:
-        constants = parts[1::2]
+    def _learn(self, text: str, shape: tuple[str, ...], constants: list[str]) -> Template:
+        """The template of a shape that is met again."""
         record = Record([match.start(1) for match in LIFT.finditer(text)])
         draft, scope = parse(tokenize(text), self._scope, self._verb, record)
         scope = self._scopes.setdefault((scope.base, *sorted(scope.prefixes.items())), scope)
@@ -281,9 +234,9 @@ class Shapes:
             number for number, table in enumerate(template.tables) if table is IGNORED and number not in behind_signs
         )
         self.learnt += 1
-        families = self._families.setdefault(tuple(parts[0::2]), {})
-        family = families.setdefault(pinned, _Family(row_of(list(pinned)), {}))
-        family.templates[family.pinned(constants)] = template
+        families = self._families.setdefault(shape, {})
+        pick, templates = families.setdefault(pinned, (row_of(list(pinned)), {}))
+        templates[pick(constants)] = template
         return template
 
 
