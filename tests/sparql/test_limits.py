@@ -147,6 +147,12 @@ def test_a_thousand_words_are_no_large_pattern() -> None:
     assert compile_regex(words, "i").search("a WORD999 b") is not None
 
 
+@pytest.mark.parametrize("call", ["hg:cliques({})", "hg:density(?a, {})"])
+def test_an_argument_of_more_digits_than_python_reads_is_refused(call: str) -> None:
+    with pytest.raises(SparqlError, match="HG-432"):
+        Watch().subscribe(("q", f"ASK {{ ?a :p ?b FILTER({call.format('9' * 5_000)} > 1) }}"))
+
+
 # --- variables that nothing binds -------------------------------------------------------------------------------
 
 

@@ -735,6 +735,8 @@ def tables_of(selections: Iterable[tuple[PatternSet, Numbers, Sequence[str]]]) -
                 (found.nodes, OPERATORS, found.values.to_pylist()),
             ),
         ):
+            if not len(rows.positions):
+                continue
             owner, *cells = columns[name]
             owner.add(names, rows.owners)
             taken: list[_Codes] = [codes[rows.positions] for codes in numbered]
