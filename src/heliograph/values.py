@@ -92,6 +92,7 @@ _KINDS = {
     XSD_DATE: _DATE,
     XSD_DATETIME: _DATETIME,
 }
+DATATYPE_OF = {kind: datatype for datatype, kind in _KINDS.items()}
 DATATYPES = frozenset({*_KINDS, *COUNTS_AS})
 
 

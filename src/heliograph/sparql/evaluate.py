@@ -149,12 +149,6 @@ _CONVERSIONS: dict[Kind, Callable[[Any], Any]] = {
 _PLACES = 18  # decimal places that a division keeps
 _LONGEST = 20_000  # characters of an operand: dividing takes time quadratic in them, 13 s for half a million
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)  # never used to divide
-_DATATYPES = {
-    Kind.INTEGER: values.XSD_INTEGER,
-    Kind.DECIMAL: values.XSD_DECIMAL,
-    Kind.FLOAT: values.XSD_FLOAT,
-    Kind.DOUBLE: values.XSD_DOUBLE,
-}
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": _EXACT.add,
@@ -189,7 +183,7 @@ def number(kind: Kind, result: int | Decimal | float) -> Term:
     """The canonical literal of a number."""
     if isinstance(result, float):
         result = (values.to_float32(result) if kind is Kind.FLOAT else result) + 0.0  # no minus zero
-    return Term(TermKind.LITERAL, values.canonical(Value(kind, result)), _DATATYPES[kind])
+    return Term(TermKind.LITERAL, values.canonical(Value(kind, result)), values.DATATYPE_OF[kind])
 
 
 def _divide(kind: Kind, left: Any, right: Any) -> Term | None:

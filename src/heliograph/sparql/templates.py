@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import getitem, itemgetter
 from typing import Any, cast
 
@@ -49,65 +49,68 @@ Maker = Callable[[Pool], Any]
 _make = cast(Callable[[type, tuple[Any, ...]], Any], tuple.__new__)
 
 
-@dataclass(frozen=True, slots=True)
 class Template:
     """The parse of a shape."""
 
-    query: Query  # with slots where texts of the shape differ
-    star: bool
-    counts: frozenset[Variable]  # the names of counts
-    tables: tuple[Mapping[str, Any], ...]  # by constant
-    signed: tuple[tuple[str, int], ...]
-    numbers: Mapping[str, Any]
-    own: tuple[Any, ...]
-    classes: tuple[type, ...]  # of each pattern
-    ends: Maker  # the three fields of every pattern in one row
-    selected: Maker
-    filters: tuple[Maker, ...]
-    values: tuple[Maker, ...]
-    having: Maker
-    measured: bool  # metrics may name variables of their own
-    strict: bool  # names decide whether the query may stand, so each text is checked anew
+    def __init__(self, draft: Draft, record: Record, scope: Scope, constants: list[str]) -> None:
+        filling = _Filling(len(constants) + len(record.signed))
+        query = finish(draft)
+        self._shape = query  # with slots where texts of the shape differ
+        self._star = draft.star
+        self._counts = frozenset(draft.counts)  # the names of counts
+        self.tables: tuple[Mapping[str, Any], ...] = tuple(  # by constant
+            scope.table(record.roles[number]) if number in record.roles else (COMMENTS if text[0] == "#" else IGNORED)
+            for number, text in enumerate(constants)
+        )
+        self._signed = tuple(record.signed)
+        self._numbers = scope.table(Role.NUMBER)
+        self._classes = tuple(type(pattern) for pattern in draft.patterns)
+        self._ends = filling.row(node for pattern in draft.patterns for node in pattern)  # the fields of all patterns
+        self._selected = filling.row(draft.selected)
+        self._filters = tuple(filling.expression(condition) for condition in draft.filters)
+        self._values = tuple(filling.values(block) for block in draft.values)
+        self._having = filling.expression(query.having)
+        self._own = tuple(filling.own)
+        self._measured = bool(query.metrics)  # metrics may name variables of their own
+        # Whether names decide if the query may stand, so that each text is checked anew.
+        self._strict = self._measured or combinations(query.values) > MAX_COMBINATIONS
 
     def fill(self, constants: list[str]) -> Query:
         """The query of a text with these constants; raises `Problem` where they do not fit."""
         pool = [*map(getitem, self.tables, constants)]
-        if self.signed:
-            pool += [self.numbers[sign + constants[number]] for sign, number in self.signed]
-        pool += self.own
-        ends = self.ends(pool)
-        if self.counts and not self.counts.isdisjoint(ends):
+        if self._signed:
+            pool += [self._numbers[sign + constants[number]] for sign, number in self._signed]
+        pool += self._own
+        ends = self._ends(pool)
+        if self._counts and not self._counts.isdisjoint(ends):
             raise Problem("HG-407", "the count is named like a variable of the pattern", "give it another name")
-        return self._query(pool, ends)
-
-    def _query(self, pool: Pool, ends: tuple[Any, ...]) -> Query:
-        shape = self.query
+        shape = self._shape
         query = Query(
             shape.form,
-            tuple(map(_make, self.classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
-            tuple([make(pool) for make in self.filters]) if self.filters else (),
-            tuple([make(pool) for make in self.values]) if self.values else (),
+            tuple(map(_make, self._classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
+            tuple([make(pool) for make in self._filters]) if self._filters else (),
+            tuple([make(pool) for make in self._values]) if self._values else (),
             self._projection(pool, ends),
             shape.distinct,
             shape.counted,
             shape.group_by,
-            self.having(pool),
+            self._having(pool),
         )
-        if self.measured and self.star:
+        if self._measured and self._star:
             query = replace(query, projection=query.named_variables)
-        if self.strict:  # the checks of a parse that compare names
+        if self._strict:  # the checks of a parse that compare names
             bound = {node for pattern in query.patterns for node in pattern}
             if combinations(query.values, bound) > MAX_COMBINATIONS or len(query.ranging) > MAX_RANGING:
                 raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
         return query
 
     def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
-        if self.query.counted:
+        if self._shape.counted:
             return ()
-        if not self.star:
-            return tuple(dict.fromkeys(self.selected(pool)))
+        if not self._star:
+            return tuple(dict.fromkeys(self._selected(pool)))
         named = [node for node in ends if type(node) is Variable and node.name[:2] != "_:"]
-        for block in self.query.values:
+        for block in self._shape.values:
             named += block.variables
         return tuple(dict.fromkeys(named))
 
@@ -146,31 +149,6 @@ def row_of(places: list[int]) -> Maker:
     if len(places) > 1:
         return itemgetter(*places)
     return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
-
-
-def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
-    filling = _Filling(len(constants) + len(record.signed))
-    query = finish(draft)
-    return Template(
-        query=query,
-        star=draft.star,
-        counts=frozenset(draft.counts),
-        tables=tuple(
-            scope.table(record.roles[number]) if number in record.roles else (COMMENTS if text[0] == "#" else IGNORED)
-            for number, text in enumerate(constants)
-        ),
-        signed=tuple(record.signed),
-        numbers=scope.table(Role.NUMBER),
-        ends=filling.row(node for pattern in draft.patterns for node in pattern),
-        classes=tuple(type(pattern) for pattern in draft.patterns),
-        selected=filling.row(draft.selected),
-        filters=tuple(filling.expression(condition) for condition in draft.filters),
-        values=tuple(filling.values(block) for block in draft.values),
-        having=filling.expression(query.having),
-        own=tuple(filling.own),
-        measured=bool(query.metrics),
-        strict=bool(query.metrics) or combinations(query.values) > MAX_COMBINATIONS,
-    )
 
 
 # --- shared parses ----------------------------------------------------------------------------------------------
@@ -228,7 +206,7 @@ class Shapes:
         record = Record([match.start(1) for match in LIFT.finditer(text)])
         draft, scope = parse(tokenize(text), self._scope, self._verb, record)
         scope = self._scopes.setdefault((scope.base, *sorted(scope.prefixes.items())), scope)
-        template = make_template(draft, record, scope, constants)
+        template = Template(draft, record, scope, constants)
         behind_signs = {number for _, number in record.signed}
         pinned = tuple(
             number for number, table in enumerate(template.tables) if table is IGNORED and number not in behind_signs
