@@ -32,9 +32,9 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
     Values,
+    builder,
     children,
     conjuncts,
-    rebuilt,
     spell_expression,
     variables_in,
     walk,
@@ -188,7 +188,7 @@ def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -
     if found is not None:
         return found
     below = children(expression)
-    return rebuilt(expression, [replaced(each, instead) for each in below]) if below else expression
+    return builder(expression)([replaced(each, instead) for each in below]) if below else expression
 
 
 # --- opposites --------------------------------------------------------------------------------------------------

@@ -224,11 +224,11 @@ def _conjunction(cursor: Cursor, clause: Clause) -> Expression:
 
 
 def _comparison(cursor: Cursor, clause: Clause) -> Expression:
-    left = _arithmetic(cursor, clause)
+    left = _sum(cursor, clause)
     kind = cursor.kind
     if kind in _COMPARISONS:
         cursor.at += 1
-        return Compare(kind, left, _arithmetic(cursor, clause))
+        return Compare(kind, left, _sum(cursor, clause))
     if kind not in ("IN", "NOT"):
         return left
     cursor.at += 1
@@ -237,24 +237,28 @@ def _comparison(cursor: Cursor, clause: Clause) -> Expression:
     return In(left, tuple(_arguments_of(cursor, clause)), negated=kind == "NOT")
 
 
-def _arithmetic(cursor: Cursor, clause: Clause, operators: str = "+-") -> Expression:
-    """A chain of `+ -`, or of `* /`, which bind closer."""
-
-    def operand() -> Expression:
-        return _arithmetic(cursor, clause, "*/") if operators == "+-" else _unary(cursor, clause)
-
-    left = operand()
-    while cursor.kind in tuple(operators):
-        operator = cursor.word
+def _sum(cursor: Cursor, clause: Clause) -> Expression:
+    left = _product(cursor, clause)
+    while (operator := cursor.kind) in ("+", "-"):
         cursor.at += 1
-        left = Arithmetic(operator, left, operand())
+        left = Arithmetic(operator, left, _product(cursor, clause))
+    return left
+
+
+def _product(cursor: Cursor, clause: Clause) -> Expression:
+    left = _unary(cursor, clause)
+    while (operator := cursor.kind) in ("*", "/"):
+        cursor.at += 1
+        left = Arithmetic(operator, left, _unary(cursor, clause))
     return left
 
 
 def _unary(cursor: Cursor, clause: Clause) -> Expression:
-    if cursor.accept("!"):
+    kind = cursor.kind
+    if kind == "!":
+        cursor.at += 1
         return Not(_one_deeper(cursor, clause))
-    if cursor.kind in ("+", "-"):
+    if kind in ("+", "-"):
         return _signed(cursor, clause)
     return _primary(cursor, clause)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from math import prod
@@ -210,20 +210,21 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return ()
 
 
-def rebuilt(node: Expression, below: Sequence[Any]) -> Expression:
-    """The node with other operands in the place of its `children`."""
+def builder(node: Expression) -> Callable[[Sequence[Any]], Expression]:
+    """What makes a node like this one with other operands in the place of its `children`."""
+    kind: Any = type(node)
     match node:
-        case Compare(operator) | Arithmetic(operator):
-            return type(node)(operator, below[0], below[1])
+        case Compare(detail) | Arithmetic(detail):
+            return lambda below: kind(detail, below[0], below[1])
         case Not() | Negate():
-            return type(node)(below[0])
+            return lambda below: kind(below[0])
         case And() | Or():
-            return type(node)(tuple(below))
-        case Call(name) | Metric(name):
-            return type(node)(name, tuple(below))
+            return lambda below: kind(tuple(below))
+        case Call(detail) | Metric(detail):
+            return lambda below: kind(detail, tuple(below))
         case In(negated=negated):
-            return In(below[0], tuple(below[1:]), negated)
-    return node
+            return lambda below: In(below[0], tuple(below[1:]), negated)
+    return lambda below: node
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

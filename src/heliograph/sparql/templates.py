@@ -13,12 +13,13 @@ from heliograph.sparql.parser import Draft, finish, parse
 from heliograph.sparql.query import (
     MAX_COMBINATIONS,
     MAX_RANGING,
+    Compare,
     Expression,
     Query,
     Values,
+    builder,
     children,
     combinations,
-    rebuilt,
     walk,
 )
 from heliograph.sparql.tokens import (
@@ -137,7 +138,11 @@ class _Filling:
         if expression is None or all(slot_number(node) is None for node in walk(expression)):
             return lambda pool: expression
         makers = [self.expression(operand) for operand in children(expression)]
-        return lambda pool: rebuilt(expression, [make(pool) for make in makers])
+        if isinstance(expression, Compare):  # as most are: half of the time
+            operator, (left, right) = expression.operator, makers
+            return lambda pool: Compare(operator, left(pool), right(pool))
+        build = builder(expression)
+        return lambda pool: build([make(pool) for make in makers])
 
     def values(self, block: Values) -> Maker:
         rows = [self.row(row) for row in block.rows]
