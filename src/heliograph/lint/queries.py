@@ -6,11 +6,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil, floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heliograph.lint.cost import DataSample, shortened
 from heliograph.sparql.evaluate import Condition
@@ -66,7 +65,7 @@ from heliograph.terms import (
     spell,
     value_of,
 )
-from heliograph.values import NUMERIC, XSD_STRING, Instant
+from heliograph.values import NUMERIC, XSD_STRING
 
 # --- demands ----------------------------------------------------------------------------------------------------
 # What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
@@ -78,11 +77,7 @@ from heliograph.values import NUMERIC, XSD_STRING, Instant
 _RESULTS = {"STR": TEXT_REGION, "LANG": TEXT_REGION, "DATATYPE": IRIS}
 
 
-class VariablePlace(NamedTuple):
-    """Where the value of a variable must lie."""
-
-    variable: Variable
-    region: Region
+VariablePlace = tuple[Variable, Region]  # where the value of a variable must lie
 
 
 class Demand(NamedTuple):
@@ -101,21 +96,25 @@ class Demand(NamedTuple):
         if self.values is not None:
             return f"VALUES {' '.join(map(str, self.values.variables))}"
         assert self.place is not None
-        said = "a property (always an IRI)" if self.place.region is IRIS else "a subject (never a literal)"
-        return f"{self.place.variable} being {said}"
+        variable, region = self.place
+        return f"{variable} being {'a property (always an IRI)' if region is IRIS else 'a subject (never a literal)'}"
 
 
 def demands_of(query: Query) -> list[Demand]:
     """The demands of a query, conditions first."""
     known = set(query.variables)
     doubtful = _doubtful(query)
-    demands = [_condition(each, known, doubtful) for each in conjuncts(query.filters) if not _measures(each)]
+    demands = [
+        _condition(each, known, doubtful)
+        for each in conjuncts(query.filters)
+        if not any(isinstance(node, Metric) for node in walk(each))
+    ]
     demands += [Demand(values=block) for block in query.values]
-    return demands + [Demand(place=place) for place in _places(query)]
-
-
-def _measures(expression: Expression) -> bool:
-    return any(isinstance(node, Metric) for node in walk(expression))
+    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
+    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
+    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
+        demands += [Demand(place=(node, region)) for node in nodes if isinstance(node, Variable)]
+    return demands
 
 
 def _doubtful(query: Query) -> set[Variable]:
@@ -148,28 +147,11 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
     return False
 
 
-# --- places -----------------------------------------------------------------------------------------------------
-
-
-def _places(query: Query) -> Iterator[VariablePlace]:
-    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
-    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
-    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
-        yield from [VariablePlace(node, region) for node in nodes if isinstance(node, Variable)]
-
-
 # --- what functions give ----------------------------------------------------------------------------------------
 
 
-class Abstract(NamedTuple):
-    """A condition in which calls that give text or an IRI are variables, and where these must lie."""
-
-    condition: Expression
-    places: list[VariablePlace]
-
-
-def abstracted(condition: Expression) -> Abstract | None:
-    """The condition about the results of its functions; None if it has none.
+def abstracted(condition: Expression) -> tuple[Expression, list[VariablePlace]] | None:
+    """The condition with variables for calls that give text or an IRI, and where these must lie; None if it has none.
 
     Where a call is an error, so is everything that an unbound variable in its stead would be; as a value it lies in its
     place. So a condition that no such value satisfies is never true.
@@ -177,12 +159,12 @@ def abstracted(condition: Expression) -> Abstract | None:
     calls = {node: node.name for node in walk(condition) if isinstance(node, Call) and node.name in _RESULTS}
     if not calls:
         return None
-    stand_ins: dict[Expression, Expression] = {node: Variable(spell_expression(node)) for node in calls}
-    places = [VariablePlace(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
-    return Abstract(replaced(condition, stand_ins), places)
+    stand_ins = {node: Variable(spell_expression(node)) for node in calls}
+    places = [(stand_ins[node], _RESULTS[name]) for node, name in calls.items()]
+    return replaced(condition, stand_ins), places
 
 
-def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -> Expression:
+def replaced(expression: Expression, instead: Mapping[Any, Expression]) -> Expression:
     """The expression with others in the place of some parts; SPARQL's depth is limited, so this may recurse."""
     found = instead.get(expression)
     if found is not None:
@@ -340,8 +322,9 @@ def _agrees(alternative: Alternative, demand: Demand) -> bool:
     if demand.condition is not None:
         return _may_hold(demand.condition, alternative)
     if demand.place is not None:
-        term = alternative.get(demand.place.variable)
-        return term is None or holds(demand.place.region, term)
+        variable, region = demand.place
+        term = alternative.get(variable)
+        return term is None or holds(region, term)
     assert demand.values is not None
     return any(all(row.get(name, term) == term for name, term in alternative.items()) for row in _rows(demand.values))
 
@@ -363,10 +346,10 @@ def no_region(demands: Sequence[Demand]) -> bool:
     conditions = [demand.condition for demand in demands if demand.condition is not None and demand.settled]
     made = [each for each in map(abstracted, conditions) if each is not None]
     places = [demand.place for demand in demands if demand.place is not None]
-    places += [place for each in made for place in each.places]
-    boxes = [Box({place.variable: place.region}) for place in places]
+    places += [place for _, its in made for place in its]
+    boxes = [Box({variable: region}) for variable, region in places]
     boxes += [_values_box(demand.values) for demand in demands if demand.values is not None]
-    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(each.condition) for each in made)])
+    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(condition) for condition, _ in made)])
     return asked.never or NOTHING in asked.regions.values()
 
 
@@ -374,14 +357,6 @@ def _values_box(block: Values) -> Box:
     """What VALUES leaves of each variable for which it has no UNDEF."""
     columns = {name: [row[at] for row in block.rows] for at, name in enumerate(block.variables)}
     return Box({name: just(term for term in terms if term) for name, terms in columns.items() if None not in terms})
-
-
-def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
-    """The numeric constants of an expression."""
-    for node in walk(expression):
-        value = value_of(node) if isinstance(node, Term) else None
-        if value is not None and value.kind in NUMERIC and not isinstance(value.value, Instant):
-            yield value.value
 
 
 # --- classes apart ----------------------------------------------------------------------------------------------
@@ -404,8 +379,10 @@ class Kinds:
     def apart(self, query: Query) -> Iterator[str]:
         """What is asked to be of two classes that nothing is of both."""
         asked: dict[Variable, dict[Term, None]] = {}
-        for variable, kind in _memberships(query):
-            if kind in self._known:
+        for pattern in query.patterns:
+            variable, kind = pattern.subject, pattern.object
+            is_class = isinstance(pattern, ClassPattern) or pattern.predicate == RDF_TYPE
+            if is_class and isinstance(variable, Variable) and isinstance(kind, Term) and kind in self._known:
                 asked.setdefault(variable, {})[kind] = None
         for variable, kinds in asked.items():
             for one, other in combinations(kinds, 2):
@@ -428,13 +405,6 @@ class Kinds:
         plan = QueryPlan.of(Query(patterns=tuple(ClassPattern(ClassRelation.IS_A, _ANY, kind) for kind in pair)))
         publications = self._sample.publications if self._sample is not None else ()
         return any(plan.matches(publication.world) for publication in publications)
-
-
-def _memberships(query: Query) -> Iterator[tuple[Variable, Term]]:
-    for pattern in query.patterns:
-        is_class = isinstance(pattern, ClassPattern) or pattern.predicate == RDF_TYPE
-        if is_class and isinstance(pattern.subject, Variable) and isinstance(pattern.object, Term):
-            yield pattern.subject, pattern.object
 
 
 # --- unbound variables ------------------------------------------------------------------------------------------
@@ -536,7 +506,8 @@ def _said(core: Sequence[Demand], query: Query) -> str:
 def _no_count(having: Expression, first: int) -> bool:
     """Whether no number of solutions satisfies a condition on the count alone: between two constants nothing changes,
     and those are small enough to be compared without rounding."""
-    numbers = list(numbers_in(having))
+    values = [value_of(node) for node in walk(having) if isinstance(node, Term)]
+    numbers: list[Any] = [each.value for each in values if each is not None and each.kind in NUMERIC]
     if not _only_counts(having) or not all(-_WHOLE < number < _WHOLE for number in numbers):
         return False
     test, near = Condition.of(having), [end for number in numbers for end in (floor(number), ceil(number))]
