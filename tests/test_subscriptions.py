@@ -53,7 +53,8 @@ def test_every_refusal_of_a_batch_names_its_item() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "kind"), [(("a", ASK), SubscriptionError), ({"id": "c"}, TableError), (("b", "ASK {"), HeliographError)]
+    ("item", "kind"),
+    [(("a", ASK), SubscriptionError), ({"id": "c"}, TableError), (("b", "ASK {"), HeliographError), (ASK, UsageError)],
 )
 def test_a_single_refusal_raises(item: Any, kind: type[Exception]) -> None:
     made = registry(("a", ASK))
@@ -95,26 +96,6 @@ def test_bad_pattern_rows_are_reported_by_subscription() -> None:
     assert [each.item for each in found.receipt.rejected] == ["b"]
 
 
-def test_tables_subscribe_to_the_same_again() -> None:
-    made = registry(("t1", "Ann", ASK), {"subscription_id": "t2", "query": ASK, "options": '{"mode": "change"}'})
-    made.subscribe(patterns=[("p1", "?x", "p", "?y"), ("gone", "?x", "p", "?y")], constraints=[("p1", "?y", ">", "3")])
-    made.subscribe(patterns=[("p2", "?x", "q", "?y"), ("late", "?x", "p", "?y")])
-    made.unsubscribe(["gone", "late"])
-    made.subscribe([("t3", ASK), ("gone", "SELECT * { ?x :now :text }")])
-    again = Subscriptions("watch")
-    again.restore(made.tables())
-    assert [(each.id, each.subscriber, each.query, each.options, each.text) for each in again] == [
-        (each.id, each.subscriber, each.query, each.options, each.text) for each in made
-    ]
-    assert again.tables()["patterns"].equals(made.tables()["patterns"])
-
-
-def test_nothing_can_be_saved_too() -> None:
-    again = Subscriptions("watch")
-    again.restore(Subscriptions("watch").tables())
-    assert len(again) == 0
-
-
 def test_a_pattern_that_lost_a_row_is_refused_whole() -> None:
     rows = [
         {"subscription_id": "s", "subject": "?x", "property": "p", "object": "?y"},
@@ -124,11 +105,6 @@ def test_a_pattern_that_lost_a_row_is_refused_whole() -> None:
     taken, receipt = Subscriptions("filter").subscribe(patterns=rows)
     assert [each.id for each in taken] == ["t"]
     assert [entry.item for entry in receipt.rejected] == ["s"]
-
-
-def test_a_query_without_an_id_is_told_so() -> None:
-    with pytest.raises(UsageError, match="without an id"):
-        Subscriptions("filter").subscribe("ASK { ?x :p ?y }")
 
 
 # --- pattern sets ---
@@ -229,11 +205,11 @@ def test_whatever_was_subscribed_is_saved_and_restored(steps: list[Any]) -> None
         elif step in made:
             made.unsubscribe(step)
         else:
-            made.subscribe((step, f"Sub {step}", ASK))
+            made.subscribe({"subscription_id": step, "subscriber": f"Sub {step}", "query": ASK, "options": "{}"})
     saved = made.tables()
     again.restore(saved)
-    assert [(each.id, each.subscriber, each.query, each.text) for each in again] == [
-        (each.id, each.subscriber, each.query, each.text) for each in made
+    assert [(each.id, each.subscriber, each.query, each.options, each.text) for each in again] == [
+        (each.id, each.subscriber, each.query, each.options, each.text) for each in made
     ]
     assert all(again.tables()[name].to_pylist() == saved[name].to_pylist() for name in ("subscriptions", "patterns"))
 

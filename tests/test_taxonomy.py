@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import networkx as nx
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,15 +52,6 @@ def test_a_document_joins_the_taxonomy(ours: list[tuple[Term, Term]], theirs: li
     assert set(classes.nested()) == {child for child, _ in (*ours, *theirs)}
 
 
-def test_several_parents() -> None:
-    taxonomy = Taxonomy(pairs("report publication", "report department", "paper report", "paper jacobsen"))
-    assert taxonomy.ancestors(plain_name("paper")) == names("report publication department jacobsen")
-    assert taxonomy.descendants(plain_name("department")) == names("report paper")
-    assert taxonomy.parents(plain_name("paper")) == tuple(pair[1] for pair in pairs("x report", "x jacobsen"))
-    assert taxonomy.children(plain_name("unheard of")) == ()
-    assert not taxonomy.cycles
-
-
 def test_types_come_from_rows_and_from_the_document() -> None:
     document = Graph([(plain_name("x"), RDF_TYPE, plain_name("b"))])
     classes = Classes(document, Taxonomy(pairs("x a", "a top", "b top")))
@@ -101,11 +91,7 @@ def test_reading_rows() -> None:
     assert "column parent" in taxonomy.rejected[2].message
 
 
-@pytest.mark.parametrize("items", [[("x", "top")], [{"child": "x", "parent": "top"}]])
-def test_rows_as_items(items: list[object]) -> None:
-    assert Taxonomy.read(items).rows == tuple(pairs("x top"))
-
-
 def test_a_prefix_of_ones_own() -> None:
-    taxonomy = Taxonomy.read([("ex:x", "ex:top")], {"ex": "http://example.org/"})
+    taxonomy = Taxonomy.read([{"child": "ex:x", "parent": "ex:top"}], {"ex": "http://example.org/"})
+    assert taxonomy.rows == Taxonomy.read([("ex:x", "ex:top")], {"ex": "http://example.org/"}).rows
     assert [str(term) for term in taxonomy.rows[0]] == ["<http://example.org/x>", "<http://example.org/top>"]

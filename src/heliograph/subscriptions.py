@@ -22,7 +22,7 @@ from heliograph.io.sources import collector_paused
 from heliograph.io.tables import as_table, is_single
 from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.sparql.query import Query
-from heliograph.sparql.tables import PatternSet, Reader, Selection, read_patterns, tables_of
+from heliograph.sparql.tables import PatternSet, Reader, read_patterns, tables_of
 from heliograph.sparql.templates import compile_sparql, parse_sparql
 from heliograph.terms import PREFIXES
 
@@ -339,8 +339,8 @@ def written(subscriptions: Sequence[Subscription]) -> dict[str, pa.Table]:
     columns = [list(map(attrgetter(name), subscriptions)) for name in ("id", "subscriber", "text", "options")]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     batches = by_origin(subscriptions).batches
-    selections = [Selection(found, rows, [each.id for each in members]) for found, rows, members in batches]
-    return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)._asdict()}
+    selections = [(found, rows, [each.id for each in members]) for found, rows, members in batches]
+    return {"subscriptions": pa.Table.from_arrays(arrays, schema=schema), **tables_of(selections)}
 
 
 def holds_patterns(items: Any) -> bool:

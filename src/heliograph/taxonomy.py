@@ -108,10 +108,6 @@ class Classes:
         below = (member for kind in self.descendants(term) for member in self.instances(kind))
         return _distinct(self.instances(term), below)
 
-    @property
-    def size(self) -> int:
-        return len(self.taxonomy)
-
     def typed(self) -> Iterable[Term]:
         """Every term that is an instance of something."""
         children = (child for child, _ in self.taxonomy.rows)

@@ -432,9 +432,5 @@ def sort_key(term: Term) -> tuple[int, int, float, str, str, str]:
         if isinstance(typed.value, values.Instant):
             group, number = 1, typed.value.atto / values.ATTO
         else:
-            group = 0
-            try:
-                number = float(typed.value)
-            except OverflowError:
-                number = float("inf") if typed.value > 0 else float("-inf")
+            group, number = 0, values.to_double(typed.value)
     return (int(term.kind), group, number, term.value, term.datatype, term.language)

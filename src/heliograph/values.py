@@ -92,6 +92,7 @@ _KINDS = {
     XSD_DATE: _DATE,
     XSD_DATETIME: _DATETIME,
 }
+DATATYPE_OF = {kind: datatype for datatype, kind in _KINDS.items()}
 DATATYPES = frozenset({*_KINDS, *COUNTS_AS})
 
 
@@ -124,6 +125,14 @@ def parse(datatype: str, lexical: str) -> Value | None:
 def to_float32(number: float) -> float:
     """`number` rounded to IEEE single precision, infinite where it overflows."""
     return float(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def to_double(number: Any) -> float:
+    """The nearest float64, infinite where it overflows."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _single(number: float, lexical: str) -> float:

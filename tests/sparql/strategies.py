@@ -1,6 +1,6 @@
 """Expressions and terms for the oracle, one strategy per family of values.
 
-Left out, because pyoxigraph differs and `test_oracle_exceptions.py` lists it by name: equality across families,
+Left out, because pyoxigraph differs and `test_oracle.py` lists it by name: equality across families,
 not-a-number, minus zero, integers beyond 64 bits, decimals beyond 18 places, the order of booleans, the spelling of
 numbers under STR, an empty IN list, an expression compared with itself (its optimizer folds both).
 """

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph import Filter, HeliographError, SparqlError, Watch
+from heliograph.sparql.evaluate import MAX_PROGRAM, compile_regex, regex_problem
 from heliograph.sparql.query import (
     MAX_BASES,
     MAX_CONDITIONS,
@@ -19,7 +20,6 @@ from heliograph.sparql.query import (
     Query,
 )
 from heliograph.sparql.templates import compile_sparql
-from heliograph.sparql.tokens import MAX_PROGRAM, compile_regex, regex_problem
 
 
 def _blocks(rows: int, of: int) -> str:
@@ -145,6 +145,12 @@ def test_a_thousand_words_are_no_large_pattern() -> None:
     words = "|".join(f"word{number}" for number in range(1_000))
     assert regex_problem(words, "i") is None
     assert compile_regex(words, "i").search("a WORD999 b") is not None
+
+
+@pytest.mark.parametrize("call", ["hg:cliques({})", "hg:density(?a, {})"])
+def test_an_argument_of_more_digits_than_python_reads_is_refused(call: str) -> None:
+    with pytest.raises(SparqlError, match="HG-432"):
+        Watch().subscribe(("q", f"ASK {{ ?a :p ?b FILTER({call.format('9' * 5_000)} > 1) }}"))
 
 
 # --- variables that nothing binds -------------------------------------------------------------------------------

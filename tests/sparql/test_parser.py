@@ -40,13 +40,10 @@ ACCEPTED = cases("accepted.txt")
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.text[:60])
 def test_accepted(case: Case) -> None:
-    assert show(parse_sparql(case.text, verb=case.verb)) == case.expected
-
-
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.text[:60])
-def test_accepted_when_shared(case: Case) -> None:
-    compiled = compile_sparql([case.text] * 3, verb=case.verb)
-    assert compiled == [parse_sparql(case.text, verb=case.verb)] * 3
+    """Alone, and when a parse is shared."""
+    query = parse_sparql(case.text, verb=case.verb)
+    assert show(query) == case.expected
+    assert compile_sparql([case.text] * 3, verb=case.verb) == [query] * 3
 
 
 REFUSED = cases("refused.txt")

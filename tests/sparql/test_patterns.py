@@ -226,7 +226,7 @@ def test_names_that_are_no_utf8_are_one_name() -> None:
 
 
 def test_a_reader_forgets_cells_and_rows_that_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("heliograph.sparql.tables._PATTERN_CELLS_REMEMBERED", "heliograph.sparql.tables._REMEMBERED"):
+    for name in ("heliograph.sparql.tables._CELLS_REMEMBERED", "heliograph.sparql.tables._ROWS_REMEMBERED"):
         monkeypatch.setattr(name, 3)
     edges: list[Row] = [[f"s{number}", "?x", "p", f"n{number}"] for number in range(10)]
     limits: list[Row] = [[f"s{number}", "?x", "contains", f"n{number}"] for number in range(10)]

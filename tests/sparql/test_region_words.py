@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.sparql.evaluate import compile_regex, regex_problem
 from heliograph.sparql.regions import SHORTEST, Piece, needle_key, regex_key, text_keys
-from heliograph.sparql.tokens import compile_regex, regex_problem
 
 TESTS: dict[Piece, Callable[[str, str], bool]] = {
     Piece.ANYWHERE: str.__contains__,

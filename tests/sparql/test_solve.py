@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.sparql.query import (
@@ -84,23 +84,16 @@ def canonical(found: object) -> list[list[tuple[Variable, Term]]]:
     return sorted(sorted(solution.items()) for solution in found)  # type: ignore[attr-defined]
 
 
-@settings(max_examples=300, deadline=None)
-@given(queries, triples, rows)
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.tuples(queries, triples), st.tuples(queries, triples), abstracted()), rows)
+@example((Query(), [(A, P, B)]), [])
+@example((Query(values=(Values((X, Y), ((A, None), (A, None), (None, B), (C, C))),)), [(A, P, B)]), [])
+@example((Query(patterns=(TriplePattern(X, X, X),)), [(A, P, A), (P, P, P)]), [])
 def test_pyoxigraph_finds_the_same_solutions(
-    query: Query, data: list[Triple], given_rows: list[tuple[Term, Term]]
-) -> None:
-    expected = oxigraph.answers(oxigraph.store(data, given_rows), oxigraph.query_text(query, taxonomy=True))
-    assert canonical(solutions(query, Graph(data), Taxonomy(given_rows))) == canonical(expected)
-
-
-@settings(max_examples=200, deadline=None)
-@given(abstracted(), rows)
-def test_pyoxigraph_finds_the_same_of_patterns_with_solutions(
     given_case: tuple[Query, list[Triple]], given_rows: list[tuple[Term, Term]]
 ) -> None:
     query, data = given_case
     expected = oxigraph.answers(oxigraph.store(data, given_rows), oxigraph.query_text(query, taxonomy=True))
-    assert expected
     assert canonical(solutions(query, Graph(data), Taxonomy(given_rows))) == canonical(expected)
 
 
@@ -139,25 +132,6 @@ def _changes(first: list[Triple], second: list[Triple]) -> list[bool]:
     return changed
 
 
-def test_two_variables_may_take_one_value() -> None:
-    loop = Graph([(A, P, A)])
-    path = Query(patterns=(TriplePattern(X, P, Y), TriplePattern(Y, P, Z)))
-    assert list(solutions(path, loop)) == [{X: A, Y: A, Z: A}]
-    apart = Query(patterns=path.patterns, filters=(Compare("!=", X, Y),))
-    assert not matches(apart, loop)
-
-
-def test_a_variable_repeated_in_one_edge() -> None:
-    query = Query(patterns=(TriplePattern(X, X, X),))
-    assert list(solutions(query, Graph([(A, P, A), (P, P, P)]))) == [{X: P}]
-
-
-def test_disconnected_patterns_multiply() -> None:
-    query = Query(patterns=(TriplePattern(X, P, Y), TriplePattern(Z, Q, C)))
-    data = Graph([(A, P, B), (A, P, C), (A, Q, C), (B, Q, C)])
-    assert len(list(solutions(query, data))) == 4
-
-
 def test_members_of_a_container() -> None:
     first, second = iri(RDF + "_1"), iri(RDF + "_2")
     data = Graph([(A, first, B), (A, second, B), (A, RDFS_MEMBER, C), (A, iri(RDF + "_0x"), A)])
@@ -165,16 +139,6 @@ def test_members_of_a_container() -> None:
     assert [solution[X] for solution in solutions(query, data)] == [B, C]
     bound_later = Query(patterns=(TriplePattern(A, Y, X),), values=(Values((Y,), ((RDFS_MEMBER,),)),))
     assert [solution[X] for solution in solutions(bound_later, data)] == [C]
-
-
-def test_derived_triples_serve_only_the_is_a_forms() -> None:
-    taxonomy = Taxonomy([(A, B), (B, C)])
-    plain = Query(patterns=(TriplePattern(X, RDFS_SUBCLASS_OF, Y),))
-    any_property = Query(patterns=(TriplePattern(A, Y, X),))
-    direct = Query(patterns=(TriplePattern(A, RDF_TYPE, X),))
-    assert not matches(plain, Graph(), taxonomy)
-    assert not matches(any_property, Graph(), taxonomy)
-    assert list(solutions(direct, Graph(), taxonomy)) == [{X: B}]
 
 
 def test_the_first_solution_costs_little_of_a_huge_product() -> None:
@@ -188,23 +152,6 @@ def test_a_long_chain_costs_no_recursion() -> None:
     data = Graph((plain_name(f"n{i}"), P, plain_name(f"n{i + 1}")) for i in range(size))
     chain = tuple(TriplePattern(Variable(f"v{i}"), P, Variable(f"v{i + 1}")) for i in range(100))
     assert matches(Query(patterns=chain), data)
-
-
-def test_values_are_joined_and_their_repetitions_dropped() -> None:
-    block = Values((X, Y), ((A, None), (A, None), (None, B), (C, C)))
-    query = Query(patterns=(TriplePattern(X, P, Y),), values=(block,))
-    assert canonical(solutions(query, Graph([(A, P, B), (B, P, B)]))) == canonical([{X: A, Y: B}, {X: B, Y: B}])
-    alone = Query(values=(block,))
-    assert canonical(solutions(alone, Graph())) == canonical([{X: A}, {Y: B}, {X: C, Y: C}])
-
-
-def test_an_empty_pattern_has_one_empty_solution() -> None:
-    assert list(solutions(Query(), Graph())) == [{}]
-
-
-def test_a_variable_that_only_a_filter_names_is_unbound() -> None:
-    query = Query(patterns=(TriplePattern(X, P, Y),), filters=(Not(Call("BOUND", (Z,))),))
-    assert matches(query, Graph([(A, P, B)]))
 
 
 def test_a_variable_that_only_a_metric_names_ranges_over_the_vertices() -> None:

@@ -93,8 +93,7 @@ def lint_command(options: LintOptions) -> int:
 def _lint_interests(interests: InterestOptions, sample: str | None, run: CommandRun) -> pa.Table:
     from heliograph.cli.inputs import read_context, read_publications, subscribe
     from heliograph.filter.encode import encode
-    from heliograph.lint.findings import table_of
-    from heliograph.lint.lint import Linter
+    from heliograph.lint.lint import Linter, table_of
     from heliograph.taxonomy import Taxonomy
 
     prefixes, taxonomy = read_context(interests, run)

@@ -1,19 +1,19 @@
-"""What a subscription will cost, foretold from its shape or measured on a sample."""
+"""What a sample of the stream shows, and what a subscription will cost: foretold from its shape, or measured there."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heliograph.filter.encode import Publication, decode
 from heliograph.filter.strategy import PAIRS, Failures
 from heliograph.io.publications import Publications
-from heliograph.lint.names import DataSample
-from heliograph.lint.queries import shortened
 from heliograph.model import SubscriptionCost, slowest
 from heliograph.sparql.query import (
     ClassPattern,
@@ -31,11 +31,54 @@ from heliograph.sparql.query import (
 from heliograph.sparql.solve import QueryPlan, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Position, Term, Variable
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Position, Term, Variable, is_container_member
 from heliograph.vocabulary import Vocabulary
+from heliograph.vocabulary.columns import Ids
 
 if TYPE_CHECKING:
     from heliograph.filter.strategy import IndexedMatcher
+
+
+# --- the sample -------------------------------------------------------------------------------------------------
+# What a sample of the stream shows: the properties and classes that are in use, and some publications to try.
+#
+# Publications come as interned batches, so names are counted on arrays; the first few are kept as graphs of terms.
+
+LOOKED_AT = 200  # publications that are kept, to be asked one by one
+
+
+@dataclass(slots=True)
+class DataSample:
+    """The names that publications use, by how often, and the first of these publications."""
+
+    taxonomy: Taxonomy
+    size: int = 0
+    properties: Counter[Term] = field(default_factory=Counter)
+    classes: Counter[Term] = field(default_factory=Counter)
+    publications: list[Publication] = field(default_factory=list)
+
+    def learn(self, publications: Publications) -> None:
+        """Takes note of a batch."""
+        self.size += len(publications.ids)
+        missing = LOOKED_AT - len(self.publications)
+        self.publications += islice(decode(publications, self.taxonomy), max(missing, 0))
+        counts = _counted(publications, publications.triples.predicate)
+        self.properties.update(counts)
+        self.properties[RDFS_MEMBER] += sum(count for term, count in counts.items() if is_container_member(term))
+        for predicate in counts.keys() & {RDF_TYPE, RDFS_SUBCLASS_OF}:
+            self._learn_classes(publications, predicate)
+
+    def _learn_classes(self, publications: Publications, predicate: Term) -> None:
+        rows = publications.triples.predicate == publications.vocabulary.find_many([predicate])[0]
+        ends = [publications.triples.object, *([publications.triples.subject] if predicate != RDF_TYPE else ())]
+        for column in ends:
+            self.classes.update(_counted(publications, column[rows]))
+
+
+def _counted(publications: Publications, column: Ids) -> dict[Term, int]:
+    ids, counts = np.unique(column, return_counts=True)
+    term = publications.vocabulary.term
+    return {term(id): count for id, count in zip(ids.tolist(), counts.tolist(), strict=True)}
 
 
 # --- the cost of a shape ----------------------------------------------------------------------------------------
@@ -46,6 +89,7 @@ if TYPE_CHECKING:
 # range over the same values. A query that asks `hg:` functions is for a watch alone, which looks none up that way.
 
 _SHOWN = 3  # parts that a message quotes
+_LONGEST = 200  # characters of a condition that a message quotes
 _SIBLINGS = 3  # variables at the end of like edges, from which on their ways multiply beyond use
 
 
@@ -61,6 +105,10 @@ def expenses(query: Query, taxonomy: Taxonomy) -> Iterator[str]:
     if len(loose) > 1:
         yield _apart(query, loose)
     yield from _siblings(query)
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def is_way_in(pattern: Pattern, taxonomy: Taxonomy) -> bool:
@@ -85,7 +133,7 @@ def parts_of(query: Query) -> list[list[Pattern]]:
         names = {node for node in pattern if isinstance(node, Variable)}
         met = [group for group in linked if group[0] & names]
         linked = [group for group in linked if not group[0] & names] if met else linked
-        joined = names.union(*(group[0] for group in met)), [*_flat(group[1] for group in met), pattern]
+        joined = names.union(*(group[0] for group in met)), [*(each for group in met for each in group[1]), pattern]
         linked += [joined] if names else []
     return [patterns for _, patterns in linked if patterns]
 
@@ -97,14 +145,15 @@ def _is_anchored(pattern: Pattern) -> bool:
     return isinstance(pattern.subject, Term) or isinstance(pattern.object, Term)
 
 
-def _flat(parts: Iterable[list[Pattern]]) -> Iterator[Pattern]:
-    return (pattern for part in parts for pattern in part)
-
-
 def _apart(query: Query, parts: Sequence[Sequence[Pattern]]) -> str:
     shown = " | ".join(spell_pattern(part[0]) for part in parts[:_SHOWN])
     more = " | …" if len(parts) > _SHOWN else ""
-    joining = next((each for each in conjuncts(query.filters) if _spans(each, parts)), None)
+
+    def spans(condition: Expression) -> bool:
+        names = variables_in(condition)
+        return sum(any(names & set(pattern) for pattern in part) for part in parts) > 1
+
+    joining = next(filter(spans, conjuncts(query.filters)), None)
     fix = (
         "tie them with a common variable"
         if joining is None
@@ -114,11 +163,6 @@ def _apart(query: Query, parts: Sequence[Sequence[Pattern]]) -> str:
         f"expensive: it falls into {len(parts)} parts that share no variable ({shown}{more}), "
         f"and every way of one goes with every way of the others; {fix}"
     )
-
-
-def _spans(condition: Expression, parts: Sequence[Sequence[Pattern]]) -> bool:
-    names = variables_in(condition)
-    return sum(any(names & set(pattern) for pattern in part) for part in parts) > 1
 
 
 # --- variables that range over the same values ------------------------------------------------------------------
@@ -167,11 +211,7 @@ WAYS = 1_000  # through the edges of one publication, from which on they are man
 SUSPECTS = 50  # queries whose ways are counted in a large job
 
 
-class Cost(NamedTuple):
-    """What is to be said of the query at a place."""
-
-    place: int
-    message: str
+Cost = tuple[int, str]  # the place of a query, and what is to be said of it
 
 
 class Trial:
@@ -196,7 +236,7 @@ class Trial:
         """The queries that took many steps, the most expensive first."""
         for entry in self._slow:
             if entry.steps >= STEPS * published:
-                yield Cost(int(entry.subscription_id), self._said(entry, published))
+                yield int(entry.subscription_id), self._said(entry, published)
 
     def _said(self, entry: SubscriptionCost, published: int) -> str:
         tried = min(entry.publications, published)  # one that the whole query decided was searched for before
@@ -219,17 +259,14 @@ def many_ways(queries: Iterable[tuple[int, Query]], sample: DataSample) -> Itera
         for publication in sample.publications:
             ways = _ways(query, publication.world)
             if ways >= WAYS:
-                yield Cost(place, _many(query, ways, publication.id))
+                yield place, _many(query, ways, publication.id)
                 break
 
 
 def _ways(query: Query, world: World) -> int:
     """The ways through the edges of a query, before its conditions; up to a thousand and one of each part."""
-    return prod(_count(Query(patterns=tuple(part)), world) for part in parts_of(query))
-
-
-def _count(query: Query, world: World) -> int:
-    return sum(1 for _ in islice(QueryPlan.of(query).solutions(world), WAYS + 1))
+    plans = [QueryPlan.of(Query(patterns=tuple(part))) for part in parts_of(query)]
+    return prod(sum(1 for _ in islice(plan.solutions(world), WAYS + 1)) for plan in plans)
 
 
 def _many(query: Query, ways: int, publication: str) -> str:

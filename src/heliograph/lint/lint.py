@@ -3,27 +3,160 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from heliograph.errors import HeliographError
+from heliograph.errors import HeliographError, SubscriptionError
 from heliograph.filter.encode import encode
 from heliograph.io.publications import Publications
+from heliograph.io.schemas import TABLES
 from heliograph.io.sources import collector_paused
-from heliograph.lint import findings as codes
-from heliograph.lint.cost import SUSPECTS, Trial, expenses, is_small, many_ways
-from heliograph.lint.findings import COVERED, SAME, Finding, Sound, Subjects, table_of
-from heliograph.lint.names import DataSample
+from heliograph.io.tables import as_table
+from heliograph.lint.cost import SUSPECTS, DataSample, Trial, expenses, is_small, many_ways
 from heliograph.lint.queries import Kinds, NameCheck, never_bound, replaced, why_never
-from heliograph.model import Receipt, Rejections
+from heliograph.model import Receipt, Rejected, Rejections
 from heliograph.partition.containment import Forest
 from heliograph.sparql.query import Compare, Expression, Query, Values, children, conjuncts, walk
 from heliograph.sparql.regions import MIRRORED
+from heliograph.sparql.tables import compile_patterns
+from heliograph.sparql.templates import compile_sparql
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import PREFIXES, Term, Variable
 from heliograph.vocabulary import Vocabulary
+from heliograph.watch.options import Options, check_options, read_options
+
+# --- findings ---------------------------------------------------------------------------------------------------
+# What lint reports: a subscription, what is odd about it, and the other one that this has to do with.
+
+TWICE = "HG-501"
+SAME, NEVER, COVERED, APART = "HG-711", "HG-712", "HG-713", "HG-714"
+PREDICTED, MEASURED = "HG-715", "HG-716"
+UNBOUND = "HG-719"
+
+
+class Finding(NamedTuple):
+    """One row of the lint table."""
+
+    subject_id: str
+    code: str
+    message: str
+    related_id: str | None = None
+
+
+def table_of(findings: Iterable[Finding]) -> pa.Table:
+    """The findings as a table, in their order."""
+    rows, schema = list(findings), TABLES["lint"].arrow
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+# --- what is linted ---------------------------------------------------------------------------------------------
+# The laws: every subscription that was given is a subject, in the order of giving, also one that an engine would
+# refuse. Watch reads all that filter reads, and more, so queries are read as a watch reads them. Options and `hg:`
+# functions are for a watch alone, so what has them is checked as a watch checks it. Of those with one id the first
+# that is not refused stands.
+
+_COLUMNS = ("subscription_id", "subscriber", "query", "options")
+_DEFAULTS = Options()
+
+
+class Subject(NamedTuple):
+    """A subscription that was given, or what is wrong with it."""
+
+    id: str
+    subscriber: str | None
+    query: Query | HeliographError
+    options: str | None = None
+    refusal: HeliographError | None = None  # why a watch would refuse what can be read
+
+
+class Sound(NamedTuple):
+    """A subscription that can be read, and its place among all that were given."""
+
+    place: int
+    id: str
+    subscriber: str | None
+    query: Query
+    options: str | None
+    stands: bool  # no engine refuses it
+
+
+@dataclass(slots=True)
+class Subjects:
+    """The subscriptions of one or more calls."""
+
+    prefixes: Mapping[str, str]
+    given: list[Subject] = field(default_factory=list)
+
+    def take(self, items: Any, patterns: Any, constraints: Any) -> list[Rejected]:
+        """Adds what is given, as an engine would subscribe to it; the rows that could not be read at all."""
+        refused: list[Rejected] = []
+        with collector_paused():
+            if items is not None:
+                self.given += self._texts(items, refused)
+            if patterns is not None:
+                self.given += self._patterns(patterns, constraints, refused)
+        return refused
+
+    def sound(self) -> list[Sound]:
+        """Those with an id and a query."""
+        standing = self.standing()
+        return [
+            Sound(place, id, subscriber, query, options, place in standing)
+            for place, (id, subscriber, query, options, _) in enumerate(self.given)
+            if isinstance(query, Query)
+        ]
+
+    def standing(self) -> set[int]:
+        """The places of those that an engine takes: of those with one id, the first."""
+        taken: dict[str, int] = {}
+        for place, each in enumerate(self.given):
+            if each.refusal is None and isinstance(each.query, Query):
+                taken.setdefault(each.id, place)
+        return set(taken.values())
+
+    def _texts(self, items: Any, refused: list[Rejected]) -> Iterator[Subject]:
+        read = as_table("subscriptions", items)
+        refused += read.rejected
+        ids, subscribers, texts, options = (read.table[name].to_pylist() for name in _COLUMNS)
+        queries = compile_sparql([text or "" for text in texts], verb="watch", prefixes=self.prefixes)
+        for row, (id, subscriber, query, asked) in enumerate(zip(ids, subscribers, queries, options, strict=True)):
+            if id:
+                yield _subject(id, subscriber, query, asked)
+            else:
+                said, fix = "a subscription without an id", "write one in subscription_id"
+                nameless = SubscriptionError("HG-503", said, place=read.place(row), fix=fix)
+                yield Subject("", subscriber, nameless, asked)
+
+    def _patterns(self, patterns: Any, constraints: Any, refused: list[Rejected]) -> Iterator[Subject]:
+        """A subscription of which a row was refused is left out, as an engine leaves it out."""
+        read = as_table("patterns", patterns)
+        limits = None if constraints is None else as_table("constraints", constraints)
+        bad = [*read.rejected, *(() if limits is None else limits.rejected)]
+        refused += bad
+        spoilt = {row.item for row in bad}
+        compiled = compile_patterns(read.table, None if limits is None else limits.table, self.prefixes)
+        return (Subject(id, None, query) for id, query in compiled.items() if id not in spoilt)
+
+
+def _subject(id: str, subscriber: str | None, query: Query | HeliographError, options: str | None) -> Subject:
+    """The subscription, with what is wrong with its query or its options."""
+    if isinstance(query, HeliographError) or not (options or query.metrics):
+        return Subject(id, subscriber, query, options)
+    try:
+        asked = read_options(options, _DEFAULTS)
+    except HeliographError as error:
+        return Subject(id, subscriber, error, options)
+    try:
+        check_options(asked, query)
+    except HeliographError as refusal:
+        return Subject(id, subscriber, query, options, refusal)
+    return Subject(id, subscriber, query, options)
+
 
 # --- queries that are alike -------------------------------------------------------------------------------------
 # Queries that are one up to the names of their variables and the order of their parts.
@@ -110,17 +243,12 @@ def _parts(query: Query) -> Iterator[Part]:
 
 def _tokens(expression: Expression) -> tuple[Token, ...]:
     """An expression as its nodes, operators first: with the number of their operands that says all."""
-    turned: dict[Expression, Expression] = {
-        node: _turned(node) for node in walk(expression) if isinstance(node, Compare)
+    turned: dict[Expression, Expression] = {  # comparisons with their constant on the right
+        node: Compare(MIRRORED[node.operator], node.right, node.left)
+        for node in walk(expression)
+        if isinstance(node, Compare) and isinstance(node.left, Term) and not isinstance(node.right, Term)
     }
     return tuple([_token(node) for node in walk(replaced(expression, turned) if turned else expression)])
-
-
-def _turned(test: Compare) -> Compare:
-    """A comparison with its constant on the right."""
-    if isinstance(test.left, Term) and not isinstance(test.right, Term):
-        return Compare(MIRRORED[test.operator], test.right, test.left)
-    return test
 
 
 def _token(node: Expression) -> Token:
@@ -175,18 +303,7 @@ def _renamed(parts: Sequence[Part], colours: Mapping[Variable, int]) -> Hashable
 # Subscriptions that ask the same: one pattern up to the names of its variables, with the same options.
 
 
-class Repeat(NamedTuple):
-    """A subscription that asks what an earlier one asks."""
-
-    each: Sound
-    first: Sound
-
-    @property
-    def finding(self) -> Finding:
-        return Finding(self.each.id, SAME, _said(*self), self.first.id)
-
-
-def repeated(sound: Sequence[Sound]) -> Iterator[Repeat]:
+def repeated(sound: Sequence[Sound]) -> Iterator[tuple[Sound, Sound]]:
     """Each but the first of those that ask the same, with an earlier one: of the same subscriber, if there is one."""
     for places in alike([each.query for each in sound]):
         earlier: dict[tuple[str | None, str | None], Sound] = {}
@@ -194,14 +311,14 @@ def repeated(sound: Sequence[Sound]) -> Iterator[Repeat]:
         for each in (sound[place] for place in places):
             first = earlier.get((each.options, each.subscriber)) or firsts.get(each.options)
             if first is not None:
-                yield Repeat(each, first)
+                yield each, first
             earlier.setdefault((each.options, each.subscriber), each)
             firsts.setdefault(each.options, each)
 
 
-def _said(each: Sound, first: Sound) -> str:
+def _repeat(each: Sound, first: Sound) -> Finding:
     selected = "" if select_the_same(each.query, first.query) else ", but for what they select"
-    return f"asks the same as {first.id}{selected}; {owners(each, first)}"
+    return Finding(each.id, SAME, f"asks the same as {first.id}{selected}; {owners(each, first)}", first.id)
 
 
 def owners(each: Sound, other: Sound) -> str:
@@ -246,8 +363,6 @@ def _covered(own: Sequence[Sound], taxonomy: Taxonomy) -> Iterator[tuple[int, Fi
 
 
 # --- the linter -------------------------------------------------------------------------------------------------
-# lint: everything that looks wrong with subscriptions, in their order.
-#
 # The laws: "the same", "covered" and "can never match" are true of every publication; "expensive", "never seen" and
 # "nothing in common" are what a shape, a sample and a taxonomy suggest, and are reported as such.
 
@@ -314,17 +429,17 @@ class Linter:
         reported = {each.place for each, first in repeats if each.subscriber == first.subscriber}
         return [
             *self._unread(),
-            *((repeat.each.place, repeat.finding) for repeat in repeats),
-            *((each.place, Finding(each.id, codes.NEVER, never[each.place])) for each in sound if each.place in never),
+            *((each.place, _repeat(each, first)) for each, first in repeats),
+            *((each.place, Finding(each.id, NEVER, never[each.place])) for each in sound if each.place in never),
             *covered([each for each in possible if each.stands and each.place not in reported], self._taxonomy),
             *self._apart(possible),
             *self._expensive(possible),
             *self._unseen(sound),
-            *((each.place, Finding(each.id, codes.UNBOUND, why)) for each in sound for why in never_bound(each.query)),
+            *((each.place, Finding(each.id, UNBOUND, why)) for each in sound for why in never_bound(each.query)),
         ]
 
     def _unread(self) -> Iterator[Placed]:
-        """What an engine refuses, by its own codes."""
+        """What an engine refuses, by its own"""
         standing = self._subjects.standing()
         for place, (id, _, query, _, refusal) in enumerate(self._subjects.given):
             if isinstance(query, HeliographError):
@@ -332,17 +447,17 @@ class Linter:
             elif refusal is not None:
                 yield place, Finding(id, refusal.code, f"watch would refuse it: {refusal.describe()}")
             elif place not in standing:
-                yield place, Finding(id, codes.TWICE, _TWICE, id)
+                yield place, Finding(id, TWICE, _TWICE, id)
 
     def _apart(self, sound: list[Sound]) -> Iterator[Placed]:
         kinds = Kinds(self._taxonomy, self._sample)
         for each in sound:
-            yield from ((each.place, Finding(each.id, codes.APART, why)) for why in kinds.apart(each.query))
+            yield from ((each.place, Finding(each.id, APART, why)) for why in kinds.apart(each.query))
 
     def _expensive(self, sound: list[Sound]) -> Iterator[Placed]:
         foretold = {each.place: [*expenses(each.query, self._taxonomy)] for each in sound}
         for each in sound:
-            yield from ((each.place, Finding(each.id, codes.PREDICTED, why)) for why in foretold[each.place])
+            yield from ((each.place, Finding(each.id, PREDICTED, why)) for why in foretold[each.place])
         if self._sample.size:
             yield from self._measured(sound, [each for each in sound if foretold[each.place]])
 
@@ -354,11 +469,11 @@ class Linter:
             for publications in self._batches:
                 trial.publish(publications)
             costs = list(trial.costs(self._sample.size))
-            yield from ((cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)) for cost in costs)
-            places = [*(cost.place for cost in costs), *(each.place for each in foretold if each.place in queries)]
+            yield from ((place, Finding(queries[place].id, MEASURED, said)) for place, said in costs)
+            places = [*(place for place, _ in costs), *(each.place for each in foretold if each.place in queries)]
             asked = {place: queries[place] for place in places[:SUSPECTS]}
-        for cost in many_ways([(place, each.query) for place, each in asked.items()], self._sample):
-            yield cost.place, Finding(queries[cost.place].id, codes.MEASURED, cost.message)
+        for place, said in many_ways([(place, each.query) for place, each in asked.items()], self._sample):
+            yield place, Finding(queries[place].id, MEASURED, said)
 
     def _unseen(self, sound: list[Sound]) -> Iterator[Placed]:
         names = NameCheck(self._taxonomy, self._sample)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil, floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from heliograph.lint.findings import UNSEEN_CLASS, UNSEEN_PROPERTY
-from heliograph.lint.names import DataSample, Near, Spellings, distance, frequent
+from heliograph.lint.cost import DataSample, shortened
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import (
     And,
@@ -30,6 +31,7 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
     Values,
+    builder,
     children,
     conjuncts,
     spell_expression,
@@ -63,7 +65,7 @@ from heliograph.terms import (
     spell,
     value_of,
 )
-from heliograph.values import NUMERIC, XSD_STRING, Instant
+from heliograph.values import NUMERIC, XSD_STRING
 
 # --- demands ----------------------------------------------------------------------------------------------------
 # What every match of a query must satisfy, part by part: conditions, VALUES, and the places where variables stand.
@@ -72,15 +74,10 @@ from heliograph.values import NUMERIC, XSD_STRING, Instant
 # publication. A subject is never a literal and a property is an IRI, in documents and in taxonomies. Conditions with
 # `hg:` functions are left out: what a graph measures is nobody's to say beforehand.
 
-_LONGEST = 200  # characters of a condition that a message quotes
 _RESULTS = {"STR": TEXT_REGION, "LANG": TEXT_REGION, "DATATYPE": IRIS}
 
 
-class VariablePlace(NamedTuple):
-    """Where the value of a variable must lie."""
-
-    variable: Variable
-    region: Region
+VariablePlace = tuple[Variable, Region]  # where the value of a variable must lie
 
 
 class Demand(NamedTuple):
@@ -99,21 +96,25 @@ class Demand(NamedTuple):
         if self.values is not None:
             return f"VALUES {' '.join(map(str, self.values.variables))}"
         assert self.place is not None
-        said = "a property (always an IRI)" if self.place.region is IRIS else "a subject (never a literal)"
-        return f"{self.place.variable} being {said}"
+        variable, region = self.place
+        return f"{variable} being {'a property (always an IRI)' if region is IRIS else 'a subject (never a literal)'}"
 
 
 def demands_of(query: Query) -> list[Demand]:
     """The demands of a query, conditions first."""
     known = set(query.variables)
     doubtful = _doubtful(query)
-    demands = [_condition(each, known, doubtful) for each in conjuncts(query.filters) if not _measures(each)]
+    demands = [
+        _condition(each, known, doubtful)
+        for each in conjuncts(query.filters)
+        if not any(isinstance(node, Metric) for node in walk(each))
+    ]
     demands += [Demand(values=block) for block in query.values]
-    return demands + [Demand(place=place) for place in _places(query)]
-
-
-def _measures(expression: Expression) -> bool:
-    return any(isinstance(node, Metric) for node in walk(expression))
+    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
+    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
+    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
+        demands += [Demand(place=(node, region)) for node in nodes if isinstance(node, Variable)]
+    return demands
 
 
 def _doubtful(query: Query) -> set[Variable]:
@@ -128,10 +129,6 @@ def _condition(expression: Expression, known: set[Variable], doubtful: set[Varia
     unbound = names - known
     lost = tuple(sorted(unbound)) if unbound and _is_lost(expression, unbound) else ()
     return Demand(expression, names <= known - doubtful, lost)
-
-
-def shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
@@ -150,28 +147,11 @@ def _is_lost(expression: Expression, unbound: set[Variable]) -> bool:
     return False
 
 
-# --- places -----------------------------------------------------------------------------------------------------
-
-
-def _places(query: Query) -> Iterator[VariablePlace]:
-    subjects = dict.fromkeys([pattern.subject for pattern in query.patterns])
-    properties = dict.fromkeys([pattern[1] for pattern in query.patterns if isinstance(pattern, TriplePattern)])
-    for nodes, region in ((subjects, NAMES), (properties, IRIS)):
-        yield from [VariablePlace(node, region) for node in nodes if isinstance(node, Variable)]
-
-
 # --- what functions give ----------------------------------------------------------------------------------------
 
 
-class Abstract(NamedTuple):
-    """A condition in which calls that give text or an IRI are variables, and where these must lie."""
-
-    condition: Expression
-    places: list[VariablePlace]
-
-
-def abstracted(condition: Expression) -> Abstract | None:
-    """The condition about the results of its functions; None if it has none.
+def abstracted(condition: Expression) -> tuple[Expression, list[VariablePlace]] | None:
+    """The condition with variables for calls that give text or an IRI, and where these must lie; None if it has none.
 
     Where a call is an error, so is everything that an unbound variable in its stead would be; as a value it lies in its
     place. So a condition that no such value satisfies is never true.
@@ -179,34 +159,18 @@ def abstracted(condition: Expression) -> Abstract | None:
     calls = {node: node.name for node in walk(condition) if isinstance(node, Call) and node.name in _RESULTS}
     if not calls:
         return None
-    stand_ins: dict[Expression, Expression] = {node: Variable(spell_expression(node)) for node in calls}
-    places = [VariablePlace(Variable(spell_expression(node)), _RESULTS[name]) for node, name in calls.items()]
-    return Abstract(replaced(condition, stand_ins), places)
+    stand_ins = {node: Variable(spell_expression(node)) for node in calls}
+    places = [(stand_ins[node], _RESULTS[name]) for node, name in calls.items()]
+    return replaced(condition, stand_ins), places
 
 
-def replaced(expression: Expression, instead: Mapping[Expression, Expression]) -> Expression:
+def replaced(expression: Expression, instead: Mapping[Any, Expression]) -> Expression:
     """The expression with others in the place of some parts; SPARQL's depth is limited, so this may recurse."""
     found = instead.get(expression)
     if found is not None:
         return found
-    match expression:
-        case Not(operand):
-            return Not(replaced(operand, instead))
-        case Negate(operand):
-            return Negate(replaced(operand, instead))
-        case And(operands):
-            return And(tuple(replaced(each, instead) for each in operands))
-        case Or(operands):
-            return Or(tuple(replaced(each, instead) for each in operands))
-        case Call(name, arguments):
-            return Call(name, tuple(replaced(each, instead) for each in arguments))
-        case Compare(operator, left, right):
-            return Compare(operator, replaced(left, instead), replaced(right, instead))
-        case Arithmetic(operator, left, right):
-            return Arithmetic(operator, replaced(left, instead), replaced(right, instead))
-        case In(operand, choices, negated):
-            return In(replaced(operand, instead), tuple(replaced(each, instead) for each in choices), negated)
-    return expression
+    below = children(expression)
+    return builder(expression)([replaced(each, instead) for each in below]) if below else expression
 
 
 # --- opposites --------------------------------------------------------------------------------------------------
@@ -358,8 +322,9 @@ def _agrees(alternative: Alternative, demand: Demand) -> bool:
     if demand.condition is not None:
         return _may_hold(demand.condition, alternative)
     if demand.place is not None:
-        term = alternative.get(demand.place.variable)
-        return term is None or holds(demand.place.region, term)
+        variable, region = demand.place
+        term = alternative.get(variable)
+        return term is None or holds(region, term)
     assert demand.values is not None
     return any(all(row.get(name, term) == term for name, term in alternative.items()) for row in _rows(demand.values))
 
@@ -381,10 +346,10 @@ def no_region(demands: Sequence[Demand]) -> bool:
     conditions = [demand.condition for demand in demands if demand.condition is not None and demand.settled]
     made = [each for each in map(abstracted, conditions) if each is not None]
     places = [demand.place for demand in demands if demand.place is not None]
-    places += [place for each in made for place in each.places]
-    boxes = [Box({place.variable: place.region}) for place in places]
+    places += [place for _, its in made for place in its]
+    boxes = [Box({variable: region}) for variable, region in places]
     boxes += [_values_box(demand.values) for demand in demands if demand.values is not None]
-    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(each.condition) for each in made)])
+    asked = all_of([*boxes, *map(box_of, conditions), *(box_of(condition) for condition, _ in made)])
     return asked.never or NOTHING in asked.regions.values()
 
 
@@ -392,14 +357,6 @@ def _values_box(block: Values) -> Box:
     """What VALUES leaves of each variable for which it has no UNDEF."""
     columns = {name: [row[at] for row in block.rows] for at, name in enumerate(block.variables)}
     return Box({name: just(term for term in terms if term) for name, terms in columns.items() if None not in terms})
-
-
-def numbers_in(expression: Expression) -> Iterator[int | float | Decimal]:
-    """The numeric constants of an expression."""
-    for node in walk(expression):
-        value = value_of(node) if isinstance(node, Term) else None
-        if value is not None and value.kind in NUMERIC and not isinstance(value.value, Instant):
-            yield value.value
 
 
 # --- classes apart ----------------------------------------------------------------------------------------------
@@ -422,8 +379,10 @@ class Kinds:
     def apart(self, query: Query) -> Iterator[str]:
         """What is asked to be of two classes that nothing is of both."""
         asked: dict[Variable, dict[Term, None]] = {}
-        for variable, kind in _memberships(query):
-            if kind in self._known:
+        for pattern in query.patterns:
+            variable, kind = pattern.subject, pattern.object
+            is_class = isinstance(pattern, ClassPattern) or pattern.predicate == RDF_TYPE
+            if is_class and isinstance(variable, Variable) and isinstance(kind, Term) and kind in self._known:
                 asked.setdefault(variable, {})[kind] = None
         for variable, kinds in asked.items():
             for one, other in combinations(kinds, 2):
@@ -448,20 +407,13 @@ class Kinds:
         return any(plan.matches(publication.world) for publication in publications)
 
 
-def _memberships(query: Query) -> Iterator[tuple[Variable, Term]]:
-    for pattern in query.patterns:
-        is_class = isinstance(pattern, ClassPattern) or pattern.predicate == RDF_TYPE
-        if is_class and isinstance(pattern.subject, Variable) and isinstance(pattern.object, Term):
-            yield pattern.subject, pattern.object
-
-
 # --- unbound variables ------------------------------------------------------------------------------------------
 # Variables that are asked for and that nothing binds, with the variable that was probably meant.
 #
 # The law: edges, VALUES and `hg:` functions bind variables; SELECT, GROUP BY and conditions do not. Such a variable
 # is absent from every solution.
 
-_SHORT, _LONG = 3, 8  # letters from which on one letter, or two, may be wrong
+_SHORT = 3  # letters of a variable from which on one may be wrong
 _BEGUN = 2  # letters that are enough to begin another name
 
 
@@ -483,16 +435,13 @@ def nearest(name: Variable, known: Iterable[Variable]) -> Variable | None:
     """The variable whose name comes nearest, if one is near."""
     one = name.name.casefold()
     ranked = sorted((distance(one, other.name.casefold()), other) for other in known if not other.hidden)
-    return next((other for far, other in ranked if far <= _slack(one) or _begins(one, other.name.casefold())), None)
 
+    def begins(other: str) -> bool:
+        short, long = sorted((one, other), key=len)
+        return len(short) >= _BEGUN and long.startswith(short)
 
-def _slack(name: str) -> int:
-    return 0 if len(name) < _SHORT else 1 if len(name) < _LONG else 2
-
-
-def _begins(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return len(short) >= _BEGUN and long.startswith(short)
+    slack = _slack(one, _SHORT)
+    return next((other for far, other in ranked if far <= slack or begins(other.name.casefold())), None)
 
 
 # --- why a query never matches ----------------------------------------------------------------------------------
@@ -557,7 +506,8 @@ def _said(core: Sequence[Demand], query: Query) -> str:
 def _no_count(having: Expression, first: int) -> bool:
     """Whether no number of solutions satisfies a condition on the count alone: between two constants nothing changes,
     and those are small enough to be compared without rounding."""
-    numbers = list(numbers_in(having))
+    values = [value_of(node) for node in walk(having) if isinstance(node, Term)]
+    numbers: list[Any] = [each.value for each in values if each is not None and each.kind in NUMERIC]
     if not _only_counts(having) or not all(-_WHOLE < number < _WHOLE for number in numbers):
         return False
     test, near = Condition.of(having), [end for number in numbers for end in (floor(number), ceil(number))]
@@ -574,6 +524,130 @@ def _only_counts(expression: Expression) -> bool:
     return False
 
 
+# --- the nearest name -------------------------------------------------------------------------------------------
+# The known name that comes nearest to one that nobody knows.
+#
+# First come the slips that leave a name the same to the eye (http or https, a slash or hash at the end, case,
+# separators), then the same last part in another namespace, then last parts that few letters tell apart. Near names
+# are found by the letters that may be missing from either side, so that the known names are not all compared.
+
+_END = re.compile(r"[/#:]([^/#:]*)[/#:]*\Z")
+_LAST = re.compile(r"[^/#:]*\Z")
+_SCHEME = re.compile(r"\Ahttps?://(www\.)?", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_.~]|%20")
+_LONGEST = 40  # letters of a last part that are looked at
+
+
+class Near(NamedTuple):
+    """A known name, and how it differs."""
+
+    term: Term
+    how: str
+
+
+class Spellings:
+    """Known names; the first given is preferred among equals. Ready to be asked when first asked."""
+
+    def __init__(self, known: Iterable[Term]) -> None:
+        self._names = dict.fromkeys(known)
+        self._found: dict[Term, Near | None] = {}
+        self._folded: dict[str, Term] = {}
+        self._by_end: dict[str, list[Term]] = {}
+        self._clipped: dict[str, list[str]] = {}
+
+    def __contains__(self, term: Term) -> bool:
+        return term in self._names
+
+    def nearest(self, term: Term) -> Near | None:
+        """The known name that was probably meant; each is looked for once."""
+        if not self._folded:
+            self._prepare()
+        if term not in self._found:
+            self._found[term] = self._nearest(term)
+        return self._found[term]
+
+    def _prepare(self) -> None:
+        for term in self._names:
+            self._folded.setdefault(_folded(term.value), term)
+            self._by_end.setdefault(_end(term.value), []).append(term)
+        for end in self._by_end:
+            for clipped in _clippings(end, _slack(end)):
+                self._clipped.setdefault(clipped, []).append(end)
+
+    def _nearest(self, term: Term) -> Near | None:
+        same = self._folded.get(_folded(term.value))
+        if same is not None:
+            return Near(same, _slip(term.value, same.value))
+        end = _end(term.value)
+        if end in self._by_end:
+            return Near(self._by_end[end][0], "another namespace")
+        near = {other for clipped in _clippings(end, _slack(end)) for other in self._clipped.get(clipped, ())}
+        ranked = sorted((distance(end, other), other) for other in near)
+        best = [other for far, other in ranked if far <= max(_slack(end), _slack(other))][:1]
+        return next((Near(self._closest(term, self._by_end[other]), "its spelling") for other in best), None)
+
+    def _closest(self, term: Term, some: list[Term]) -> Term:
+        """The one of the same namespace, if there is one."""
+        space = _namespace(term.value)
+        return next((each for each in some if _namespace(each.value) == space), some[0])
+
+
+def _folded(name: str) -> str:
+    """The name without what the eye overlooks."""
+    return _SEPARATORS.sub("", _SCHEME.sub("", name).rstrip("/#")).casefold()
+
+
+def _end(name: str) -> str:
+    """The last part of a name, without case."""
+    found = _END.search(name) if not name.startswith(PLAIN) else None
+    return (found[1] if found else name.removeprefix(PLAIN)).casefold()[:_LONGEST]
+
+
+def _namespace(name: str) -> str:
+    return _LAST.sub("", name.rstrip("/#:"))
+
+
+def _slip(given: str, known: str) -> str:
+    """What tells two names apart that look the same."""
+    if _SCHEME.match(given) and given.partition("://")[2] == known.partition("://")[2]:
+        return "http or https"
+    if given.rstrip("/#") == known.rstrip("/#"):
+        return "the sign at the end"
+    return "upper or lower case" if given.casefold() == known.casefold() else "its spelling"
+
+
+# --- letters ----------------------------------------------------------------------------------------------------
+
+
+def _slack(name: str, short: int = 4, long: int = 8) -> int:
+    """How many letters of a name may be wrong: one and two from so many letters on."""
+    return 0 if len(name) < short else 1 if len(name) < long else 2
+
+
+def _clippings(name: str, most: int) -> set[str]:
+    """The name without up to so many of its letters: names within that distance have one of these in common."""
+    found, last = {name}, {name}
+    for _ in range(most):
+        last = {text[:at] + text[at + 1 :] for text in last for at in range(len(text))}
+        found |= last
+    return found
+
+
+@lru_cache(maxsize=4096)
+def distance(one: str, other: str) -> int:
+    """How many letters must be put in, taken out, changed or swapped with a neighbour."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, last, row = row, before, [at]
+        for to, beside in enumerate(other, 1):
+            cost = min(row[-1] + 1, before[to] + 1, before[to - 1] + (letter != beside))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == beside:
+                cost = min(cost, last[to - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
 # --- unseen names -----------------------------------------------------------------------------------------------
 # Properties and classes that a query names and nobody uses, with the known name that comes nearest.
 #
@@ -581,12 +655,8 @@ def _only_counts(expression: Expression) -> bool:
 # taxonomy is reported: documents may have classes of their own.
 
 
-class Unseen(NamedTuple):
-    """A name that nobody uses: the code, what to say, and the name that was probably meant."""
-
-    code: str
-    message: str
-    nearest: str | None
+UNSEEN_PROPERTY, UNSEEN_CLASS = "HG-717", "HG-718"
+Unseen = tuple[str, str, str | None]  # the code, what to say, and the name that was probably meant
 
 
 class NameCheck:
@@ -598,48 +668,28 @@ class NameCheck:
         self._sampled = met.size > 0
         places = (("the sample", self._sampled), ("the taxonomy", bool(declared)))
         self._looked_in = " or ".join(place for place, known in places if known)
-        self._properties = _Known([*frequent(met.properties), *([RDF_TYPE] if declared else ())])
-        self._classes = _Known([*frequent(met.classes), *declared])
+        self._properties = Spellings([*_frequent(met.properties), *([RDF_TYPE] if declared else ())])
+        self._classes = Spellings([*_frequent(met.classes), *declared])
 
     def unseen(self, query: Query) -> Iterator[Unseen]:
         """The names of a query that are not known."""
         if self._sampled:
             for term in _properties(query):
                 if term not in self._properties:
-                    yield _unseen_property(term, self._properties.nearest(term))
+                    said = f"no publication of the sample has the property {_short(term, Position.PROPERTY)}"
+                    near = self._properties.nearest(term)
+                    yield UNSEEN_PROPERTY, *_with_nearest(said, near, Position.PROPERTY)
         for term in _classes(query):
             if term not in self._classes:
                 near = self._classes.nearest(term)
                 if self._sampled or near is not None:
-                    yield _unseen_class(term, near, self._looked_in)
+                    said = f"nothing in {self._looked_in} has to do with the class {_short(term)}"
+                    yield UNSEEN_CLASS, *_with_nearest(said, near, Position.OBJECT)
 
 
-class _Known:
-    """A set of names that knows which of them comes nearest to another; each is looked for once."""
-
-    def __init__(self, names: Iterable[Term]) -> None:
-        self._names = dict.fromkeys(names)
-        self._spellings: Spellings | None = None
-        self._found: dict[Term, Near | None] = {}
-
-    def __contains__(self, term: Term) -> bool:
-        return term in self._names
-
-    def nearest(self, term: Term) -> Near | None:
-        if term not in self._found:
-            self._spellings = self._spellings or Spellings(self._names)
-            self._found[term] = self._spellings.nearest(term)
-        return self._found[term]
-
-
-def _unseen_property(term: Term, near: Near | None) -> Unseen:
-    message = f"no publication of the sample has the property {_short(term, Position.PROPERTY)}"
-    return Unseen(UNSEEN_PROPERTY, *_with_nearest(message, near, Position.PROPERTY))
-
-
-def _unseen_class(term: Term, near: Near | None, where: str) -> Unseen:
-    message = f"nothing in {where} has to do with the class {_short(term)}"
-    return Unseen(UNSEEN_CLASS, *_with_nearest(message, near, Position.OBJECT))
+def _frequent(counts: Counter[Term]) -> list[Term]:
+    """The names that were met, the frequent ones first."""
+    return [term for term, count in counts.most_common() if count]
 
 
 def _with_nearest(message: str, near: Near | None, position: Position) -> tuple[str, str | None]:

@@ -49,11 +49,11 @@ from heliograph.sparql.regions import (
     just,
     region_where,
     sort_of,
-    to_double,
     within,
 )
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Variable, is_container_member
+from heliograph.values import to_double
 
 # --- maps between edges -----------------------------------------------------------------------------------------
 # The second pattern's variables are taken for constants, as if they were the very terms of a publication that matches.

@@ -55,10 +55,11 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
 )
-from heliograph.sparql.regions import EVERYTHING, Line, Region, Some, comparison, convex, just, to_double, union
+from heliograph.sparql.regions import EVERYTHING, Line, Region, Some, comparison, convex, just, union
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable, sort_key
+from heliograph.values import to_double
 
 # --- candidates -------------------------------------------------------------------------------------------------
 

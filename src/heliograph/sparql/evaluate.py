@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from heliograph import values
 from heliograph.sparql.query import (
@@ -23,11 +25,11 @@ from heliograph.sparql.query import (
     Not,
     Or,
     children,
+    variables_in,
     walk,
 )
-from heliograph.sparql.tokens import FLAGS, compile_regex, regex_problem
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, Variable, iri, literal, value_of
-from heliograph.values import ATTO, NUMERIC, XSD_BOOLEAN, XSD_INTEGER, XSD_STRING, Instant, Kind, Value
+from heliograph.values import ATTO, NUMERIC, XSD_BOOLEAN, XSD_INTEGER, XSD_STRING, Instant, Kind, Value, to_double
 
 # --- comparisons ------------------------------------------------------------------------------------------------
 # Comparing terms by value, as SPARQL 1.1 does; None stands for SPARQL's type error everywhere.
@@ -51,11 +53,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class OperandPair(NamedTuple):
-    """Two Python values of one kind that Python's own operators compare as SPARQL wants."""
-
-    left: Any
-    right: Any
+Pair = tuple[Any, Any]  # two Python values of one kind that Python's own operators compare as SPARQL wants
 
 
 def compare(symbol: str, left: Term, right: Term, tolerance: float = 0.0) -> bool | None:
@@ -84,10 +82,13 @@ def equal(left: Term, right: Term, tolerance: float = 0.0) -> bool | None:
         return True if left == right else None
     if one.kind in NUMERIC and other.kind in NUMERIC:
         pair = promote(one, other)[1]
-        return pair.left == pair.right or bool(tolerance and _close(pair, tolerance))
+        return pair[0] == pair[1] or bool(tolerance and _close(pair, tolerance))
     if one.kind is not other.kind:
         return None
-    return _same_instant(one.value, other.value) if isinstance(one.value, Instant) else one.value == other.value
+    if isinstance(one.value, Instant) and isinstance(other.value, Instant):
+        # A dateTime without a zone is never known to equal one with a zone, and counts as different from it.
+        return (one.value.zone is None) == (other.value.zone is None) and one.value.atto == other.value.atto
+    return one.value == other.value
 
 
 def effective_boolean(term: Term) -> bool | None:
@@ -100,60 +101,41 @@ def effective_boolean(term: Term) -> bool | None:
     return bool(value.value) and value.value == value.value  # not-a-number is false
 
 
-def promote(left: Value, right: Value) -> tuple[Kind, OperandPair]:
+def promote(left: Value, right: Value) -> tuple[Kind, Pair]:
     """Two numbers in the wider of their kinds: integer < decimal < float < double."""
     kind = max(left.kind, right.kind)
     convert = _CONVERSIONS[kind]
-    return kind, OperandPair(convert(left.value), convert(right.value))
+    return kind, (convert(left.value), convert(right.value))
 
 
-def _ordered(left: Term, right: Term) -> OperandPair | None:
+def _ordered(left: Term, right: Term) -> Pair | None:
     """The two as ordered Python values, or None where `<` is an error."""
     one, other = value_of(left), value_of(right)
     if one is None or other is None:
         texts = left.datatype in _TEXTS and left[2:] == right[2:]
-        return OperandPair(left.value, right.value) if texts else None
+        return (left.value, right.value) if texts else None
     if one.kind in NUMERIC and other.kind in NUMERIC:
         return promote(one, other)[1]
     if one.kind is not other.kind:
         return None
     if isinstance(one.value, Instant) and isinstance(other.value, Instant):
-        return _ordered_instants(one.value, other.value)
-    return OperandPair(one.value, other.value)
+        here, there = one.value, other.value
+        unsure = (here.zone is None) != (there.zone is None) and abs(here.atto - there.atto) <= ZONE_DOUBT
+        return None if unsure else (here.atto, there.atto)
+    return one.value, other.value
 
 
-def _ordered_instants(left: Instant, right: Instant) -> OperandPair | None:
-    if (left.zone is None) != (right.zone is None) and abs(left.atto - right.atto) <= ZONE_DOUBT:
-        return None
-    return OperandPair(left.atto, right.atto)
-
-
-def _same_instant(left: Any, right: Any) -> bool:
-    """A dateTime without a zone is never known to equal one with a zone, and counts as different from it."""
-    return (left.zone is None) == (right.zone is None) and left.atto == right.atto
-
-
-def _close(pair: OperandPair, tolerance: float) -> bool:
-    floats = isinstance(pair.left, float) and isinstance(pair.right, float)
-    return floats and math.isclose(pair.left, pair.right, rel_tol=0.0, abs_tol=tolerance)
-
-
-def _to_double(number: Any) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-
-
-def _to_float(number: Any) -> float:
-    return values.to_float32(_to_double(number))
+def _close(pair: Pair, tolerance: float) -> bool:
+    left, right = pair
+    floats = isinstance(left, float) and isinstance(right, float)
+    return floats and math.isclose(left, right, rel_tol=0.0, abs_tol=tolerance)
 
 
 _CONVERSIONS: dict[Kind, Callable[[Any], Any]] = {
     Kind.INTEGER: int,
     Kind.DECIMAL: Decimal,
-    Kind.FLOAT: _to_float,
-    Kind.DOUBLE: _to_double,
+    Kind.FLOAT: lambda number: values.to_float32(to_double(number)),
+    Kind.DOUBLE: to_double,
 }
 
 
@@ -167,12 +149,6 @@ _CONVERSIONS: dict[Kind, Callable[[Any], Any]] = {
 _PLACES = 18  # decimal places that a division keeps
 _LONGEST = 20_000  # characters of an operand: dividing takes time quadratic in them, 13 s for half a million
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)  # never used to divide
-_DATATYPES = {
-    Kind.INTEGER: values.XSD_INTEGER,
-    Kind.DECIMAL: values.XSD_DECIMAL,
-    Kind.FLOAT: values.XSD_FLOAT,
-    Kind.DOUBLE: values.XSD_DOUBLE,
-}
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "+": _EXACT.add,
@@ -190,9 +166,9 @@ def calculate(symbol: str, left: Term, right: Term) -> Term | None:
         return None
     kind, pair = promote(one, other)
     if symbol == "/":
-        return _divide(kind, pair.left, pair.right)
+        return _divide(kind, *pair)
     apply = _DECIMAL[symbol] if kind is Kind.DECIMAL else _PLAIN[symbol]
-    return number(kind, apply(pair.left, pair.right))
+    return number(kind, apply(*pair))
 
 
 def negate(operand: Term) -> Term | None:
@@ -207,26 +183,87 @@ def number(kind: Kind, result: int | Decimal | float) -> Term:
     """The canonical literal of a number."""
     if isinstance(result, float):
         result = (values.to_float32(result) if kind is Kind.FLOAT else result) + 0.0  # no minus zero
-    return Term(TermKind.LITERAL, values.canonical(Value(kind, result)), _DATATYPES[kind])
+    return Term(TermKind.LITERAL, values.canonical(Value(kind, result)), values.DATATYPE_OF[kind])
 
 
 def _divide(kind: Kind, left: Any, right: Any) -> Term | None:
     if kind in (Kind.FLOAT, Kind.DOUBLE):
-        return number(kind, left / right if right else _by_zero(left))
+        if right:
+            return number(kind, left / right)
+        return number(kind, math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left))
     if not right:
         return None
-    return number(Kind.DECIMAL, _quotient(left, right))
-
-
-def _by_zero(dividend: float) -> float:
-    return math.nan if dividend == 0 or math.isnan(dividend) else math.copysign(math.inf, dividend)
-
-
-def _quotient(left: int | Decimal, right: int | Decimal) -> Decimal:
     upper, lower = left.as_integer_ratio(), right.as_integer_ratio()
     dividend, divisor = upper[0] * lower[1] * 10**_PLACES, upper[1] * lower[0]
     cut = abs(dividend) // abs(divisor)
-    return Decimal(cut if (dividend < 0) == (divisor < 0) else -cut).scaleb(-_PLACES, _EXACT)
+    return number(Kind.DECIMAL, Decimal(cut if (dividend < 0) == (divisor < 0) else -cut).scaleb(-_PLACES, _EXACT))
+
+
+# --- regular expressions ----------------------------------------------------------------------------------------
+# Regular expressions of interests: RE2, which matches in linear time, with `i` as the only flag.
+#
+# RE2 has no backreferences and no look-around; both are named when a pattern uses them. Its time is linear in the
+# text, but a step costs up to as much as the pattern is large once its automaton no longer fits its memory, hence the
+# limits.
+
+FLAGS = ("", "i")
+
+# Instructions of the compiled pattern: about 1,000 words as alternatives. A pattern of this size takes 2 s on a text of
+# 1 MB at worst; `[ab].?(a.?b?){600}b{40}`, of 7,254, took 228 s with the 8 MB of memory that are RE2's default.
+MAX_PROGRAM = 10_000
+_LARGE = 1_000  # instructions from which on RE2 may have more memory than its default of 8 MB
+_MEMORY = 64 << 20  # bytes, of which a pattern takes what the texts that it meets make it take
+
+_BEYOND = {
+    "lookahead": re.compile(r"\(\?[=!]"),
+    "lookbehind": re.compile(r"\(\?<[=!]"),
+    "atomic group": re.compile(r"\(\?>"),
+    "backreference": re.compile(r"(?<!\\)(?:\\\\)*\\(?:[1-9]|k[<{'])"),
+}
+
+
+def compile_regex(pattern: str, flags: str = "") -> Any:
+    """The compiled pattern; raises `re2.error`. Use `.search`, as SPARQL's REGEX matches anywhere in the text."""
+    found = _compile(pattern, flags)
+    return found if found.programsize <= _LARGE else _compile_large(pattern, flags)
+
+
+@lru_cache(maxsize=4096)
+def _compile(pattern: str, flags: str, memory: int | None = None) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = "i" not in flags
+    options.never_capture = True  # nobody asks for groups, and 20,000 of them took 4.8 GB
+    if memory is not None:
+        options.max_mem = memory
+    return re2.compile(pattern, options)
+
+
+@lru_cache(maxsize=512)  # so that they take no more memory than 4,096 of the others may; to compile one takes ms
+def _compile_large(pattern: str, flags: str) -> Any:
+    return _compile.__wrapped__(pattern, flags, _MEMORY)
+
+
+@lru_cache(maxsize=65536)
+def regex_problem(pattern: str, flags: str = "") -> tuple[str, str] | None:
+    """What is wrong with a pattern, partly in RE2's words, and how to mend it; None when it may be used."""
+    import re2
+
+    try:
+        size = _compile(pattern, flags).programsize
+    except re2.error as error:
+        words = error.args[0] if error.args else ""
+        said = words.decode(errors="replace") if isinstance(words, bytes) else str(words)
+        beyond = " and no ".join(name for name, sign in _BEYOND.items() if sign.search(pattern))
+        lacking = f"RE2 has no {beyond}: " if beyond else ""
+        fix = "patterns follow the syntax of RE2, which matches in linear time"
+        return f"not a regular expression: {lacking}{said}", fix
+    if size > MAX_PROGRAM:
+        message = f"a regular expression of {size:,} steps, written out; at most {MAX_PROGRAM:,} are taken"
+        return message, "shorten it, lower its repetitions {n}, or use several conditions"
+    return None
 
 
 # --- functions --------------------------------------------------------------------------------------------------
@@ -253,41 +290,19 @@ def truth(value: bool | None) -> Term | None:
     return TRUE if value else FALSE
 
 
-def _str(term: Term) -> Term | None:
-    return None if term.kind is TermKind.BLANK else literal(term.value)
+def _text_test(test: Callable[[str, str], bool]) -> Callable[[Term, Term], Term | None]:
+    def call(text: Term, part: Term) -> Term | None:
+        compatible = text.datatype in _TEXTS and (
+            part.datatype == XSD_STRING or (part.datatype == RDF_LANG_STRING and part.language == text.language)
+        )
+        return truth(test(text.value, part.value)) if compatible else None
 
-
-def _lang(term: Term) -> Term | None:
-    return literal(term.language) if term.is_literal else None
-
-
-def _datatype(term: Term) -> Term | None:
-    return iri(term.datatype) if term.is_literal else None
-
-
-def _is_iri(term: Term) -> Term | None:
-    return truth(term.kind is TermKind.IRI)
-
-
-def _is_literal(term: Term) -> Term | None:
-    return truth(term.is_literal)
-
-
-def _contains(text: Term, part: Term) -> Term | None:
-    return truth(part.value in text.value) if _compatible(text, part) else None
-
-
-def _starts(text: Term, part: Term) -> Term | None:
-    return truth(text.value.startswith(part.value)) if _compatible(text, part) else None
-
-
-def _ends(text: Term, part: Term) -> Term | None:
-    return truth(text.value.endswith(part.value)) if _compatible(text, part) else None
+    return call
 
 
 def _regex(text: Term, pattern: Term, flags: Term | None = None) -> Term | None:
     plain = pattern.datatype == XSD_STRING and (flags is None or flags.datatype == XSD_STRING)
-    if not plain or text.datatype not in (XSD_STRING, RDF_LANG_STRING):
+    if not plain or text.datatype not in _TEXTS:
         return None
     flag = flags.value if flags else ""
     if flag not in FLAGS or regex_problem(pattern.value, flag) is not None:
@@ -295,21 +310,15 @@ def _regex(text: Term, pattern: Term, flags: Term | None = None) -> Term | None:
     return truth(compile_regex(pattern.value, flag).search(text.value) is not None)
 
 
-def _compatible(text: Term, part: Term) -> bool:
-    if text.datatype not in (XSD_STRING, RDF_LANG_STRING):
-        return False
-    return part.datatype == XSD_STRING or (part.datatype == RDF_LANG_STRING and part.language == text.language)
-
-
 _FUNCTIONS: dict[str, Callable[..., Term | None]] = {
-    "STR": _str,
-    "LANG": _lang,
-    "DATATYPE": _datatype,
-    "ISIRI": _is_iri,
-    "ISLITERAL": _is_literal,
-    "CONTAINS": _contains,
-    "STRSTARTS": _starts,
-    "STRENDS": _ends,
+    "STR": lambda term: None if term.kind is TermKind.BLANK else literal(term.value),
+    "LANG": lambda term: literal(term.language) if term.is_literal else None,
+    "DATATYPE": lambda term: iri(term.datatype) if term.is_literal else None,
+    "ISIRI": lambda term: truth(term.kind is TermKind.IRI),
+    "ISLITERAL": lambda term: truth(term.is_literal),
+    "CONTAINS": _text_test(operator.contains),
+    "STRSTARTS": _text_test(str.startswith),
+    "STRENDS": _text_test(str.endswith),
     "REGEX": _regex,
 }
 
@@ -339,8 +348,7 @@ class Condition:
 
     @classmethod
     def of(cls, expression: Expression) -> Condition:
-        names = frozenset(node for node in walk(expression) if isinstance(node, Variable))
-        return cls(expression, names, _postfix(expression))
+        return cls(expression, frozenset(variables_in(expression)), _postfix(expression))
 
     def value(self, bindings: Bindings, metrics: Metrics | None = None, count: int | None = None) -> Term | None:
         stack: list[Term | None] = []
@@ -414,19 +422,16 @@ def _apply(node: Expression, operands: list[Term | None], tolerance: float) -> T
         case Not():
             return truth(_negated(next(_truths(operands))))
     known = [operand for operand in operands if operand is not None]
-    return _strict(node, known, tolerance) if len(known) == len(operands) else None
-
-
-def _strict(node: Expression, operands: list[Term], tolerance: float) -> Term | None:
-    """Operators for which an error in an operand is an error of the whole."""
+    if len(known) < len(operands):
+        return None  # of the others an error in an operand is an error of the whole
     match node:
         case Compare(symbol):
-            return truth(compare(symbol, operands[0], operands[1], tolerance))
+            return truth(compare(symbol, known[0], known[1], tolerance))
         case Arithmetic(symbol):
-            return calculate(symbol, operands[0], operands[1])
+            return calculate(symbol, known[0], known[1])
         case _:
             assert isinstance(node, Negate)
-            return negate(operands[0])
+            return negate(known[0])
 
 
 def _truths(operands: Iterable[Term | None]) -> Iterator[bool | None]:

@@ -7,7 +7,8 @@ as conditions again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -57,7 +58,7 @@ from heliograph.sparql.regions import (
     within,
 )
 from heliograph.terms import Term, Variable, literal, sort_key
-from heliograph.values import ATTO, XSD_DATE, XSD_DATETIME, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
+from heliograph.values import ATTO, DATATYPE_OF, XSD_DOUBLE, Instant, Kind, Value, canonical, to_float32
 
 # --- flat expressions -------------------------------------------------------------------------------------------
 # Expressions laid flat: their nodes in prefix order, so that depth costs no recursion when they are compared.
@@ -168,14 +169,6 @@ def is_ground(flat: Flat) -> bool:
 # does of whatever a query's own conditions leave but for odd cases, such as intervals that end in several ways at
 # once. A `hull` is always of the kind that can be said exactly.
 
-_DATATYPES = {
-    Kind.INTEGER: "http://www.w3.org/2001/XMLSchema#integer",
-    Kind.DECIMAL: "http://www.w3.org/2001/XMLSchema#decimal",
-    Kind.FLOAT: "http://www.w3.org/2001/XMLSchema#float",
-    Kind.DOUBLE: XSD_DOUBLE,
-    Kind.DATETIME: XSD_DATETIME,
-    Kind.DATE: XSD_DATE,
-}
 _INFINITY = literal("INF", XSD_DOUBLE)
 _ANY_TEXT = literal("")
 _MOMENTS = ((Sort.TIME, Sort.LOCAL_TIME, Kind.DATETIME), (Sort.DATE, Sort.LOCAL_DATE, Kind.DATE))
@@ -360,7 +353,7 @@ def _ends(cuts: list[Cut | None]) -> Iterator[tuple[Value, int]]:
 
 
 def _literal(value: Value) -> Term:
-    return literal(canonical(value), _DATATYPES[value.kind])
+    return literal(canonical(value), DATATYPE_OF[value.kind])
 
 
 def _interval(
@@ -372,21 +365,14 @@ def _interval(
     asked = [("<" if low[1] == 0 else "<=", low[0])] if low else []  # what is left out
     asked += [(">=" if high[1] == 0 else ">", high[0])] if high else []
     if not asked:
-        return (
-            Or((Compare("<=", variable, _INFINITY), Compare(">", variable, _INFINITY)))
-            if not nan
-            else _any_number(variable)
-        )
+        above = Compare(">", variable, _INFINITY)
+        return Not(above) if nan else Or((Compare("<=", variable, _INFINITY), above))
     if nan:
         return _all(*(Not(Compare(symbol, variable, term)) for symbol, term in asked))
     return _all(*(Compare(_OPPOSITE[symbol], variable, term) for symbol, term in asked))
 
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
-
-def _any_number(variable: Variable) -> Expression:
-    return Not(Compare(">", variable, _INFINITY))
 
 
 # --- moments ----------------------------------------------------------------------------------------------------
@@ -441,7 +427,11 @@ def _moment(at: object, kind: Kind, zoned: bool) -> Term | None:
 
 def _moment_bound(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Term, int] | None:
     """As `_bound`: a constant with a zone or without, whichever cuts both lines here, or further out."""
-    asked = Region(_with_ray(cuts, kind, symbol))
+    parts = list(Region().parts)  # of a region that runs from the cuts outwards, or inwards
+    for sort, cut in enumerate(cuts, Sort.TIME if kind is Kind.DATETIME else Sort.DATE):
+        if cut is not None:
+            parts[sort] = (START, cut) if symbol == "<" else (cut, END)
+    asked = Region(tuple(parts))
     found: list[tuple[bool, tuple[Term, int]]] = []
     for cut, zoned in zip(cuts, (True, False), strict=True):
         term = None if cut is None else _moment(cut[0], kind, zoned)
@@ -452,16 +442,6 @@ def _moment_bound(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Term
         if within(asked, ray):
             found.append((within(ray, asked), (term, cut[1])))
     return max(found, key=lambda each: each[0])[1] if found else None
-
-
-def _with_ray(cuts: list[Cut | None], kind: Kind, symbol: str) -> tuple[Some | Line, ...]:
-    """The parts of a region that runs from the cuts outwards, or inwards."""
-    parts = list(Region().parts)
-    first = Sort.TIME if kind is Kind.DATETIME else Sort.DATE
-    for sort, cut in enumerate(cuts, first):
-        if cut is not None:
-            parts[sort] = (START, cut) if symbol == "<" else (cut, END)
-    return tuple(parts)
 
 
 # --- forms ------------------------------------------------------------------------------------------------------
@@ -524,15 +504,14 @@ def ends_of(edge: Pattern) -> tuple[Node, ...]:
 def form_of(query: Query) -> NormalForm:
     """The form of a query."""
     names = _numbering(query.patterns)
-    edges = _edges(query.patterns, names)
+    found = dict.fromkeys([_renamed(edge, names) for edge in query.patterns])
+    edges = tuple(sorted(found, key=_edge_key)) if len(found) > 1 else tuple(found)
     regions, residue, loose = _conditions(query, names)
-    counted = _counted(query, names) if query.counted else None
-    return NormalForm(edges, regions, residue, counted, query.counted or loose)
-
-
-def _edges(patterns: Iterable[Pattern], names: Mapping[Node, Variable]) -> tuple[Pattern, ...]:
-    found = dict.fromkeys([_renamed(edge, names) for edge in patterns])
-    return tuple(sorted(found, key=_edge_key)) if len(found) > 1 else tuple(found)
+    if not query.counted:
+        return NormalForm(edges, regions, residue, None, loose)
+    having = None if query.having is None else substituted(laid(query.having), names)
+    counted = Counted(tuple(names.get(name, name) for name in query.group_by), having)
+    return NormalForm(edges, regions, residue, counted, True)
 
 
 def _renamed(edge: Pattern, names: Mapping[Node, Variable]) -> Pattern:
@@ -670,11 +649,6 @@ def _laid_values(block: Values, names: Mapping[Node, Variable]) -> Flat:
     return head, *(names.get(variable, variable) for variable in block.variables), *cells
 
 
-def _counted(query: Query, names: Mapping[Node, Variable]) -> Counted:
-    having = None if query.having is None else substituted(laid(query.having), names)
-    return Counted(tuple(names.get(name, name) for name in query.group_by), having)
-
-
 # --- back to a query --------------------------------------------------------------------------------------------
 
 
@@ -695,21 +669,11 @@ def query_of(form: NormalForm) -> Query:
             blocks.append(_raised_values(flat))
         else:
             filters.append(raised(flat))
-    return _query(form, tuple(filters), tuple(blocks))
-
-
-def _query(form: NormalForm, filters: tuple[Expression, ...], blocks: tuple[Values, ...]) -> Query:
+    query = Query(patterns=form.edges, filters=tuple(filters), values=tuple(blocks))
     if form.counted is None:
-        return Query(patterns=form.edges, filters=filters, values=blocks, projection=form.variables)
+        return replace(query, projection=form.variables)
     group_by, having = form.counted
-    return Query(
-        patterns=form.edges,
-        filters=filters,
-        values=blocks,
-        counted=True,
-        group_by=group_by,
-        having=None if having is None else raised(having),
-    )
+    return replace(query, counted=True, group_by=group_by, having=None if having is None else raised(having))
 
 
 def _raised_values(flat: Flat) -> Values:

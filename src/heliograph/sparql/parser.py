@@ -4,13 +4,15 @@ right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import cast
 
 from heliograph.errors import SparqlError
-from heliograph.sparql import tokens as refusals
+from heliograph.sparql import refusals
+from heliograph.sparql.evaluate import FLAGS
 from heliograph.sparql.query import (
     MAX_BASES,
     MAX_COMBINATIONS,
@@ -19,6 +21,7 @@ from heliograph.sparql.query import (
     MAX_PATTERNS,
     MAX_RANGING,
     MAX_VARIABLES,
+    SIGNATURES,
     And,
     Arithmetic,
     Call,
@@ -43,22 +46,8 @@ from heliograph.sparql.query import (
     size_of,
     walk,
 )
-from heliograph.sparql.tokens import (
-    END,
-    FLAGS,
-    NODES,
-    SIGNATURES,
-    Cursor,
-    Problem,
-    Record,
-    Role,
-    Scope,
-    Tokens,
-    bare_metric,
-    near_metric,
-    slot_number,
-)
-from heliograph.terms import HG, RDF, RDF_TYPE, RDFS_SUBCLASS_OF, Term, Variable, iri, literal
+from heliograph.sparql.tokens import END, NODES, Cursor, Problem, Record, Role, Scope, Tokens, slot_number
+from heliograph.terms import HG, RDF, RDF_TYPE, RDFS_SUBCLASS_OF, Term, Variable, iri, literal, value_of
 from heliograph.values import XSD_BOOLEAN, XSD_INTEGER, XSD_STRING
 
 # --- metric calls -----------------------------------------------------------------------------------------------
@@ -69,26 +58,24 @@ from heliograph.values import XSD_BOOLEAN, XSD_INTEGER, XSD_STRING
 
 _DISTANCE_WORDS = ("undirected", "weight")
 _MOST_CLIQUES = 5
+_MOST_HOPS = 2**63
+_BY_LOWER = {name.lower(): name for name in SIGNATURES}
 
 
 def parse_metric(cursor: Cursor) -> Metric:
     """A call of an `hg:` function; the cursor stands on its name."""
     opened = cursor.at
-    name = _name(cursor)
-    if name == "via":
-        raise _wrong(cursor, "via", opened, "hg:via outside of hg:steiner")
-    return Metric(name, _arguments(cursor, name, opened))
-
-
-def _name(cursor: Cursor) -> str:
     term = cursor.fixed(Role.PROPERTY)
     assert isinstance(term, Term)
     name = term.value[len(HG) :]
     if name not in SIGNATURES:
-        known = near_metric(name)
-        fix = f"did you mean {SIGNATURES[known]}?" if known else f"the functions are {' '.join(SIGNATURES)}"
-        raise cursor.error("HG-430", f"no function hg:{name}", fix=fix, at=cursor.at - 1)
-    return name
+        close = get_close_matches(name.lower(), _BY_LOWER, n=1, cutoff=0.5)
+        known = f"did you mean {SIGNATURES[_BY_LOWER[close[0]]]}?" if close else None
+        fix = known or f"the functions are {' '.join(SIGNATURES)}"
+        raise cursor.error("HG-430", f"no function hg:{name}", fix=fix, at=opened)
+    if name == "via":
+        raise _wrong(cursor, "via", opened, "hg:via outside of hg:steiner")
+    return Metric(name, _arguments(cursor, name, opened))
 
 
 def _arguments(cursor: Cursor, name: str, opened: int) -> tuple[Expression, ...]:
@@ -126,13 +113,11 @@ def _whole_number(cursor: Cursor, name: str) -> Term:
     if cursor.at_signed_number():
         raise _wrong(cursor, name, at, f"{cursor.word}{cursor.words[at + 1]} as argument of hg:{name}")
     node = cursor.fixed(Role.OPERAND)
-    if not isinstance(node, Term) or node.datatype != XSD_INTEGER or not _in_range(name, int(node.value)):
+    value = value_of(node) if isinstance(node, Term) and node.datatype == XSD_INTEGER else None
+    number = value.value if value is not None and isinstance(value.value, int) else -1
+    if not (1 <= number <= _MOST_CLIQUES if name == "cliques" else 0 <= number < _MOST_HOPS):
         raise _wrong(cursor, name, at, f"{cursor.words[at]} as argument of hg:{name}")
-    return node
-
-
-def _in_range(name: str, number: int) -> bool:
-    return 1 <= number <= _MOST_CLIQUES if name == "cliques" else number >= 0
+    return cast(Term, node)
 
 
 def _distance_option(cursor: Cursor, before: list[Expression]) -> Node:
@@ -201,25 +186,17 @@ class Clause(StrEnum):
 def parse_constraint(cursor: Cursor, clause: Clause) -> Expression:
     """What may follow FILTER and HAVING: an expression in parentheses, or a call."""
     at = cursor.at
-    if cursor.kind == "(":
-        expression = _bracketed(cursor, clause)
-    elif cursor.kind in NODES and cursor.ahead() != "(":
+    called = cursor.ahead() == "(" if cursor.kind in NODES else cursor.kind[:1].isalpha()
+    if cursor.kind != "(" and not called:
         raise cursor.unexpected(f"( behind {clause}")
-    elif cursor.kind in NODES or cursor.kind[:1].isalpha():
-        expression = _primary(cursor, clause)
-    else:
-        raise cursor.unexpected(f"( behind {clause}")
-    if _depth(expression) > MAX_DEPTH:
+    expression = _primary(cursor, clause)
+    depth, level = 0, [expression]
+    while level:
+        depth += 1
+        level = [child for node in level for child in children(node)]
+    if depth > MAX_DEPTH:
         raise cursor.error("HG-405", f"an expression more than {MAX_DEPTH} levels deep", fix="split it", at=at)
     return expression
-
-
-def _depth(expression: Expression) -> int:
-    deepest, level = 0, [expression]
-    while level:
-        deepest += 1
-        level = [child for node in level for child in children(node)]
-    return deepest
 
 
 def _bracketed(cursor: Cursor, clause: Clause) -> Expression:
@@ -252,20 +229,17 @@ def _comparison(cursor: Cursor, clause: Clause) -> Expression:
     if kind in _COMPARISONS:
         cursor.at += 1
         return Compare(kind, left, _sum(cursor, clause))
-    if kind == "IN":
-        cursor.at += 1
-        return In(left, tuple(_arguments_of(cursor, clause)))
+    if kind not in ("IN", "NOT"):
+        return left
+    cursor.at += 1
     if kind == "NOT":
-        cursor.at += 1
         cursor.expect("IN", "IN behind NOT")
-        return In(left, tuple(_arguments_of(cursor, clause)), negated=True)
-    return left
+    return In(left, tuple(_arguments_of(cursor, clause)), negated=kind == "NOT")
 
 
 def _sum(cursor: Cursor, clause: Clause) -> Expression:
     left = _product(cursor, clause)
-    while cursor.kind in ("+", "-"):
-        operator = cursor.word
+    while (operator := cursor.kind) in ("+", "-"):
         cursor.at += 1
         left = Arithmetic(operator, left, _product(cursor, clause))
     return left
@@ -273,8 +247,7 @@ def _sum(cursor: Cursor, clause: Clause) -> Expression:
 
 def _product(cursor: Cursor, clause: Clause) -> Expression:
     left = _unary(cursor, clause)
-    while cursor.kind in ("*", "/"):
-        operator = cursor.word
+    while (operator := cursor.kind) in ("*", "/"):
         cursor.at += 1
         left = Arithmetic(operator, left, _unary(cursor, clause))
     return left
@@ -381,7 +354,10 @@ def _function(cursor: Cursor, clause: Clause) -> Expression:
 def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
     at = cursor.at
     if kind in refusals.AGGREGATES:
-        return _count(cursor, clause)
+        check_count(cursor)
+        if clause != Clause.HAVING:
+            raise cursor.refused(refusals.MISPLACED_COUNT, at=at)
+        return Count()
     if kind not in _ARITY:
         raise _unknown(cursor, kind, clause)
     cursor.at += 1
@@ -399,7 +375,7 @@ def _builtin(cursor: Cursor, kind: str, clause: Clause) -> Expression:
 
 def _meant_metric(cursor: Cursor, clause: Clause) -> SparqlError | None:
     """The error of a metric that is called without its prefix, where it may stand."""
-    name = bare_metric(cursor.word)
+    name = _BY_LOWER.get(cursor.word.rpartition(":")[2].lower())
     if name is None or cursor.verb != "watch" or clause != Clause.FILTER:
         return None
     return cursor.error("HG-425", f"no function {cursor.word}", fix=f"did you mean {SIGNATURES[name]}?")
@@ -478,33 +454,16 @@ def _flags(cursor: Cursor) -> str:
     return flags.value
 
 
-def _count(cursor: Cursor, clause: Clause) -> Count:
-    at = cursor.at
-    check_count(cursor)
-    if clause != Clause.HAVING:
-        raise cursor.refused(refusals.misplaced_count(), at=at)
-    return Count()
-
-
 def check_count(cursor: Cursor) -> None:
     """Steps over COUNT(*); any other aggregate is refused by its own text."""
     at = cursor.at
     if cursor.kind != "COUNT" or cursor.ahead() != "(" or cursor.ahead(2) != "*":
-        raise cursor.refused(refusals.aggregate(cursor.kind, _call_text(cursor)))
+        words = cursor.words[at : at + 5]
+        closed = words.index(")") + 1 if ")" in words else 2
+        shown = cursor.kind + " ".join(words[1:closed]).replace("( ", "(").replace(" )", ")")
+        raise cursor.refused(refusals.aggregate(cursor.kind, shown))
     cursor.at += 3
     cursor.close(")", at + 1)
-
-
-def _call_text(cursor: Cursor) -> str:
-    words = cursor.words[cursor.at : cursor.at + 5]
-    closed = words.index(")") + 1 if ")" in words else 2
-    return cursor.words[cursor.at].upper() + " ".join(words[1:closed]).replace("( ", "(").replace(" )", ")")
-
-
-def stray_variable(condition: Expression, group_by: Collection[Variable]) -> Variable | None:
-    """The first variable of a HAVING condition that is no group variable."""
-    named = (node for node in walk(condition) if isinstance(node, Variable) and slot_number(node) is None)
-    return next((variable for variable in named if variable not in group_by), None)
 
 
 # --- triple patterns --------------------------------------------------------------------------------------------
@@ -546,19 +505,16 @@ def _property_list(cursor: Cursor, subject: Node, patterns: list[Pattern]) -> No
 
 
 def _objects(cursor: Cursor, subject: Node, verb: Verb, patterns: list[Pattern]) -> None:
-    _object(cursor, subject, verb, patterns)
-    while cursor.accept(","):
-        _object(cursor, subject, verb, patterns)
-
-
-def _object(cursor: Cursor, subject: Node, verb: Verb, patterns: list[Pattern]) -> None:
-    """One object; its triple stands before the triples that describe it, as a reader meets them."""
-    place = len(patterns)
-    if not isinstance(verb, ClassRelation):
-        patterns.insert(place, TriplePattern(subject, verb, _node(cursor, patterns)))
-    else:
-        node = _compound(cursor, patterns) if cursor.kind in ("[", "(") else cursor.node(Role.CLASS)
-        patterns.insert(place, ClassPattern(verb, subject, node))
+    """A list of objects; the triple of each stands before the triples that describe it, as a reader meets them."""
+    while True:
+        place = len(patterns)
+        if not isinstance(verb, ClassRelation):
+            patterns.insert(place, TriplePattern(subject, verb, _node(cursor, patterns)))
+        else:
+            node = _compound(cursor, patterns) if cursor.kind in ("[", "(") else cursor.node(Role.CLASS)
+            patterns.insert(place, ClassPattern(verb, subject, node))
+        if not cursor.accept(","):
+            return
 
 
 def _node(cursor: Cursor, patterns: list[Pattern]) -> Node:
@@ -581,27 +537,23 @@ def _node(cursor: Cursor, patterns: list[Pattern]) -> Node:
 
 
 def _compound(cursor: Cursor, patterns: list[Pattern]) -> Node:
+    """`[]`, `[ property list ]` or `( … )`."""
     cursor.deeper()
-    node = _brackets(cursor, patterns) if cursor.kind == "[" else _collection(cursor, patterns)
+    opened = cursor.at
+    cursor.at += 1
+    if cursor.kinds[opened] == "(":
+        node = _collection(cursor, patterns, opened)
+    else:
+        node = cursor.fresh()
+        if cursor.kind != "]":
+            _property_list(cursor, node, patterns)
+        cursor.close("]", opened)
     cursor.shallower()
     return node
 
 
-def _brackets(cursor: Cursor, patterns: list[Pattern]) -> Node:
-    """`[]` or `[ property list ]`."""
-    opened = cursor.at
-    cursor.at += 1
-    node = cursor.fresh()
-    if cursor.kind != "]":
-        _property_list(cursor, node, patterns)
-    cursor.close("]", opened)
-    return node
-
-
-def _collection(cursor: Cursor, patterns: list[Pattern]) -> Node:
+def _collection(cursor: Cursor, patterns: list[Pattern], opened: int) -> Node:
     """`( … )`: a chain of rdf:first and rdf:rest."""
-    opened = cursor.at
-    cursor.at += 1
     if cursor.accept(")"):
         return _NIL
     head = cell = cursor.fresh()
@@ -661,10 +613,9 @@ def _path(cursor: Cursor) -> Verb:
     name = cursor.fixed(Role.PREDICATE)
     if name == RDF_TYPE:
         return _is_a(cursor)
-    if name == RDFS_SUBCLASS_OF and cursor.kind == "+":
-        cursor.at += 1
-        return _whole_path(cursor, ClassRelation.SUBCLASS_OF)
-    raise _refused_path(cursor)
+    if name != RDFS_SUBCLASS_OF or not cursor.accept("+") or _at_path(cursor, cursor.at):
+        raise _refused_path(cursor)
+    return ClassRelation.SUBCLASS_OF
 
 
 def _is_a(cursor: Cursor) -> ClassRelation:
@@ -677,13 +628,9 @@ def _is_a(cursor: Cursor) -> ClassRelation:
         cursor.at -= 2
         raise _refused_path(cursor)
     cursor.at += 1
-    return _whole_path(cursor, ClassRelation.IS_A)
-
-
-def _whole_path(cursor: Cursor, relation: ClassRelation) -> ClassRelation:
     if _at_path(cursor, cursor.at):
         raise _refused_path(cursor)
-    return relation
+    return ClassRelation.IS_A
 
 
 def _refused_path(cursor: Cursor) -> Exception:
@@ -734,8 +681,12 @@ def parse(tokens: Tokens, scope: Scope, verb: str, record: Record | None = None)
     _form(cursor, draft)
     _where(cursor, draft)
     _modifiers(cursor, draft)
+    if cursor.kind == "UNION":
+        raise cursor.refused(refusals.REFUSED["UNION"])
+    if cursor.kind == "GROUP":
+        raise cursor.error("HG-400", "GROUP BY behind HAVING", fix="write GROUP BY first")
     if cursor.kind != "end":
-        raise _surplus(cursor)
+        raise cursor.unexpected(END)
     _check(cursor, draft)
     return draft, cursor.scope
 
@@ -770,8 +721,11 @@ def _prologue(cursor: Cursor) -> None:
         declares_prefix = cursor.kind == "PREFIX"
         cursor.at += 1
         if declares_prefix:
-            name = _prefix_name(cursor)
-            prefixes[name] = _namespace(cursor)
+            name = cursor.word
+            if cursor.kind != "pname" or name[-1] != ":" or name.count(":") > 1:
+                raise cursor.unexpected("a prefix such as ex:")
+            cursor.at += 1
+            prefixes[name[:-1]] = _namespace(cursor)
         else:
             base, bases = _namespace(cursor), bases + 1
             if bases > MAX_BASES:
@@ -784,21 +738,6 @@ def _too_large(cursor: Cursor, what: str, fix: str, at: int | None = None) -> Sp
 
 
 def _namespace(cursor: Cursor) -> str:
-    value = _iri(cursor)
-    if len(value) > MAX_NAMESPACE:
-        what = f"an IRI of {len(value):,} characters for PREFIX or BASE, of at most {MAX_NAMESPACE:,}"
-        raise _too_large(cursor, what, "declare a shorter one", at=cursor.at - 1)
-    return value
-
-
-def _prefix_name(cursor: Cursor) -> str:
-    if cursor.kind != "pname" or cursor.word[-1] != ":" or cursor.word.count(":") > 1:
-        raise cursor.unexpected("a prefix such as ex:")
-    cursor.at += 1
-    return cursor.words[cursor.at - 1][:-1]
-
-
-def _iri(cursor: Cursor) -> str:
     if cursor.kind != "iri":
         raise cursor.unexpected("an IRI in angle brackets")
     try:
@@ -806,6 +745,9 @@ def _iri(cursor: Cursor) -> str:
     except Problem as found:
         raise cursor.trouble(found) from None
     cursor.at += 1
+    if len(value) > MAX_NAMESPACE:
+        what = f"an IRI of {len(value):,} characters for PREFIX or BASE, of at most {MAX_NAMESPACE:,}"
+        raise _too_large(cursor, what, "declare a shorter one", at=cursor.at - 1)
     return value
 
 
@@ -1033,21 +975,14 @@ def _having(cursor: Cursor, draft: Draft) -> None:
     while not draft.having or cursor.kind == "(" or cursor.ahead() == "(":
         at = cursor.at
         condition = parse_constraint(cursor, Clause.HAVING)
-        stray = stray_variable(condition, draft.group_by)
+        named = [node for node in walk(condition) if isinstance(node, Variable) and slot_number(node) is None]
+        stray = next((variable for variable in named if variable not in draft.group_by), None)
         if stray is not None:
             fix = f"write COUNT(*) for the count, or add {stray} to GROUP BY"
             at = next(index for index in range(at, cursor.at) if cursor.words[index][1:] == stray.name)
             raise cursor.error("HG-407", f"{stray} in HAVING is no variable of GROUP BY", fix=fix, at=at)
         draft.having.append(condition)
         _count_condition(cursor, draft, condition, at)
-
-
-def _surplus(cursor: Cursor) -> SparqlError:
-    if cursor.kind == "UNION":
-        return cursor.refused(refusals.REFUSED["UNION"])
-    if cursor.kind == "GROUP":
-        return cursor.error("HG-400", "GROUP BY behind HAVING", fix="write GROUP BY first")
-    return cursor.unexpected(END)
 
 
 # --- the whole --------------------------------------------------------------------------------------------------
@@ -1065,33 +1000,16 @@ def _check(cursor: Cursor, draft: Draft) -> None:
         _check_grouping(cursor, draft)
     if cursor.record is not None:
         return  # slots have no names yet: a template compares those that fill them
-    if draft.values:
-        _check_values(cursor, draft)
-    if metric:
-        _check_metrics(cursor, draft)
-
-
-def _check_values(cursor: Cursor, draft: Draft) -> None:
-    """Refuses blocks whose rows have too many combinations."""
     bound = {node for pattern in draft.patterns for node in pattern}
     if combinations(draft.values, bound) > MAX_COMBINATIONS:
         what = f"rows of VALUES with more than {MAX_COMBINATIONS:,} combinations"
         fix = "bind their variables in triples and leave UNDEF out, join the blocks into one, or split the query"
         raise _too_large(cursor, what, fix, at=draft.values_at[-1])
-
-
-def _check_metrics(cursor: Cursor, draft: Draft) -> None:
-    free = ranging(finish(draft))
+    free = finish(draft).ranging if metric else ()
     if len(free) > MAX_RANGING:
         what = f"more than {MAX_RANGING} variables that only metrics name, {free[MAX_RANGING]} being one"
         at = next(index for index, word in enumerate(cursor.words) if word[1:] == free[MAX_RANGING].name)
         raise _too_large(cursor, what, "bind variables of metrics in triples: free ones range over all vertices", at=at)
-
-
-def ranging(query: Query) -> list[Variable]:
-    """The variables of metrics that no triple and no VALUES binds."""
-    bound = frozenset(Query(patterns=query.patterns, values=query.values).variables)
-    return [name for name in query.variables if name not in bound]
 
 
 def _check_grouping(cursor: Cursor, draft: Draft) -> None:
@@ -1104,14 +1022,9 @@ def _check_grouping(cursor: Cursor, draft: Draft) -> None:
         if variable not in grouped:
             fix = f"add GROUP BY {variable} behind the group, or remove {variable}"
             raise cursor.error("HG-407", f"{variable} is selected beside a count but not grouped", fix=fix, at=at)
-    scoped = scoped_variables(draft) if draft.counts else set()
+    scoped: set[object] = {node for pattern in draft.patterns for node in pattern}
+    scoped.update(variable for block in draft.values for variable in block.variables)
     for variable, at in zip(draft.counts, draft.counts_at):
         if variable in scoped:
             fix = "give the count a name that the pattern does not use"
             raise cursor.error("HG-407", f"the count is named {variable}, a variable of the pattern", fix=fix, at=at)
-
-
-def scoped_variables(draft: Draft) -> set[object]:
-    """The variables that the group binds."""
-    ends: set[object] = {node for pattern in draft.patterns for node in pattern}
-    return ends.union(variable for block in draft.values for variable in block.variables)

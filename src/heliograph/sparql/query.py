@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from math import prod
@@ -108,6 +108,25 @@ class Metric:
     arguments: tuple[Expression, ...]
 
 
+# How each `hg:` function is written: the contract's table of metrics.
+SIGNATURES = {
+    "degree": "hg:degree(?x) or hg:degree(?x, :property)",
+    "indegree": "hg:indegree(?x) or hg:indegree(?x, :property)",
+    "outdegree": "hg:outdegree(?x) or hg:outdegree(?x, :property)",
+    "clustering": "hg:clustering(?x)",
+    "transitivity": "hg:transitivity()",
+    "averageClustering": "hg:averageClustering()",
+    "distance": 'hg:distance(?a, ?b[, "undirected"][, "weight"][, :property…])',
+    "cliques": "hg:cliques(k) with k from 1 to 5",
+    "betweenness": "hg:betweenness(?x)",
+    "density": "hg:density() or hg:density(?x, hops) with hops 0, 1, 2, …",
+    "dense": "hg:dense(?x)",
+    "steiner": "hg:steiner(?a, ?b, …[, hg:via(:property)…])",
+    "steinerPoint": "hg:steinerPoint(?x, ?a, ?b, …)",
+    "via": "hg:via(:property) among the arguments of hg:steiner",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """COUNT(*), in HAVING only."""
@@ -153,7 +172,18 @@ class Query:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        return tuple(dict.fromkeys(_pattern_variables(self)))
+        found = [node for pattern in self.patterns for node in pattern if isinstance(node, Variable)]
+        for block in self.values:
+            found += block.variables
+        for metric in self.metrics:
+            found += [node for node in walk(metric) if isinstance(node, Variable)]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def ranging(self) -> tuple[Variable, ...]:
+        """The variables of metrics that no triple and no VALUES binds."""
+        bound = frozenset(Query(patterns=self.patterns, values=self.values).variables)
+        return tuple(name for name in self.variables if name not in bound)
 
     @property
     def named_variables(self) -> tuple[Variable, ...]:
@@ -164,14 +194,6 @@ class Query:
         """Every `hg:` function in the query, in order of appearance."""
         roots = (*self.filters, *((self.having,) if self.having is not None else ()))
         return tuple(node for root in roots for node in walk(root) if isinstance(node, Metric))
-
-
-def _pattern_variables(query: Query) -> Iterator[Variable]:
-    yield from [node for pattern in query.patterns for node in pattern if isinstance(node, Variable)]
-    for block in query.values:
-        yield from block.variables
-    for metric in query.metrics:
-        yield from (node for node in walk(metric) if isinstance(node, Variable))
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -186,6 +208,23 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return (operand, *choices)
         case _:
             return ()
+
+
+def builder(node: Expression) -> Callable[[Sequence[Any]], Expression]:
+    """What makes a node like this one with other operands in the place of its `children`."""
+    kind: Any = type(node)
+    match node:
+        case Compare(detail) | Arithmetic(detail):
+            return lambda below: kind(detail, below[0], below[1])
+        case Not() | Negate():
+            return lambda below: kind(below[0])
+        case And() | Or():
+            return lambda below: kind(tuple(below))
+        case Call(detail) | Metric(detail):
+            return lambda below: kind(detail, tuple(below))
+        case In(negated=negated):
+            return lambda below: In(below[0], tuple(below[1:]), negated)
+    return lambda below: node
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -238,11 +277,11 @@ def size_of(expression: Expression) -> int:
 def combinations(blocks: Iterable[Values], bound: Collection[object] = ()) -> int:
     """How many combinations of rows the VALUES blocks have. A block without UNDEF whose variables are all `bound` by
     patterns only narrows solutions down, so it counts as one."""
-    return prod(len(block.rows) or 1 for block in blocks if _is_free(block, bound))
-
-
-def _is_free(block: Values, bound: Collection[object]) -> bool:
-    return any(name not in bound for name in block.variables) or any(None in row for row in block.rows)
+    return prod(
+        len(block.rows) or 1
+        for block in blocks
+        if any(name not in bound for name in block.variables) or any(None in row for row in block.rows)
+    )
 
 
 # --- queries as JSON --------------------------------------------------------------------------------------------
@@ -339,23 +378,18 @@ def _spelled(node: Expression, parts: list[str]) -> str:
             return "COUNT(*)"
         case Term() | Variable():
             return spell_node(node)
-    shown = [_bracketed(child, part) for child, part in zip(children(node), parts, strict=True)]
-    return _operation(node, shown)
-
-
-def _operation(node: Expression, parts: list[str]) -> str:
+    shown = [
+        f"({part})" if isinstance(child, (And, Or, Compare, Arithmetic, In)) else part
+        for child, part in zip(children(node), parts, strict=True)
+    ]
     match node:
         case And():
-            return " && ".join(parts)
+            return " && ".join(shown)
         case Or():
-            return " || ".join(parts)
+            return " || ".join(shown)
         case Compare(operator) | Arithmetic(operator):
-            return f"{parts[0]} {operator} {parts[1]}"
+            return f"{shown[0]} {operator} {shown[1]}"
         case In(negated=negated):
-            return f"{parts[0]} {'NOT IN' if negated else 'IN'} ({', '.join(parts[1:])})"
+            return f"{shown[0]} {'NOT IN' if negated else 'IN'} ({', '.join(shown[1:])})"
         case _:
-            return f"{'!' if isinstance(node, Not) else '-'}{parts[0]}"
-
-
-def _bracketed(node: Expression, text: str) -> str:
-    return f"({text})" if isinstance(node, (And, Or, Compare, Arithmetic, In)) else text
+            return f"{'!' if isinstance(node, Not) else '-'}{shown[0]}"

@@ -48,8 +48,8 @@ import numpy.typing as npt
 from heliograph.sparql.evaluate import ZONE_DOUBT, compare, effective_boolean, evaluate
 from heliograph.sparql.query import And, Call, Compare, Count, Expression, In, Metric, Not, Or, walk
 from heliograph.terms import RDF_LANG_STRING, Term, TermKind, Variable, literal, value_of
-from heliograph.values import XSD_BOOLEAN, XSD_STRING, Instant, Kind, Value, to_float32
-from heliograph.vocabulary import NO_KIND, NO_ZONE, Typed, Vocabulary
+from heliograph.values import XSD_BOOLEAN, XSD_STRING, Instant, Kind, Value, to_double, to_float32
+from heliograph.vocabulary import NO_KIND, NO_ZONE, Vocabulary
 from heliograph.vocabulary.columns import MICRO, TEXTS, instant_row, row_of
 
 # --- lines ------------------------------------------------------------------------------------------------------
@@ -81,14 +81,6 @@ def cuts_of(constant: Value, side: int) -> tuple[Cut, Cut, Cut]:
     single = to_float32(number)
     # equal cuts are one object: partitions keep regions by the hundred thousand
     return exact, exact if single == value else (single, side), exact if number == value else (number, side)
-
-
-def to_double(value: Number) -> float:
-    """The nearest float64, infinite where it overflows."""
-    try:
-        return float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
 
 
 def _before_rounding(value: float, side: int) -> Cut:
@@ -433,12 +425,6 @@ def _numbers(lines: Sequence[Line], nan: Line) -> Region:
     return _normal((*_EMPTY[: Sort.NAN], nan, *lines, *_EMPTY[Sort.TIME :]))
 
 
-def _number_cuts(constant: Term, side: int) -> tuple[Cut, Cut, Cut]:
-    value = value_of(constant)
-    assert value is not None
-    return cuts_of(value, side)
-
-
 def _equal(constant: Term, sort: Sort, at: Number | None) -> Region:
     if at is None:
         return just((constant,))
@@ -451,28 +437,36 @@ def _equal(constant: Term, sort: Sort, at: Number | None) -> Region:
     return _numbers([points[pair] for pair in ends], ())
 
 
+def _number_cuts(constant: Term, side: int) -> tuple[Cut, Cut, Cut]:
+    value = value_of(constant)
+    assert value is not None
+    return cuts_of(value, side)
+
+
 def _different(constant: Term, sort: Sort, at: Number | None) -> Region:
-    others = Some(True, frozenset((constant,)))
+    """Names, and what is left of the constant's family without its equals."""
+    equals = _parts(_equal(constant, sort, at))
+    others: dict[Part, Part] = {}  # equal lines share one object
+    found: dict[Sort, Part] = {}
+    for each in _family(sort):
+        part = equals[each]
+        if isinstance(part, Some):
+            found[each] = Some(False, _BOTH.terms - part.terms) if each == Sort.BOOLEAN else Some(True, part.terms)
+        else:
+            gaps = between(START, part[0]) + between(part[1], END) if part else WHOLE
+            found[each] = others.setdefault(part, gaps)
+    return region({**_NAMES, **found})
+
+
+def _family(sort: Sort) -> Iterable[Sort]:
+    """The sorts that a term of one can be compared with, beside names."""
     if sort in (Sort.IRI, Sort.BLANK):
-        return region({**_ALL_SORTS, sort: others})
-    if sort == Sort.ODD:
-        return NAMES
-    if sort == Sort.TEXT:
-        return region({**_NAMES, sort: others})
-    if sort == Sort.BOOLEAN:
-        return region({**_NAMES, sort: Some(False, _BOTH.terms - others.terms)})
-    if sort == Sort.NAN:
-        return region({**_NAMES, **_ANY_NUMBER})
-    if at is not None and sort in _OTHER_ZONE:
-        return region({**_NAMES, sort: _hole((at, 0), (at, 1)), _OTHER_ZONE[sort]: WHOLE})
-    ends = list(zip(_number_cuts(constant, 0), _number_cuts(constant, 1), strict=True))
-    holes = {pair: _hole(*pair) for pair in ends}
-    lines: dict[Sort, Part] = {each: holes[pair] for each, pair in zip(NUMBERS, ends, strict=True)}
-    return region({**_NAMES, **lines, Sort.NAN: WHOLE})
-
-
-def _hole(low: Cut, high: Cut) -> Line:
-    return between(START, low) + between(high, END)
+        return Sort
+    if sort in _OTHER_ZONE:
+        return sort, _OTHER_ZONE[sort]
+    if sort in _ANY_NUMBER:
+        return _ANY_NUMBER
+    return () if sort == Sort.ODD else (sort,)
 
 
 # --- boxes ------------------------------------------------------------------------------------------------------
@@ -717,36 +711,19 @@ def places_of(vocabulary: Vocabulary, first: int, last: int) -> Places:
     """Where the terms lie whose ids run from `first` to `last`, the latter excluded."""
     ids = np.arange(first, last, dtype=np.int32)
     typed = vocabulary.typed(ids)
-    domain = _domains(typed)
-    domain[(domain == Domain.ODD) & vocabulary.textual(first, last)] = Domain.TEXT
-    return Places(domain, _coordinates(typed, ids), _rounded(typed))
-
-
-def _domains(typed: Typed) -> npt.NDArray[np.uint8]:
+    instant = (typed.kind == Kind.DATETIME) | (typed.kind == Kind.DATE)
+    nan, unknown = np.isnan(typed.number), typed.kind == NO_KIND
     domain = _DOMAINS[typed.kind]
-    domain[_is_instant(typed) & (typed.zone == NO_ZONE)] += 1
-    domain[(domain == Domain.NUMBER) & np.isnan(typed.number)] = Domain.NAN
+    domain[instant & (typed.zone == NO_ZONE)] += 1
+    domain[(domain == Domain.NUMBER) & nan] = Domain.NAN
     for category, its in _BY_CATEGORY.items():
         domain[typed.category == category] = its
-    return domain
-
-
-def _coordinates(typed: Typed, ids: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
-    coordinate = np.where(np.isnan(typed.number), 0.0, typed.number)
-    for rows, known in ((_is_instant(typed), typed.instant), (typed.kind == NO_KIND, ids)):
-        coordinate[rows] = known[rows]
-    return coordinate
-
-
-def _rounded(typed: Typed) -> npt.NDArray[np.bool_]:
-    far = _is_instant(typed) & ((typed.instant > _WHOLE_NUMBERS) | (typed.instant < -_WHOLE_NUMBERS))
-    rounded: npt.NDArray[np.bool_] = ~typed.exact | far | (typed.kind == Kind.FLOAT)
-    return rounded
-
-
-def _is_instant(typed: Typed) -> npt.NDArray[np.bool_]:
-    instant: npt.NDArray[np.bool_] = (typed.kind == Kind.DATETIME) | (typed.kind == Kind.DATE)
-    return instant
+    domain[(domain == Domain.ODD) & vocabulary.textual(first, last)] = Domain.TEXT
+    coordinate = np.where(nan, 0.0, typed.number)
+    coordinate[instant] = typed.instant[instant]
+    coordinate[unknown] = ids[unknown]
+    far = instant & ((typed.instant > _WHOLE_NUMBERS) | (typed.instant < -_WHOLE_NUMBERS))
+    return Places(domain, coordinate, ~typed.exact | far | (typed.kind == Kind.FLOAT))
 
 
 def place_of(term: Term, intern: Intern) -> TermPlace:

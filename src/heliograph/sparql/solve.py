@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from heliograph.errors import SubscriptionError
@@ -132,7 +132,11 @@ class EdgeStep:
     def estimate(self, bindings: Solution) -> int:
         subject, predicate, object = self._parts(bindings)
         if self.pattern.predicate == RDF_TYPE:
-            return _type_estimate(self.world, subject, object)
+            known = self.world.graph.count(subject, RDF_TYPE, object)
+            taxonomy = self.world.classes.taxonomy
+            if subject is not None:
+                return known + len(taxonomy.parents(subject))
+            return known + len(taxonomy.rows if object is None else taxonomy.children(object))
         if self.pattern.predicate == RDFS_MEMBER:
             predicate = None
         return self.world.graph.count(subject, predicate, object)
@@ -150,9 +154,14 @@ class EdgeStep:
 
     def _edges(self, subject: Term | None, predicate: Term | None, object: Term | None) -> Iterable[Triple]:
         if self.pattern.predicate == RDF_TYPE:
-            return ((s, RDF_TYPE, o) for s, o in _type_pairs(self.world.classes, subject, object))
+            classes = self.world.classes
+            pairs = _pairs(subject, object, classes.typed, classes.types, classes.instances)
+            return ((s, RDF_TYPE, o) for s, o in pairs)
         if self.pattern.predicate == RDFS_MEMBER:
-            return _members(self.world.graph.match(subject, None, object))
+            # Container membership as rdfs:member; one for each subject and object, whatever their rdf:_n.
+            triples = self.world.graph.match(subject, None, object)
+            members = dict.fromkeys((s, o) for s, p, o in triples if p == RDFS_MEMBER or is_container_member(p))
+            return ((s, RDFS_MEMBER, o) for s, o in members)
         return self.world.graph.match(subject, predicate, object)
 
 
@@ -170,13 +179,17 @@ class ClassStep:
             return 1 if object is not None else len(classes.ancestors(subject)) + 1
         if object is not None:
             return len(classes.descendants(object)) + 1
-        return len(self.world.graph) + classes.size
+        return len(self.world.graph) + len(classes.taxonomy)
 
     def extend(self, bindings: Solution) -> Iterator[Solution]:
         pattern = self.pattern
         subject, object = _known(pattern.subject, bindings), _known(pattern.object, bindings)
-        pairs = _is_a_pairs if pattern.relation is ClassRelation.IS_A else _subclass_pairs
-        for pair in pairs(self.world.classes, subject, object):
+        classes = self.world.classes
+        if pattern.relation is ClassRelation.IS_A:
+            pairs = _pairs(subject, object, classes.typed, classes.all_types, classes.all_instances)
+        else:
+            pairs = _pairs(subject, object, classes.nested, classes.ancestors, classes.descendants)
+        for pair in pairs:
             extended = _unify(bindings, (pattern.subject, pattern.object), pair)
             if extended is not None:
                 yield extended
@@ -230,31 +243,6 @@ def _unify(bindings: Solution, nodes: Iterable[Node], terms: Iterable[Term]) -> 
     return extended
 
 
-def _members(triples: Iterable[Triple]) -> Iterator[Triple]:
-    """Container membership as rdfs:member; one for each subject and object, whatever their rdf:_n."""
-    pairs = dict.fromkeys((s, o) for s, p, o in triples if p == RDFS_MEMBER or is_container_member(p))
-    return ((s, RDFS_MEMBER, o) for s, o in pairs)
-
-
-def _type_estimate(world: World, subject: Term | None, object: Term | None) -> int:
-    known = world.graph.count(subject, RDF_TYPE, object)
-    if subject is not None:
-        return known + len(world.classes.taxonomy.parents(subject))
-    return known + (len(world.classes.taxonomy.children(object)) if object is not None else world.classes.size)
-
-
-def _type_pairs(classes: Classes, subject: Term | None, object: Term | None) -> Pairs:
-    return _pairs(subject, object, classes.typed, classes.types, classes.instances)
-
-
-def _is_a_pairs(classes: Classes, subject: Term | None, object: Term | None) -> Pairs:
-    return _pairs(subject, object, classes.typed, classes.all_types, classes.all_instances)
-
-
-def _subclass_pairs(classes: Classes, subject: Term | None, object: Term | None) -> Pairs:
-    return _pairs(subject, object, classes.nested, classes.ancestors, classes.descendants)
-
-
 def _pairs(
     subject: Term | None,
     object: Term | None,
@@ -272,14 +260,10 @@ def _pairs(
 
 
 # --- solutions --------------------------------------------------------------------------------------------------
-# The solutions of a query over one graph, by plain backtracking: the yardstick for every faster way.
-#
 # It computes the distinct solutions over all variables of the pattern (hidden ones included), with homomorphism
 # semantics: two variables may take one value. The law it relies on: a join's solutions do not depend on the order of
 # its steps, so the step with the fewest ways is taken next; and a condition may be tested once its variables are
 # bound.
-
-__all__ = ["Graph", "GroupKey", "QueryPlan", "Solution", "Triple", "World", "matches", "solutions", "world"]
 
 GroupKey = tuple[Term | None, ...]
 
@@ -323,53 +307,8 @@ class Budget:
             raise GivenUp(f"it tried {self._in_all:,} combinations of bindings over one graph")
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """One depth of the search: the bindings still to be tried, and what is left to do below them."""
-
-    ways: Iterator[Solution]
-    steps: tuple[Step, ...]
-    conditions: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A query over one graph; walked depth first with a stack of its own, so that any number of edges may be asked."""
-
-    bindable: frozenset[Variable]
-    metrics: Metrics | None
-    budget: Budget | None = None
-    stack: list[_Level] = field(default_factory=list)
-
-    def run(self, steps: tuple[Step, ...], conditions: tuple[Condition, ...]) -> Iterator[Solution]:
-        self.stack.append(_Level(iter([{}]), steps, conditions))
-        while self.stack:
-            level = self.stack[-1]
-            bindings = next(level.ways, None)
-            if bindings is None:
-                self.stack.pop()
-                continue
-            if self.budget is not None:
-                self.budget.spend()
-            waiting = self._test(bindings, level.conditions, last=not level.steps)
-            if waiting is None:
-                continue
-            if level.steps:
-                self.stack.append(_descend(bindings, level.steps, waiting))
-            else:
-                if self.budget is not None:
-                    self.budget.find(bindings)
-                yield bindings
-
-    def _test(self, bindings: Solution, conditions: tuple[Condition, ...], last: bool) -> tuple[Condition, ...] | None:
-        """The conditions that must still wait for a variable, or None if one that need not wait fails."""
-        waiting = []
-        for condition in conditions:
-            if not last and any(name not in bindings for name in condition.variables & self.bindable):
-                waiting.append(condition)
-            elif not condition.holds(bindings, self.metrics):
-                return None
-        return tuple(waiting)
+# One depth of the search: the bindings still to be tried, and the steps and conditions that are left below them.
+_Level = tuple[Iterator[Solution], tuple[Step, ...], tuple[Condition, ...]]
 
 
 def _descend(bindings: Solution, steps: tuple[Step, ...], conditions: tuple[Condition, ...]) -> _Level:
@@ -381,7 +320,7 @@ def _descend(bindings: Solution, steps: tuple[Step, ...], conditions: tuple[Cond
         ways = steps[position].estimate(bindings)
         if ways < fewest:
             best, fewest = position, ways
-    return _Level(steps[best].extend(bindings), steps[:best] + steps[best + 1 :], conditions)
+    return steps[best].extend(bindings), steps[:best] + steps[best + 1 :], conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,11 +340,9 @@ class QueryPlan:
         for expression in query.filters:
             if id(expression) not in made:
                 made[id(expression)] = Condition.of(expression)
-        bound = set(Query(patterns=query.patterns, values=query.values).variables)
-        ranging = tuple(name for name in query.variables if name not in bound)
         conditions = tuple(made[id(expression)] for expression in query.filters)
         having = None if query.having is None else Condition.of(query.having)
-        return cls(query, frozenset(query.variables), ranging, conditions, having)
+        return cls(query, frozenset(query.variables), query.ranging, conditions, having)
 
     def solutions(
         self,
@@ -419,8 +356,41 @@ class QueryPlan:
         steps: list[Step] = [pattern_step(pattern, world) for pattern in self.query.patterns]
         steps += [ValuesStep(block) for block in self.query.values]
         steps += [RangeStep(variable, vertices) for variable in self.ranging]
-        found = _Search(self.variables, metrics, budget).run(tuple(steps), self.conditions)
+        found = self._search(tuple(steps), metrics, budget)
         return _distinct(found) if self.query.values else found
+
+    def _search(self, steps: tuple[Step, ...], metrics: Metrics | None, budget: Budget | None) -> Iterator[Solution]:
+        """Depth first with a stack of its own, so that any number of edges may be asked."""
+        stack: list[_Level] = [(iter([{}]), steps, self.conditions)]
+        while stack:
+            ways, steps, conditions = stack[-1]
+            bindings = next(ways, None)
+            if bindings is None:
+                stack.pop()
+                continue
+            if budget is not None:
+                budget.spend()
+            waiting = self._test(bindings, conditions, metrics, last=not steps)
+            if waiting is None:
+                continue
+            if steps:
+                stack.append(_descend(bindings, steps, waiting))
+            else:
+                if budget is not None:
+                    budget.find(bindings)
+                yield bindings
+
+    def _test(
+        self, bindings: Solution, conditions: tuple[Condition, ...], metrics: Metrics | None, last: bool
+    ) -> tuple[Condition, ...] | None:
+        """The conditions that must still wait for a variable, or None if one that need not wait fails."""
+        waiting = []
+        for condition in conditions:
+            if not last and any(name not in bindings for name in condition.variables & self.variables):
+                waiting.append(condition)
+            elif not condition.holds(bindings, metrics):
+                return None
+        return tuple(waiting)
 
     def counts(
         self,

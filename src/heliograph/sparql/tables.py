@@ -17,6 +17,7 @@ from heliograph.errors import HeliographError, InterestError, Place, TermError
 from heliograph.io.publications import Triples
 from heliograph.io.schemas import TABLES
 from heliograph.io.sources import collector_paused
+from heliograph.sparql.evaluate import regex_problem
 from heliograph.sparql.query import (
     MAX_CONSTRAINTS,
     MAX_PATTERNS,
@@ -32,7 +33,6 @@ from heliograph.sparql.query import (
     Query,
     TriplePattern,
 )
-from heliograph.sparql.tokens import regex_problem
 from heliograph.terms import (
     PLAIN,
     PREFIXES,
@@ -57,7 +57,6 @@ from heliograph.vocabulary.columns import Cells, Distinct, Text, distinct
 # to.
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_REMEMBERED = 4096  # readings of rows that are kept: what is read again soon is read from memory
 _MISSPELT = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">=", "isa": "is-a", "startswith": "starts-with"}
 
 
@@ -78,49 +77,6 @@ class CellProblem(Exception):
         self.error = error
 
 
-class Constraints:
-    """Reads constraint rows, and remembers some thousands of them."""
-
-    def __init__(self, prefixes: Mapping[str, str] = PREFIXES) -> None:
-        self.prefixes = prefixes
-        self._read: dict[tuple[str | None, str | None, str | None], Constraint | CellProblem] = {}
-
-    def read(self, row: tuple[str | None, str | None, str | None]) -> Constraint | CellProblem:
-        """What a row (variable, operator, value) means, or what is wrong with it."""
-        found = self._read.get(row)
-        if found is None:
-            try:
-                found = self._constraint(*row)
-            except CellProblem as problem:
-                found = problem
-            if len(self._read) >= _REMEMBERED:
-                self._read = {}
-            self._read[row] = found
-        return found
-
-    def _constraint(self, variable: str | None, operator: str | None, value: str | None) -> Constraint:
-        name = self.variable(variable)
-        reader = _READERS.get(operator or "")
-        if reader is None:
-            raise CellProblem("operator", _unknown_operator(operator))
-        try:
-            return reader(name, operator or "", value, self.prefixes)
-        except HeliographError as error:
-            raise CellProblem("value", error) from None
-
-    def variable(self, text: str | None) -> Variable:
-        """The variable of a cell, with or without its question mark."""
-        name = (text or "").removeprefix("?")
-        try:
-            node = parse_node("?" + name)
-        except TermError:
-            node = None
-        if not isinstance(node, Variable):
-            fix = "write the variable's name, with or without the question mark"
-            raise CellProblem("variable", InterestError("HG-441", f"{text!r} is no variable", fix=fix))
-        return node
-
-
 def _unknown_operator(operator: str | None) -> InterestError:
     close = _MISSPELT.get((operator or "").replace("_", "").lower()) or next(
         iter(get_close_matches((operator or "").strip().lower(), _READERS, n=1)), None
@@ -139,75 +95,57 @@ def _comparison(name: Variable, operator: str, value: str | None, prefixes: Mapp
 
 
 def _membership(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    return Constraint((name,), In(name, tuple(_choices(value, prefixes))))
-
-
-def _choices(value: str | None, prefixes: Mapping[str, str]) -> list[Expression]:
     fix = 'write a JSON array of terms, such as ["Alice", 5, "\\"text\\""]'
     try:
         cells = json.loads(value or "", parse_int=str, parse_float=str, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise InterestError("HG-443", f"{_short(value)} is no JSON array", fix=fix) from None
+        cells = None
     if not isinstance(cells, list):
         raise InterestError("HG-443", f"{_short(value)} is no JSON array", fix=fix)
-    return [_choice(cell, prefixes, fix) for cell in cells]
+    choices: list[Expression] = []
+    for cell in cells:
+        text = str(cell).lower() if isinstance(cell, bool) else cell
+        if not isinstance(text, str):
+            raise InterestError("HG-443", f"{_short(json.dumps(cell))} in the array is no term", fix=fix)
+        term = parse_cell(text, Position.OBJECT, prefixes)
+        if term.kind is TermKind.BLANK:
+            raise InterestError("HG-443", f"the blank node {text} in the array", fix="list IRIs, names and literals")
+        choices.append(term)
+    return Constraint((name,), In(name, tuple(choices)))
 
 
 def _no_constant(text: str) -> None:
     raise ValueError(text)
 
 
-def _choice(cell: object, prefixes: Mapping[str, str], fix: str) -> Term:
-    if isinstance(cell, bool):
-        cell = "true" if cell else "false"
-    if not isinstance(cell, str):
-        raise InterestError("HG-443", f"{_short(json.dumps(cell))} in the array is no term", fix=fix)
-    term = parse_cell(cell, Position.OBJECT, prefixes)
-    if term.kind is TermKind.BLANK:
-        raise InterestError("HG-443", f"the blank node {cell} in the array", fix="list IRIs, names and literals")
-    return term
-
-
-def _class(value: str | None, prefixes: Mapping[str, str]) -> Node:
-    """A class: an IRI, a name or a variable."""
+def _class_pattern(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
+    """Of a class: an IRI, a name or a variable."""
     node = parse_node(value, Position.SUBJECT, prefixes)
     if isinstance(node, Term) and node.kind is TermKind.BLANK:
         raise InterestError("HG-443", f"the blank node {value} as class", fix="name the class, or use a variable")
-    return node
-
-
-def _is_a(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    return Constraint((name,), pattern=ClassPattern(ClassRelation.IS_A, name, _class(value, prefixes)))
-
-
-def _direct(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    return Constraint((name,), pattern=TriplePattern(name, RDF_TYPE, _class(value, prefixes)))
-
-
-def _subclass(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    return Constraint((name,), pattern=ClassPattern(ClassRelation.SUBCLASS_OF, name, _class(value, prefixes)))
-
-
-def _superclass(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    return Constraint((name,), pattern=ClassPattern(ClassRelation.SUBCLASS_OF, _class(value, prefixes), name))
+    pattern: Pattern
+    if operator == "is-a":
+        pattern = ClassPattern(ClassRelation.IS_A, name, node)
+    elif operator == "direct-is-a":
+        pattern = TriplePattern(name, RDF_TYPE, node)
+    else:
+        ends = (name, node) if operator == "subclass-of" else (node, name)
+        pattern = ClassPattern(ClassRelation.SUBCLASS_OF, *ends)
+    return Constraint((name,), pattern=pattern)
 
 
 _FUNCTIONS = {"contains": "CONTAINS", "starts-with": "STRSTARTS", "regex": "REGEX"}
 
 
 def _textual(name: Variable, operator: str, value: str | None, prefixes: Mapping[str, str]) -> Constraint:
-    text = _text(value, prefixes)
-    problem = regex_problem(text) if operator == "regex" else None
-    if problem is not None:
-        raise InterestError("HG-404", problem.message, fix=problem.fix)
-    return Constraint((name,), Call(_FUNCTIONS[operator], (Call("STR", (name,)), literal(text))))
-
-
-def _text(value: str | None, prefixes: Mapping[str, str]) -> str:
-    """The text of a value: a quoted literal's, or the cell itself."""
+    """Of a text: a quoted literal's, or the cell itself."""
     if not value:
         raise InterestError("HG-443", "an empty value", fix='write the text, or "" for the empty one')
-    return parse_cell(value, Position.OBJECT, prefixes).value if value[0] == '"' else value
+    text = parse_cell(value, Position.OBJECT, prefixes).value if value[0] == '"' else value
+    problem = regex_problem(text) if operator == "regex" else None
+    if problem is not None:
+        raise InterestError("HG-404", problem[0], fix=problem[1])
+    return Constraint((name,), Call(_FUNCTIONS[operator], (Call("STR", (name,)), literal(text))))
 
 
 def _short(value: str | None, limit: int = 60) -> str:
@@ -217,8 +155,9 @@ def _short(value: str | None, limit: int = 60) -> str:
 
 _Reader = Callable[[Variable, str, str | None, Mapping[str, str]], Constraint]
 _READERS: dict[str, _Reader] = dict.fromkeys(["=", "!=", "<", "<=", ">", ">="], _comparison)
-_READERS |= {"in": _membership, "is-a": _is_a, "direct-is-a": _direct, "subclass-of": _subclass}
-_READERS |= {"superclass-of": _superclass, **dict.fromkeys(_FUNCTIONS, _textual)}
+_READERS |= {"in": _membership}
+_READERS |= dict.fromkeys(["is-a", "direct-is-a", "subclass-of", "superclass-of"], _class_pattern)
+_READERS |= dict.fromkeys(_FUNCTIONS, _textual)
 OPERATORS = tuple(_READERS)
 
 
@@ -227,21 +166,23 @@ def bare_integers(values: pa.Array[Any]) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.match_substring_regex(values, "^-?[0-9]{1,15}$").fill_null(False))
 
 
-# --- cells ------------------------------------------------------------------------------------------------------
-# The cells of pattern tables: which nodes they spell. A reader remembers the last thousands, so that the terms of
-# subscriptions that come one by one are read once and kept once.
+# --- the reader -------------------------------------------------------------------------------------------------
+# What the cells of pattern tables and the rows of constraint tables mean. A reader remembers the last thousands, so
+# that the terms of subscriptions that come one by one are read once and kept once.
 
-_PATTERN_CELLS_REMEMBERED = 16_384  # cells of one position
+_CELLS_REMEMBERED = 16_384  # of one position
+_ROWS_REMEMBERED = 4096
 _NOT_NAMES = frozenset({"a", "true", "false"})
+_Row = tuple[str | None, str | None, str | None]  # variable, operator, value
 
 
 class Reader:
-    """Reads cells under some prefixes; one for all tables of an engine."""
+    """Reads cells and constraints under some prefixes; one for all tables of an engine."""
 
     def __init__(self, prefixes: Mapping[str, str] = PREFIXES) -> None:
         self.prefixes = prefixes
-        self.constraints = Constraints(prefixes)
         self._nodes: dict[Position, dict[Text, Node]] = {position: {} for position in Position}
+        self._constraints: dict[_Row, Constraint | CellProblem] = {}
 
     def node(self, text: Text, position: Position) -> Node:
         """The node that a cell spells; a blank node is a variable that nobody sees."""
@@ -249,10 +190,45 @@ class Reader:
         found = known.get(text)
         if found is None:
             found = _read(text, position, self.prefixes)
-            if len(known) >= _PATTERN_CELLS_REMEMBERED:
+            if len(known) >= _CELLS_REMEMBERED:
                 known.clear()
             known[text] = found
         return found
+
+    def constraint(self, row: _Row) -> Constraint | CellProblem:
+        """What a row means, or what is wrong with it."""
+        found = self._constraints.get(row)
+        if found is None:
+            try:
+                found = self._read_constraint(*row)
+            except CellProblem as problem:
+                found = problem
+            if len(self._constraints) >= _ROWS_REMEMBERED:
+                self._constraints.clear()
+            self._constraints[row] = found
+        return found
+
+    def _read_constraint(self, variable: str | None, operator: str | None, value: str | None) -> Constraint:
+        name = read_variable(variable)
+        reader = _READERS.get(operator or "")
+        if reader is None:
+            raise CellProblem("operator", _unknown_operator(operator))
+        try:
+            return reader(name, operator or "", value, self.prefixes)
+        except HeliographError as error:
+            raise CellProblem("value", error) from None
+
+
+def read_variable(text: str | None) -> Variable:
+    """The variable of a cell, with or without its question mark."""
+    try:
+        node = parse_node("?" + (text or "").removeprefix("?"))
+    except TermError:
+        node = None
+    if not isinstance(node, Variable):
+        fix = "write the variable's name, with or without the question mark"
+        raise CellProblem("variable", InterestError("HG-441", f"{text!r} is no variable", fix=fix))
+    return node
 
 
 def _read(text: Text, position: Position, prefixes: Mapping[str, str]) -> Node:
@@ -338,25 +314,14 @@ def _decoded(texts: list[Text]) -> list[str]:
 # --- patterns ---------------------------------------------------------------------------------------------------
 
 
-class Column(NamedTuple):
-    """A column with cells that spell no node: what is wrong with them by code, in table order."""
-
-    name: str
-    codes: Ints
-    problems: Mapping[int, TermError]
-
-
 class PatternEdges(NamedTuple):
-    """Sorted pattern rows as codes of the distinct nodes, and the columns with wrong cells."""
+    """Sorted pattern rows as codes of the distinct nodes; and the columns with cells that spell no node: their name,
+    their codes in table order, and what is wrong by code."""
 
     groups: Groups
     codes: Triples
     known: dict[Node, int]
-    columns: Sequence[Column]
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        return tuple(self.known)
+    wrong: Sequence[tuple[str, Ints, Mapping[int, TermError]]]
 
 
 def read_edges(table: pa.Table, reader: Reader) -> PatternEdges:
@@ -364,25 +329,22 @@ def read_edges(table: pa.Table, reader: Reader) -> PatternEdges:
     owners = _owners(table["subscription_id"], numbers)
     groups = _group(list(numbers), owners)
     index: dict[Node, int] = {}
-    columns = [_read_column(table[name], name, index, reader) for name in _POSITIONS]
-    wrong = [column for column, _ in columns if column.problems]
-    return PatternEdges(groups, Triples(*(groups.sorted(codes) for _, codes in columns)), index, wrong)
-
-
-def _read_column(
-    cells: Cells, name: str, index: dict[Node, int], reader: Reader
-) -> tuple[Column, npt.NDArray[np.int32]]:
-    codes, texts = _distinct(cells)
-    position = _POSITIONS[name]
-    known: list[int] = []
-    problems: dict[int, TermError] = {}
-    for code, text in enumerate([*texts, None] if _has_nulls(codes) else texts):
-        try:
-            known.append(index.setdefault(reader.node(text, position), len(index)))
-        except TermError as error:
-            known.append(WRONG)
-            problems[code if code < len(texts) else -1] = error
-    return Column(name, codes, problems), np.array(known, np.int32)[codes]
+    wrong: list[tuple[str, Ints, Mapping[int, TermError]]] = []
+    columns: list[Ints] = []
+    for name, position in _POSITIONS.items():
+        codes, texts = _distinct(table[name])
+        known: list[int] = []
+        problems: dict[int, TermError] = {}
+        for code, text in enumerate([*texts, None] if _has_nulls(codes) else texts):
+            try:
+                known.append(index.setdefault(reader.node(text, position), len(index)))
+            except TermError as error:
+                known.append(WRONG)
+                problems[code if code < len(texts) else -1] = error
+        columns.append(groups.sorted(np.array(known, np.int32)[codes]))
+        if problems:
+            wrong.append((name, codes, problems))
+    return PatternEdges(groups, Triples(*columns), index, wrong)
 
 
 def _has_nulls(codes: Ints) -> bool:
@@ -392,50 +354,47 @@ def _has_nulls(codes: Ints) -> bool:
 # --- constraints ------------------------------------------------------------------------------------------------
 
 
+class Limits(NamedTuple):
+    """Constraint rows: the code of their variable, their operator's number in `OPERATORS`, the code of their value."""
+
+    variable: npt.NDArray[np.int32]
+    operator: npt.NDArray[np.uint8]
+    value: npt.NDArray[np.int32]
+
+
 class LimitRows(NamedTuple):
     """Sorted constraint rows. `cells` are the columns as they were, in table order."""
 
     groups: Groups
-    variable: npt.NDArray[np.int32]
-    operator: npt.NDArray[np.uint8]
-    value: npt.NDArray[np.int32]
+    limits: Limits
     values: pa.Array[Any]
-    cells: tuple[Distinct, Distinct, Distinct]
-    reader: Constraints
+    cells: Sequence[Distinct] = ()
 
-    def row(self, row: int) -> tuple[str | None, str | None, str | None]:
+    def row(self, row: int) -> _Row:
         """The three cells of a table row."""
-        return cast(
-            "tuple[str | None, str | None, str | None]", tuple(texts[codes[row]] for codes, texts in self.cells)
-        )
+        return cast(_Row, tuple(texts[codes[row]] for codes, texts in self.cells))
 
 
-_NO_CELLS = Distinct(np.zeros(0, np.int32), [])
-_NO_CODES, _NO_OPERATORS, _NO_VALUES = np.zeros(0, np.int32), np.zeros(0, np.uint8), pa.array([], pa.string())
-
-
-def read_limits(table: pa.Table | None, edges: PatternEdges, reader: Reader) -> LimitRows:
+def read_limits(table: pa.Table | None, edges: PatternEdges) -> LimitRows:
     """The constraints of the same subscriptions; those of others follow as further groups."""
     names = edges.groups.names
     if table is None or not table.num_rows:
-        groups = Groups(names, _NO_CODES, None, np.zeros(len(names) + 1, np.int64))
-        none = (_NO_CELLS, _NO_CELLS, _NO_CELLS)
-        return LimitRows(groups, _NO_CODES, _NO_OPERATORS, _NO_CODES, _NO_VALUES, none, reader.constraints)
+        none = Limits(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int32))
+        groups = Groups(names, none.variable, None, np.zeros(len(names) + 1, np.int64))
+        return LimitRows(groups, none, pa.array([], pa.string()))
     numbers = {name: number for number, name in enumerate(names)}
     owners = _owners(table["subscription_id"], numbers)
     groups = _group(list(numbers), owners)
-    variables, operators, values = (_texts(table[name]) for name in ("variable", "operator", "value"))
-    bound = [_variable(text, edges.known, reader.constraints) for text in variables.texts]
+    cells = [_texts(table[name]) for name in ("variable", "operator", "value")]
+    variables, operators, values = cells
+    bound = [_variable(text, edges.known) for text in variables.texts]
     known = [_NUMBERS.get(str(text), NO_OPERATOR) for text in operators.texts]
-    return LimitRows(
-        groups,
+    limits = Limits(
         np.array(bound, np.int32)[groups.sorted(variables.codes)],
         np.array(known, np.uint8)[groups.sorted(operators.codes)],
         groups.sorted(values.codes).astype(np.int32),
-        pa.array(values.texts, pa.string()),
-        (variables, operators, values),
-        reader.constraints,
     )
+    return LimitRows(groups, limits, pa.array(values.texts, pa.string()), cells)
 
 
 def _texts(cells: Cells) -> Distinct:
@@ -446,10 +405,10 @@ def _texts(cells: Cells) -> Distinct:
     return Distinct(np.where(codes < 0, len(texts), codes), [*_decoded(texts), None])
 
 
-def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int:
+def _variable(text: Text, index: Mapping[Node, int]) -> int:
     assert not isinstance(text, bytes)
     try:
-        return index.get(reader.variable(text), UNBOUND)
+        return index.get(read_variable(text), UNBOUND)
     except CellProblem:
         return WRONG
 
@@ -463,15 +422,6 @@ def _variable(text: Text, index: Mapping[Node, int], reader: Constraints) -> int
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 _ANY = -3  # stands for a variable that need not be bound
 _IS_COMPARISON = np.array([operator in COMPARISONS for operator in OPERATORS] + [False] * (256 - len(OPERATORS)))
-
-
-def nameless() -> InterestError:
-    return InterestError("HG-440", "pattern rows without subscription_id", fix="give every row its subscription")
-
-
-def without_patterns(name: str) -> InterestError:
-    fix = "write its pattern rows too, or drop its constraints"
-    return InterestError("HG-445", f"constraints for {name!r}, which has no patterns", place=Place(item=name), fix=fix)
 
 
 def _at(error: HeliographError, table: str, row: int, column: str) -> HeliographError:
@@ -509,72 +459,71 @@ def size_faults(groups: Groups, table: str, most: int) -> dict[int, HeliographEr
 
 def edge_faults(edges: PatternEdges) -> dict[int, HeliographError]:
     """What is wrong with each wrong subscription's patterns."""
-    if not edges.columns:
+    if not edges.wrong:
         return {}
-    wrong = np.logical_or.reduce([codes < 0 for codes in edges.codes])
-    return {owner: _edge_fault(edges, position) for owner, position in _first(edges.groups, wrong)}
+    faults: dict[int, HeliographError] = {}
+    for owner, position in _first(edges.groups, np.logical_or.reduce([codes < 0 for codes in edges.codes])):
+        row = edges.groups.row(position)
+        problems = ((name, problems.get(int(codes[row]))) for name, codes, problems in edges.wrong)
+        name, problem = next(each for each in problems if each[1] is not None)
+        assert problem is not None
+        faults[owner] = _at(problem, "patterns", row, name)
+    return faults
 
 
-def _edge_fault(edges: PatternEdges, position: int) -> HeliographError:
-    row = edges.groups.row(position)
-    for column in edges.columns:
-        problem = column.problems.get(int(column.codes[row]))
-        if problem is not None:
-            return _at(problem, "patterns", row, column.name)
-    raise AssertionError(row)
-
-
-# --- constraints ------------------------------------------------------------------------------------------------
-
-
-class _Readings(NamedTuple):
-    """For each sorted row the number of its reading, or -1 where it is surely right; what each reading was."""
-
-    numbers: Ints
-    found: list[Constraint | CellProblem]
-
-
-def limit_faults(limits: LimitRows, edges: PatternEdges) -> dict[int, HeliographError]:
+def limit_faults(limits: LimitRows, edges: PatternEdges, reader: Reader) -> dict[int, HeliographError]:
     """What is wrong with each wrong subscription's constraints."""
-    if not len(limits.variable):
+    if not len(limits.limits.variable):
         return {}
-    readings = _read_limits(limits)
-    lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, readings))
-    wrong = _first(limits.groups, lacking[0] | lacking[1])
-    return {owner: _limit_fault(limits, readings, position, bool(lacking[0, position])) for owner, position in wrong}
+    numbers, readings = _read_limits(limits, reader)
+    lacking = ~_bound(edges, limits.groups.owners, _needs(limits, edges, numbers, readings))
+    faults: dict[int, HeliographError] = {}
+    for owner, position in _first(limits.groups, lacking[0] | lacking[1]):
+        row, number, place = limits.groups.row(position), int(numbers[position]), int(not lacking[0, position])
+        found = readings[number] if number >= 0 else reader.constraint(limits.row(row))
+        if isinstance(found, CellProblem):
+            faults[owner] = _at(found.error, "constraints", row, found.column)
+        else:  # the first or the second variable that it needs is not there
+            variable = found.needs[place]
+            fix = f"write {variable} in a pattern row of this subscription"
+            error = InterestError("HG-444", f"no pattern row has {variable}", fix=fix)
+            faults[owner] = _at(error, "constraints", row, ("variable", "value")[place])
+    return faults
 
 
-def _read_limits(limits: LimitRows) -> _Readings:
-    """Reads every distinct row except variables compared with bare integers: nothing can be wrong with those."""
-    sure = _IS_COMPARISON[limits.operator] & (limits.variable != WRONG)
+def _read_limits(limits: LimitRows, reader: Reader) -> tuple[Ints, list[Constraint | CellProblem]]:
+    """For each sorted row the number of its reading, or -1 where it is surely right; and the readings.
+
+    Each distinct row is read except variables compared with bare integers: nothing can be wrong with those.
+    """
+    sure = _IS_COMPARISON[limits.limits.operator] & (limits.limits.variable != WRONG)
     if len(sure) > _FEW:
-        sure &= bare_integers(limits.values)[limits.value]
+        sure &= bare_integers(limits.values)[limits.limits.value]
     else:
         sure[:] = False
     positions = np.flatnonzero(~sure)
     numbers = np.full(len(sure), -1, np.int64)
     if not len(positions):
-        return _Readings(numbers, [])
+        return numbers, []
     keys = np.zeros(len(positions), np.int64)
     for cell in limits.cells:
         keys = keys * len(cell.texts) + limits.groups.sorted(cell.codes)[positions]
     _, first, numbers[positions] = np.unique(keys, return_index=True, return_inverse=True)
     rows = [limits.groups.row(position) for position in positions[first].tolist()]
-    return _Readings(numbers, [limits.reader.read(limits.row(row)) for row in rows])
+    return numbers, [reader.constraint(limits.row(row)) for row in rows]
 
 
-def _needs(limits: LimitRows, edges: PatternEdges, readings: _Readings) -> Ints:
+def _needs(limits: LimitRows, edges: PatternEdges, numbers: Ints, readings: Sequence[Constraint | CellProblem]) -> Ints:
     """For each row the variables that must be bound, as two columns of codes; a wrong row has an unbound one."""
-    read = [[_need(each, place, edges) for each in readings.found] + [_ANY] for place in (0, 1)]
-    needs: Ints = np.array(read, np.int64)[:, readings.numbers]
-    needs[0] = np.where(readings.numbers < 0, limits.variable, needs[0])
+    read: Ints = np.full((2, len(readings) + 1), _ANY, np.int64)
+    for number, each in enumerate(readings):
+        if isinstance(each, CellProblem):
+            read[:, number] = UNBOUND
+        else:
+            read[: len(each.needs), number] = [edges.known.get(variable, UNBOUND) for variable in each.needs]
+    needs: Ints = read[:, numbers]
+    needs[0] = np.where(numbers < 0, limits.limits.variable, needs[0])
     return needs
-
-
-def _need(reading: Constraint | CellProblem, place: int, edges: PatternEdges) -> int:
-    if isinstance(reading, CellProblem):
-        return UNBOUND
-    return edges.known.get(reading.needs[place], UNBOUND) if place < len(reading.needs) else _ANY
 
 
 def _bound(edges: PatternEdges, owners: Ints, needs: Ints) -> _Flags:
@@ -597,18 +546,6 @@ def _is_in(wanted: Ints, known: Ints) -> _Flags:
         known = np.sort(known)
         found = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
     return found
-
-
-def _limit_fault(limits: LimitRows, readings: _Readings, position: int, at_first: bool) -> HeliographError:
-    """What is wrong with a row: a cell, or else the first or the second variable that it needs."""
-    row, number = limits.groups.row(position), int(readings.numbers[position])
-    found = readings.found[number] if number >= 0 else limits.reader.read(limits.row(row))
-    if isinstance(found, CellProblem):
-        return _at(found.error, "constraints", row, found.column)
-    variable = found.needs[0 if at_first else 1]
-    fix = f"write {variable} in a pattern row of this subscription"
-    error = InterestError("HG-444", f"no pattern row has {variable}", fix=fix)
-    return _at(error, "constraints", row, "variable" if at_first else "value")
 
 
 # --- queries ----------------------------------------------------------------------------------------------------
@@ -634,14 +571,6 @@ def compile_patterns(
     read = read_patterns(patterns, constraints, Reader(prefixes))
     with collector_paused():
         return {name: read.errors.get(row) or read.query(row) for row, name in enumerate(read.names)}
-
-
-class Limits(NamedTuple):
-    """Constraint rows: the code of their variable, their operator's number in `OPERATORS`, the code of their value."""
-
-    variable: npt.NDArray[np.int32]
-    operator: npt.NDArray[np.uint8]
-    value: npt.NDArray[np.int32]
 
 
 class PatternRows(NamedTuple):
@@ -677,21 +606,22 @@ class PatternSet:
         "values",
     )
 
-    def __init__(self, edges: PatternEdges, limits: LimitRows, errors: dict[int, HeliographError]) -> None:
+    def __init__(
+        self, edges: PatternEdges, limits: LimitRows, errors: dict[int, HeliographError], reader: Reader
+    ) -> None:
         self.names: Sequence[str] = limits.groups.names
-        self.nodes: Sequence[Node] = edges.nodes
+        self.nodes: Sequence[Node] = tuple(edges.known)
         self.edges = edges.codes
-        self.edge_offsets = _extended(edges.groups.offsets, len(self.names))
-        self.limits = Limits(limits.variable, limits.operator, limits.value)
+        offsets = edges.groups.offsets  # of names that only constraints have there are none
+        self.edge_offsets = np.append(offsets, np.full(len(self.names) + 1 - len(offsets), offsets[-1]))
+        self.limits = limits.limits
         self.limit_offsets = limits.groups.offsets
         self.values: Texts = limits.values
         self.errors: Mapping[int, HeliographError] = errors
-        self._reader = limits.reader
+        self._reader = reader
 
     def __len__(self) -> int:
         return len(self.names)
-
-    # --- one subscription ---------------------------------------------------------------------------------------
 
     def query(self, number: int) -> Query:
         """The query of one subscription, made anew."""
@@ -706,11 +636,9 @@ class PatternSet:
         """What a limit of a subscription without errors means."""
         name = str(self.nodes[self.limits.variable[row]])
         value = self.values[int(self.limits.value[row])].as_py()
-        found = self._reader.read((name, OPERATORS[self.limits.operator[row]], value))
+        found = self._reader.constraint((name, OPERATORS[self.limits.operator[row]], value))
         assert isinstance(found, Constraint)
         return found
-
-    # --- many ---------------------------------------------------------------------------------------------------
 
     def edge_rows(self, numbers: Offsets) -> PatternRows:
         return _rows(self.edge_offsets, numbers)
@@ -731,23 +659,19 @@ def read_patterns(patterns: pa.Table, constraints: pa.Table | None, reader: Read
     """A set from the tables of the contract. Constraints without patterns are errors, behind the subscriptions."""
     with collector_paused():
         edges = read_edges(patterns, reader)
-        limits = read_limits(constraints, edges, reader)
-        errors = limit_faults(limits, edges) | edge_faults(edges) | _name_faults(edges.groups, limits.groups)
+        limits = read_limits(constraints, edges)
+        errors = limit_faults(limits, edges, reader) | edge_faults(edges)
+        for number, name in enumerate(limits.groups.names[len(edges.groups.names) :], len(edges.groups.names)):
+            message = f"constraints for {name!r}, which has no patterns"
+            fix = "write its pattern rows too, or drop its constraints"
+            errors[number] = InterestError("HG-445", message, place=Place(item=name), fix=fix)
+        if "" in edges.groups.names:
+            fix = "give every row its subscription"
+            error = InterestError("HG-440", "pattern rows without subscription_id", fix=fix)
+            errors[edges.groups.names.index("")] = error
         errors |= size_faults(edges.groups, "patterns", MAX_PATTERNS)
         errors |= size_faults(limits.groups, "constraints", MAX_CONSTRAINTS)
-        return PatternSet(edges, limits, errors)
-
-
-def _name_faults(patterns: Groups, all: Groups) -> dict[int, HeliographError]:
-    """Rows without a name, and names that only constraints have."""
-    first = len(patterns.names)
-    strays = {row: without_patterns(name) for row, name in enumerate(all.names[first:], first)}
-    return {**strays, **({patterns.names.index(""): nameless()} if "" in patterns.names else {})}
-
-
-def _extended(offsets: Offsets, count: int) -> Offsets:
-    """Offsets of `count` groups, the further ones empty."""
-    return np.append(offsets, np.full(count + 1 - len(offsets), offsets[-1])) if len(offsets) <= count else offsets
+        return PatternSet(edges, limits, errors, reader)
 
 
 def _query(edges: Sequence[TriplePattern], constraints: Iterable[Constraint]) -> Query:
@@ -771,19 +695,6 @@ _Codes: TypeAlias = "npt.NDArray[np.integer[Any]]"
 _CHUNK = 1 << 20  # rows of an Arrow chunk: the texts of one must stay below 2 GB
 
 
-class Selection(NamedTuple):
-    """Some subscriptions of a set, by number, and their names."""
-
-    patterns: PatternSet
-    numbers: Numbers
-    names: Sequence[str]
-
-
-class PatternTables(NamedTuple):
-    patterns: pa.Table
-    constraints: pa.Table
-
-
 class _Column:
     """A column that grows by codes into further things; each distinct thing is spelled once."""
 
@@ -804,42 +715,34 @@ class _Column:
         return pa.chunked_array(chunks, pa.string())
 
 
-def _as_it_is(text: str | None) -> str | None:
-    return text
-
-
 def _cell(position: Position) -> Callable[[Node], str]:
     return lambda node: spell(node, position) if isinstance(node, Term) else str(node)
 
 
-def tables_of(selections: Iterable[Selection]) -> PatternTables:
-    """The rows of these subscriptions, those of one together and in order."""
-    patterns = [_Column(_as_it_is), *(_Column(_cell(position)) for position in Position)]
-    constraints = [_Column(_as_it_is), _Column(str), _Column(_as_it_is), _Column(_as_it_is)]
-    for selection in selections:
-        _add_edges(selection, patterns)
-        if len(selection.patterns.values):
-            _add_limits(selection, constraints)
-    return PatternTables(_table("patterns", patterns), _table("constraints", constraints))
-
-
-def _add_edges(selection: Selection, columns: Sequence[_Column]) -> None:
-    names, *ends = columns
-    patterns = selection.patterns
-    rows = patterns.edge_rows(selection.numbers)
-    names.add(selection.names, rows.owners)
-    for column, codes in zip(ends, patterns.edges):
-        column.add(patterns.nodes, codes[rows.positions])
-
-
-def _add_limits(selection: Selection, columns: Sequence[_Column]) -> None:
-    patterns = selection.patterns
-    rows = patterns.limit_rows(selection.numbers)
-    things = (selection.names, patterns.nodes, OPERATORS, patterns.values.to_pylist())
-    codes = (rows.owners, *(column[rows.positions] for column in patterns.limits))
-    for column, each, of in zip(columns, things, codes):
-        column.add(each, of)
-
-
-def _table(name: str, columns: Sequence[_Column]) -> pa.Table:
-    return pa.Table.from_arrays([column.texts() for column in columns], schema=TABLES[name].arrow)
+def tables_of(selections: Iterable[tuple[PatternSet, Numbers, Sequence[str]]]) -> dict[str, pa.Table]:
+    """The tables of subscriptions by set, numbers in it and names: rows of one together and in order."""
+    columns = {
+        "patterns": [_Column(str), *(_Column(_cell(position)) for position in Position)],
+        "constraints": [_Column(lambda text: text), _Column(str), _Column(str), _Column(lambda text: text)],
+    }
+    for found, numbers, names in selections:
+        for name, rows, numbered, things in (
+            ("patterns", found.edge_rows(numbers), found.edges, [found.nodes] * 3),
+            (
+                "constraints",
+                found.limit_rows(numbers),
+                found.limits,
+                (found.nodes, OPERATORS, found.values.to_pylist()),
+            ),
+        ):
+            if not len(rows.positions):
+                continue
+            owner, *cells = columns[name]
+            owner.add(names, rows.owners)
+            taken: list[_Codes] = [codes[rows.positions] for codes in numbered]
+            for column, each, of in zip(cells, things, taken, strict=True):
+                column.add(each, of)
+    return {
+        name: pa.Table.from_arrays([column.texts() for column in several], schema=TABLES[name].arrow)
+        for name, several in columns.items()
+    }

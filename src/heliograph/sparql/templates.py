@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import getitem, itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from heliograph.errors import SparqlError
 from heliograph.io.sources import collector_paused
-from heliograph.sparql.parser import Draft, finish, parse, ranging
+from heliograph.sparql.parser import Draft, finish, parse
 from heliograph.sparql.query import (
     MAX_COMBINATIONS,
     MAX_RANGING,
-    And,
-    Arithmetic,
-    Call,
     Compare,
     Expression,
-    In,
-    Metric,
-    Negate,
-    Not,
-    Or,
     Query,
     Values,
+    builder,
+    children,
     combinations,
     walk,
 )
@@ -56,63 +50,68 @@ Maker = Callable[[Pool], Any]
 _make = cast(Callable[[type, tuple[Any, ...]], Any], tuple.__new__)
 
 
-@dataclass(frozen=True, slots=True)
 class Template:
     """The parse of a shape."""
 
-    query: Query  # with slots where texts of the shape differ
-    star: bool
-    counts: frozenset[Variable]  # the names of counts
-    tables: tuple[Mapping[str, Any], ...]  # by constant
-    signed: tuple[tuple[str, int], ...]
-    numbers: Mapping[str, Any]
-    own: tuple[Any, ...]
-    classes: tuple[type, ...]  # of each pattern
-    ends: Maker  # the three fields of every pattern in one row
-    selected: Maker
-    filters: tuple[Maker, ...]
-    values: tuple[Maker, ...]
-    having: Maker
-    measured: bool  # metrics may name variables of their own
-    strict: bool  # names decide whether the query may stand, so each text is checked anew
+    def __init__(self, draft: Draft, record: Record, scope: Scope, constants: list[str]) -> None:
+        filling = _Filling(len(constants) + len(record.signed))
+        query = finish(draft)
+        self._shape = query  # with slots where texts of the shape differ
+        self._star = draft.star
+        self._counts = frozenset(draft.counts)  # the names of counts
+        self.tables: tuple[Mapping[str, Any], ...] = tuple(  # by constant
+            scope.table(record.roles[number]) if number in record.roles else (COMMENTS if text[0] == "#" else IGNORED)
+            for number, text in enumerate(constants)
+        )
+        self._signed = tuple(record.signed)
+        self._numbers = scope.table(Role.NUMBER)
+        self._classes = tuple(type(pattern) for pattern in draft.patterns)
+        self._ends = filling.row(node for pattern in draft.patterns for node in pattern)  # the fields of all patterns
+        self._selected = filling.row(draft.selected)
+        self._filters = tuple(filling.expression(condition) for condition in draft.filters)
+        self._values = tuple(filling.values(block) for block in draft.values)
+        self._having = filling.expression(query.having)
+        self._own = tuple(filling.own)
+        self._measured = bool(query.metrics)  # metrics may name variables of their own
+        # Whether names decide if the query may stand, so that each text is checked anew.
+        self._strict = self._measured or combinations(query.values) > MAX_COMBINATIONS
 
     def fill(self, constants: list[str]) -> Query:
         """The query of a text with these constants; raises `Problem` where they do not fit."""
         pool = [*map(getitem, self.tables, constants)]
-        if self.signed:
-            pool += [self.numbers[sign + constants[number]] for sign, number in self.signed]
-        pool += self.own
-        ends = self.ends(pool)
-        if self.counts and not self.counts.isdisjoint(ends):
+        if self._signed:
+            pool += [self._numbers[sign + constants[number]] for sign, number in self._signed]
+        pool += self._own
+        ends = self._ends(pool)
+        if self._counts and not self._counts.isdisjoint(ends):
             raise Problem("HG-407", "the count is named like a variable of the pattern", "give it another name")
-        return self._query(pool, ends)
-
-    def _query(self, pool: Pool, ends: tuple[Any, ...]) -> Query:
-        shape = self.query
+        shape = self._shape
         query = Query(
             shape.form,
-            tuple(map(_make, self.classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
-            tuple([make(pool) for make in self.filters]) if self.filters else (),
-            tuple([make(pool) for make in self.values]) if self.values else (),
+            tuple(map(_make, self._classes, zip(ends[0::3], ends[1::3], ends[2::3]))),
+            tuple([make(pool) for make in self._filters]) if self._filters else (),
+            tuple([make(pool) for make in self._values]) if self._values else (),
             self._projection(pool, ends),
             shape.distinct,
             shape.counted,
             shape.group_by,
-            self.having(pool),
+            self._having(pool),
         )
-        if self.measured and self.star:
+        if self._measured and self._star:
             query = replace(query, projection=query.named_variables)
-        if self.strict and not _may_stand(query):
-            raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
+        if self._strict:  # the checks of a parse that compare names
+            bound = {node for pattern in query.patterns for node in pattern}
+            if combinations(query.values, bound) > MAX_COMBINATIONS or len(query.ranging) > MAX_RANGING:
+                raise Problem("HG-400", "names that do not fit each other", "see what a parse of its own says")
         return query
 
     def _projection(self, pool: Pool, ends: tuple[Any, ...]) -> tuple[Variable, ...]:
-        if self.query.counted:
+        if self._shape.counted:
             return ()
-        if not self.star:
-            return tuple(dict.fromkeys(self.selected(pool)))
+        if not self._star:
+            return tuple(dict.fromkeys(self._selected(pool)))
         named = [node for node in ends if type(node) is Variable and node.name[:2] != "_:"]
-        for block in self.query.values:
+        for block in self._shape.values:
             named += block.variables
         return tuple(dict.fromkeys(named))
 
@@ -138,30 +137,12 @@ class _Filling:
             return itemgetter(self.place(expression))
         if expression is None or all(slot_number(node) is None for node in walk(expression)):
             return lambda pool: expression
-        return self._compound(expression)
-
-    def _compound(self, expression: Expression) -> Maker:
-        match expression:
-            case Not(operand) | Negate(operand):
-                kind, inner = type(expression), self.expression(operand)
-                return lambda pool: kind(inner(pool))
-            case And(operands) | Or(operands):
-                several, parts = type(expression), self._all(operands)
-                return lambda pool: several(parts(pool))
-            case Call(name, operands) | Metric(name, operands):
-                call, parts = type(expression), self._all(operands)
-                return lambda pool: call(name, parts(pool))
-            case Compare(operator, left, right) | Arithmetic(operator, left, right):
-                binary, first, second = type(expression), self.expression(left), self.expression(right)
-                return lambda pool: binary(operator, first(pool), second(pool))
-            case In(operand, choices, negated):
-                inner, parts = self.expression(operand), self._all(choices)
-                return lambda pool: In(inner(pool), parts(pool), negated)
-        raise TypeError(expression)
-
-    def _all(self, expressions: tuple[Expression, ...]) -> Maker:
-        makers = [self.expression(expression) for expression in expressions]
-        return lambda pool: tuple([make(pool) for make in makers])
+        makers = [self.expression(operand) for operand in children(expression)]
+        if isinstance(expression, Compare):  # as most are: half of the time
+            operator, (left, right) = expression.operator, makers
+            return lambda pool: Compare(operator, left(pool), right(pool))
+        build = builder(expression)
+        return lambda pool: build([make(pool) for make in makers])
 
     def values(self, block: Values) -> Maker:
         rows = [self.row(row) for row in block.rows]
@@ -173,40 +154,6 @@ def row_of(places: list[int]) -> Maker:
     if len(places) > 1:
         return itemgetter(*places)
     return (lambda pool: (pool[places[0]],)) if places else (lambda pool: ())
-
-
-def _may_stand(query: Query) -> bool:
-    """Whether the query passes those checks of a parse that compare names."""
-    bound = {node for pattern in query.patterns for node in pattern}
-    return combinations(query.values, bound) <= MAX_COMBINATIONS and len(ranging(query)) <= MAX_RANGING
-
-
-def make_template(draft: Draft, record: Record, scope: Scope, constants: list[str]) -> Template:
-    filling = _Filling(len(constants) + len(record.signed))
-    query = finish(draft)
-    return Template(
-        query=query,
-        star=draft.star,
-        counts=frozenset(draft.counts),
-        tables=tuple(_table(scope, record, number, text) for number, text in enumerate(constants)),
-        signed=tuple(record.signed),
-        numbers=scope.table(Role.NUMBER),
-        ends=filling.row(node for pattern in draft.patterns for node in pattern),
-        classes=tuple(type(pattern) for pattern in draft.patterns),
-        selected=filling.row(draft.selected),
-        filters=tuple(filling.expression(condition) for condition in draft.filters),
-        values=tuple(filling.values(block) for block in draft.values),
-        having=filling.expression(query.having),
-        own=tuple(filling.own),
-        measured=bool(query.metrics),
-        strict=bool(query.metrics) or combinations(query.values) > MAX_COMBINATIONS,
-    )
-
-
-def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str, Any]:
-    if number in record.roles:
-        return scope.table(record.roles[number])
-    return COMMENTS if text[0] == "#" else IGNORED
 
 
 # --- shared parses ----------------------------------------------------------------------------------------------
@@ -224,11 +171,8 @@ def _table(scope: Scope, record: Record, number: int, text: str) -> Mapping[str,
 MOST_TEMPLATES = 4096  # about 5 kB each; beyond that, texts are parsed one by one
 
 
-class _Family(NamedTuple):
-    """The templates of one shape whose parses looked at the same constants, by the texts of those."""
-
-    pinned: Callable[[list[str]], Any]
-    templates: dict[Any, Template]
+# The templates of one shape whose parses looked at the same constants: what picks these, and the templates by them.
+_Family = tuple[Callable[[list[str]], Any], dict[Any, Template]]
 
 
 class Shapes:
@@ -247,43 +191,35 @@ class Shapes:
         check_characters(text)
         parts = LIFT.split(text)
         shape, constants = tuple(parts[0::2]), parts[1::2]
-        template = self._known(shape, constants) or self._meet(shape, text, parts)
-        if template is None:
-            return parse_alone(text, self._scope, self._verb)
+        for pinned, templates in self._families.get(shape, _NONE).values():
+            template = templates.get(pinned(constants))
+            if template is not None:
+                break
+        else:
+            mark = hash(shape)
+            if mark not in self._met or self.learnt >= MOST_TEMPLATES:
+                self._met.add(mark)
+                return parse_alone(text, self._scope, self._verb)
+            template = self._learn(text, shape, constants)
         try:
             return template.fill(constants)
         except Problem:
             return parse_alone(text, self._scope, self._verb)
 
-    def _known(self, shape: tuple[str, ...], constants: list[str]) -> Template | None:
-        for family in self._families.get(shape, _NONE).values():
-            template = family.templates.get(family.pinned(constants))
-            if template is not None:
-                return template
-        return None
-
-    def _meet(self, shape: tuple[str, ...], text: str, parts: list[str]) -> Template | None:
-        """The template of a shape that is met again; None the first time."""
-        mark = hash(shape)
-        if mark in self._met and self.learnt < MOST_TEMPLATES:
-            return self._learn(text, parts)
-        self._met.add(mark)
-        return None
-
-    def _learn(self, text: str, parts: list[str]) -> Template:
-        constants = parts[1::2]
+    def _learn(self, text: str, shape: tuple[str, ...], constants: list[str]) -> Template:
+        """The template of a shape that is met again."""
         record = Record([match.start(1) for match in LIFT.finditer(text)])
         draft, scope = parse(tokenize(text), self._scope, self._verb, record)
         scope = self._scopes.setdefault((scope.base, *sorted(scope.prefixes.items())), scope)
-        template = make_template(draft, record, scope, constants)
+        template = Template(draft, record, scope, constants)
         behind_signs = {number for _, number in record.signed}
         pinned = tuple(
             number for number, table in enumerate(template.tables) if table is IGNORED and number not in behind_signs
         )
         self.learnt += 1
-        families = self._families.setdefault(tuple(parts[0::2]), {})
-        family = families.setdefault(pinned, _Family(row_of(list(pinned)), {}))
-        family.templates[family.pinned(constants)] = template
+        families = self._families.setdefault(shape, {})
+        pick, templates = families.setdefault(pinned, (row_of(list(pinned)), {}))
+        templates[pick(constants)] = template
         return template
 
 

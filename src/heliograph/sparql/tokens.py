@@ -1,197 +1,18 @@
-"""From the text of a query to tokens and terms: the lexical grammar, constants, IRIs, what is refused by name, and
-the places of errors.
-"""
+"""From the text of a query to tokens and terms: the lexical grammar, constants, IRIs, and the places of errors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from enum import Enum
-from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from heliograph.errors import Place, SparqlError, underline
-from heliograph.sparql.query import Node
+from heliograph.sparql.evaluate import regex_problem
+from heliograph.sparql.query import SIGNATURES, Node
+from heliograph.sparql.refusals import Refusal, near
 from heliograph.terms import HG, PREFIXES, RDF_LANG_STRING, Term, TermKind, Variable, literal
 from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
-
-# --- metric functions -------------------------------------------------------------------------------------------
-# The `hg:` functions by name, and how each is written: the contract's table of metrics.
-
-SIGNATURES = {
-    "degree": "hg:degree(?x) or hg:degree(?x, :property)",
-    "indegree": "hg:indegree(?x) or hg:indegree(?x, :property)",
-    "outdegree": "hg:outdegree(?x) or hg:outdegree(?x, :property)",
-    "clustering": "hg:clustering(?x)",
-    "transitivity": "hg:transitivity()",
-    "averageClustering": "hg:averageClustering()",
-    "distance": 'hg:distance(?a, ?b[, "undirected"][, "weight"][, :property…])',
-    "cliques": "hg:cliques(k) with k from 1 to 5",
-    "betweenness": "hg:betweenness(?x)",
-    "density": "hg:density() or hg:density(?x, hops) with hops 0, 1, 2, …",
-    "dense": "hg:dense(?x)",
-    "steiner": "hg:steiner(?a, ?b, …[, hg:via(:property)…])",
-    "steinerPoint": "hg:steinerPoint(?x, ?a, ?b, …)",
-    "via": "hg:via(:property) among the arguments of hg:steiner",
-}
-_BY_LOWER = {name.lower(): name for name in SIGNATURES}
-
-
-def bare_metric(word: str) -> str | None:
-    """The function that a name without `hg:`, or with another prefix, most likely means."""
-    return _BY_LOWER.get(word.rpartition(":")[2].lower())
-
-
-def near_metric(name: str) -> str | None:
-    """The function that a misspelt name comes close to."""
-    close = get_close_matches(name.lower(), _BY_LOWER, n=1, cutoff=0.5)
-    return _BY_LOWER[close[0]] if close else None
-
-
-# --- regular expressions ----------------------------------------------------------------------------------------
-# Regular expressions of interests: RE2, which matches in linear time, with `i` as the only flag.
-#
-# RE2 has no backreferences and no look-around; both are named when a pattern uses them. Its time is linear in the
-# text, but a step costs up to as much as the pattern is large once its automaton no longer fits its memory, hence the
-# limits.
-
-FLAGS = ("", "i")
-
-# Instructions of the compiled pattern: about 1,000 words as alternatives. A pattern of this size takes 2 s on a text of
-# 1 MB at worst; `[ab].?(a.?b?){600}b{40}`, of 7,254, took 228 s with the 8 MB of memory that are RE2's default.
-MAX_PROGRAM = 10_000
-_LARGE = 1_000  # instructions from which on RE2 may have more memory than its default of 8 MB
-_MEMORY = 64 << 20  # bytes, of which a pattern takes what the texts that it meets make it take
-
-_BEYOND = {
-    "lookahead": re.compile(r"\(\?[=!]"),
-    "lookbehind": re.compile(r"\(\?<[=!]"),
-    "atomic group": re.compile(r"\(\?>"),
-    "backreference": re.compile(r"(?<!\\)(?:\\\\)*\\(?:[1-9]|k[<{'])"),
-}
-
-
-def compile_regex(pattern: str, flags: str = "") -> Any:
-    """The compiled pattern; raises `re2.error`. Use `.search`, as SPARQL's REGEX matches anywhere in the text."""
-    found = _compile(pattern, flags)
-    return found if found.programsize <= _LARGE else _compile_large(pattern, flags)
-
-
-@lru_cache(maxsize=4096)
-def _compile(pattern: str, flags: str, memory: int | None = None) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = "i" not in flags
-    options.never_capture = True  # nobody asks for groups, and 20,000 of them took 4.8 GB
-    if memory is not None:
-        options.max_mem = memory
-    return re2.compile(pattern, options)
-
-
-@lru_cache(maxsize=512)  # so that they take no more memory than 4,096 of the others may; to compile one takes ms
-def _compile_large(pattern: str, flags: str) -> Any:
-    return _compile.__wrapped__(pattern, flags, _MEMORY)
-
-
-class RegexProblem(NamedTuple):
-    message: str
-    fix: str
-
-
-@lru_cache(maxsize=65536)
-def regex_problem(pattern: str, flags: str = "") -> RegexProblem | None:
-    """What is wrong with a pattern, partly in RE2's words, or None when it may be used."""
-    import re2
-
-    try:
-        size = _compile(pattern, flags).programsize
-    except re2.error as error:
-        words = error.args[0] if error.args else ""
-        said = words.decode(errors="replace") if isinstance(words, bytes) else str(words)
-        fix = "patterns follow the syntax of RE2, which matches in linear time"
-        return RegexProblem(f"not a regular expression: {_beyond(pattern)}{said}", fix)
-    if size > MAX_PROGRAM:
-        message = f"a regular expression of {size:,} steps, written out; at most {MAX_PROGRAM:,} are taken"
-        return RegexProblem(message, "shorten it, lower its repetitions {n}, or use several conditions")
-    return None
-
-
-def _beyond(pattern: str) -> str:
-    names = [name for name, sign in _BEYOND.items() if sign.search(pattern)]
-    return f"RE2 has no {' and no '.join(names)}: " if names else ""
-
-
-# --- relative IRIs ----------------------------------------------------------------------------------------------
-# Relative IRIs: resolved against a base as RFC 3986, section 5.2, says.
-
-_PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-
-
-class _Iri(NamedTuple):
-    scheme: str | None
-    authority: str | None
-    path: str
-    query: str | None
-    fragment: str | None
-
-
-def is_absolute(iri: str) -> bool:
-    return _SCHEME.match(iri) is not None
-
-
-def resolve(base: str, reference: str) -> str:
-    """The absolute IRI that `reference` means where `base` is in force."""
-    if is_absolute(reference):
-        return reference
-    whole, part = _split(base), _split(reference)
-    if part.authority is not None:
-        target = _Iri(whole.scheme, part.authority, _without_dots(part.path), part.query, part.fragment)
-    elif part.path:
-        target = _Iri(whole.scheme, whole.authority, _without_dots(_merge(whole, part.path)), part.query, part.fragment)
-    else:
-        query = whole.query if part.query is None else part.query
-        target = _Iri(whole.scheme, whole.authority, whole.path, query, part.fragment)
-    return _join(target)
-
-
-def _split(iri: str) -> _Iri:
-    match = _PARTS.fullmatch(iri)
-    assert match is not None  # the expression matches every text
-    scheme, authority, path, query, fragment = match.groups()
-    return _Iri(scheme, authority, path, query, fragment)
-
-
-def _merge(base: _Iri, path: str) -> str:
-    if path.startswith("/"):
-        return path
-    if base.authority is not None and not base.path:
-        return "/" + path
-    return base.path[: base.path.rfind("/") + 1] + path
-
-
-def _without_dots(path: str) -> str:
-    segments: list[str] = []
-    parts = path.split("/")
-    for part in parts:
-        if part == "..":
-            del segments[max(1 if path.startswith("/") else 0, len(segments) - 1) :]
-        elif part != ".":
-            segments.append(part)
-    if parts[-1] in (".", ".."):
-        segments.append("")
-    return "/".join(segments)
-
-
-def _join(iri: _Iri) -> str:
-    authority = "" if iri.authority is None else f"//{iri.authority}"
-    query = "" if iri.query is None else f"?{iri.query}"
-    fragment = "" if iri.fragment is None else f"#{iri.fragment}"
-    return f"{iri.scheme}:{authority}{iri.path}{query}{fragment}"
-
 
 # --- the lexical grammar ----------------------------------------------------------------------------------------
 # The lexical grammar of SPARQL: one compiled expression for tokens, and one that lifts the constants out of a text.
@@ -358,23 +179,23 @@ _CLOSE = {
 # there.
 
 _make = cast(Callable[[type[Term], tuple[object, ...]], Term], tuple.__new__)
-_NODES_VARIABLE, _NODES_NAME, _LITERAL, _NODES_BLANK = "variable", "IRI", "literal", "blank node"
+_VAR, _IRI_NODE, _LITERAL, _BLANK_NODE = "variable", "IRI", "literal", "blank node"
 
 
 class Role(Enum):
     """Where a node stands: what it is called in a message, and what may stand there."""
 
-    SUBJECT = ("the subject of a triple", (_NODES_VARIABLE, _NODES_NAME, _NODES_BLANK))
-    PREDICATE = ("the property of a triple", (_NODES_VARIABLE, _NODES_NAME))
-    OBJECT = ("the object of a triple", (_NODES_VARIABLE, _NODES_NAME, _LITERAL, _NODES_BLANK))
-    CLASS = ("an end of an is-a form", (_NODES_VARIABLE, _NODES_NAME, _NODES_BLANK))
-    OPERAND = ("part of an expression", (_NODES_VARIABLE, _NODES_NAME, _LITERAL))
-    CALLED = ("a function", (_NODES_VARIABLE, _NODES_NAME, _LITERAL, _NODES_BLANK))
-    VARIABLE = ("a variable", (_NODES_VARIABLE,))
+    SUBJECT = ("the subject of a triple", (_VAR, _IRI_NODE, _BLANK_NODE))
+    PREDICATE = ("the property of a triple", (_VAR, _IRI_NODE))
+    OBJECT = ("the object of a triple", (_VAR, _IRI_NODE, _LITERAL, _BLANK_NODE))
+    CLASS = ("an end of an is-a form", (_VAR, _IRI_NODE, _BLANK_NODE))
+    OPERAND = ("part of an expression", (_VAR, _IRI_NODE, _LITERAL))
+    CALLED = ("a function", (_VAR, _IRI_NODE, _LITERAL, _BLANK_NODE))
+    VARIABLE = ("a variable", (_VAR,))
     NUMBER = ("a number", (_LITERAL,))
-    CONSTANT = ("a constant", (_NODES_NAME, _LITERAL))
-    VERTEX = ("a vertex", (_NODES_VARIABLE, _NODES_NAME))
-    PROPERTY = ("a property", (_NODES_NAME,))
+    CONSTANT = ("a constant", (_IRI_NODE, _LITERAL))
+    VERTEX = ("a vertex", (_VAR, _IRI_NODE))
+    PROPERTY = ("a property", (_IRI_NODE,))
     REGEX = ("a pattern of REGEX", (_LITERAL,))
     REGEX_I = ("a pattern of REGEX without case", (_LITERAL,))
 
@@ -422,7 +243,7 @@ class Scope:
         if kind not in role.kinds:
             raise Problem("HG-403", f"the {kind} {text} as {role.title}", f"write {role.wanted} there")
         node = reader(self, text)
-        if role.checked and kind is not _NODES_VARIABLE:
+        if role.checked and kind is not _VAR:
             _check(role, node, text)
         return node
 
@@ -488,29 +309,20 @@ COMMENTS = _Comments()
 
 
 def _check(role: Role, node: Node, text: str) -> None:
+    """What a role asks of a constant beyond its kind."""
     assert isinstance(node, Term)
     if role is Role.PREDICATE or role is Role.OPERAND:
-        if node.value.startswith(HG):
-            _check_metric(node.value[len(HG) :], text, role)
-    elif role is not Role.NUMBER:
-        _check_regex(node, "i" if role is Role.REGEX_I else "")
-    elif _NODES_NUMBER.fullmatch(text) is None:
-        raise Problem("HG-403", f"{text} where a number is wanted", "write a number such as 5")
-
-
-def _check_metric(name: str, text: str, role: Role) -> None:
-    """A metric is called; by its bare name it would be an IRI that nothing is ever equal to."""
-    if name in SIGNATURES:
-        fix = f"call it in a FILTER of a watch interest: {SIGNATURES[name]}"
-        raise Problem("HG-431", f"the metric {text} as {role.title} is not supported", fix)
-
-
-def _check_regex(node: Term, flags: str) -> None:
-    if node.datatype != XSD_STRING:
+        # A metric is called; by its bare name it would be an IRI that nothing is ever equal to.
+        if node.value.startswith(HG) and (name := node.value[len(HG) :]) in SIGNATURES:
+            fix = f"call it in a FILTER of a watch interest: {SIGNATURES[name]}"
+            raise Problem("HG-431", f"the metric {text} as {role.title} is not supported", fix)
+    elif role is Role.NUMBER:
+        if _WHOLE_NUMBER.fullmatch(text) is None:
+            raise Problem("HG-403", f"{text} where a number is wanted", "write a number such as 5")
+    elif node.datatype != XSD_STRING:
         raise Problem("HG-404", "a pattern of REGEX that is no plain string", 'write it as "…" without tag or type')
-    problem = regex_problem(node.value, flags)
-    if problem is not None:
-        raise Problem("HG-404", problem.message, problem.fix)
+    elif (wrong := regex_problem(node.value, "i" if role is Role.REGEX_I else "")) is not None:
+        raise Problem("HG-404", *wrong)
 
 
 def split_literal(text: str) -> tuple[str, str, str]:
@@ -531,18 +343,6 @@ _BODIES = {
 }
 
 
-def _variable(scope: Scope, text: str) -> Node:
-    return Variable(text[1:])
-
-
-def _blank(scope: Scope, text: str) -> Node:
-    return Variable(text)
-
-
-def _bracketed(scope: Scope, text: str) -> Node:
-    return Term(TermKind.IRI, scope.iri(text))
-
-
 def _prefixed(scope: Scope, text: str) -> Node:
     return _make(Term, (TermKind.IRI, scope.name(text), "", ""))  # as `iri` does, in half of its time
 
@@ -561,17 +361,17 @@ def _number(scope: Scope, text: str) -> Node:
 
 # What a token is and how it is read can be told from its first character.
 _BY_FIRST: dict[str, tuple[str, Callable[[Scope, str], Node]]] = {
-    "?": (_NODES_VARIABLE, _variable),
-    "$": (_NODES_VARIABLE, _variable),
-    "_": (_NODES_BLANK, _blank),
-    "<": (_NODES_NAME, _bracketed),
+    "?": (_VAR, lambda _, text: Variable(text[1:])),
+    "$": (_VAR, lambda _, text: Variable(text[1:])),
+    "_": (_BLANK_NODE, lambda _, text: Variable(text)),
+    "<": (_IRI_NODE, lambda scope, text: Term(TermKind.IRI, scope.iri(text))),
     '"': (_LITERAL, _string),
     "'": (_LITERAL, _string),
     **dict.fromkeys("0123456789.+-", (_LITERAL, _number)),
 }
-_PREFIXED: tuple[str, Callable[[Scope, str], Node]] = (_NODES_NAME, _prefixed)
+_PREFIXED: tuple[str, Callable[[Scope, str], Node]] = (_IRI_NODE, _prefixed)
 
-_NODES_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]))")
 _ECHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
@@ -600,148 +400,51 @@ def _character(match: re.Match[str]) -> str:
     return chr(code)
 
 
-# --- refusals ---------------------------------------------------------------------------------------------------
-# What SPARQL has and an interest may not use: each construct by its name, with its code and a rewrite.
-#
-# One code for each class of refusal, so that a script can tell them apart; `docs/errors.md` lists them.
+# --- relative IRIs ----------------------------------------------------------------------------------------------
+# Resolved against a base as RFC 3986, section 5.2, says.
+
+_PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
-class Refusal(NamedTuple):
-    """Why a construct is refused and what to write in its place."""
-
-    code: str
-    name: str
-    fix: str
+def is_absolute(iri: str) -> bool:
+    return _SCHEME.match(iri) is not None
 
 
-_ONE_EACH = "subscribe once for each alternative"
-_UPDATE = Refusal("HG-420", "an update", "an interest asks; write SELECT or ASK, and send data as publications")
-_SLICE = Refusal(
-    "HG-418",
-    "LIMIT or OFFSET",
-    "remove it; bound a filter's evidence with --bindings K, a watch's matches with max_matches_per_update",
-)
-_QUERY = Refusal("HG-419", "this query form", "write SELECT or ASK; a notification carries bindings, not a graph")
-
-# By the keyword that opens the construct, wherever in the query it may stand.
-REFUSED: dict[str, Refusal] = {
-    "OPTIONAL": Refusal("HG-410", "OPTIONAL", "remove it, or subscribe a second time with its triples required"),
-    "UNION": Refusal("HG-411", "UNION", f"{_ONE_EACH}, or use VALUES or IN where only a constant differs"),
-    "MINUS": Refusal("HG-412", "MINUS", "compare with != or NOT IN in a FILTER where that says the same"),
-    "EXISTS": Refusal("HG-413", "EXISTS", "write its triples into the pattern itself"),
-    "NOT EXISTS": Refusal("HG-413", "NOT EXISTS", "compare with != or NOT IN where that says the same"),
-    "GRAPH": Refusal("HG-416", "GRAPH", "remove it; each publication is one graph and is matched on its own"),
-    "ORDER": Refusal("HG-417", "ORDER BY", "remove it; notifications have an order of their own"),
-    "LIMIT": _SLICE._replace(name="LIMIT"),
-    "OFFSET": _SLICE._replace(name="OFFSET", fix="remove it"),
-    "CONSTRUCT": _QUERY._replace(name="CONSTRUCT"),
-    "DESCRIBE": _QUERY._replace(name="DESCRIBE"),
-    "BIND": Refusal("HG-421", "BIND", "write the expression in the FILTER that uses it"),
-    "LET": Refusal("HG-421", "LET", "write the expression in the FILTER that uses it"),
-    "SERVICE": Refusal("HG-422", "SERVICE", "publish the remote data; an interest sees only what is published"),
-    "FROM": Refusal("HG-423", "FROM", "remove it; an interest is about whatever is published"),
-    "REDUCED": Refusal("HG-429", "SELECT REDUCED", "write SELECT or SELECT DISTINCT"),
-    "SELECT": Refusal("HG-415", "a sub-select", "write its triples into the pattern itself"),
-}
-REFUSED |= {
-    word: _UPDATE._replace(name=word) for word in "INSERT DELETE LOAD CLEAR DROP CREATE ADD MOVE COPY WITH".split()
-}
-
-NESTED = Refusal("HG-428", "a group within the group", "remove the inner braces; all triples of an interest are ANDed")
-QUOTED = Refusal(
-    "HG-427", "a quoted triple <<…>>", "describe the statement with rdf:subject, rdf:predicate, rdf:object"
-)
-COLLECTED = Refusal(
-    "HG-426", "an expression in SELECT", "select the variables and compute outside, or compare in FILTER"
-)
-
-GROUPED = Refusal("HG-426", "GROUP BY an expression", "group by variables: GROUP BY ?x")
-
-AGGREGATES = frozenset("COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT".split())
-_COUNT_ONLY = "COUNT(*) is the only aggregate, in SELECT (COUNT(*) AS ?n) and in HAVING"
+def resolve(base: str, reference: str) -> str:
+    """The absolute IRI that `reference`, which has no scheme, means where `base` is in force."""
+    scheme, authority, path, query, _ = _split(base)
+    _, own_authority, own_path, own_query, fragment = _split(reference)
+    if own_authority is not None:
+        authority, path, query = own_authority, _without_dots(own_path or ""), own_query
+    elif own_path:
+        if not own_path.startswith("/"):
+            above = "/" if authority is not None and not path else (path or "")[: (path or "").rfind("/") + 1]
+            own_path = above + own_path
+        path, query = _without_dots(own_path), own_query
+    elif own_query is not None:
+        query = own_query
+    return f"{scheme}:{authority or ''}{path}{query or ''}{fragment or ''}"
 
 
-def aggregate(name: str, shown: str) -> Refusal:
-    fix = f"write COUNT(*) in place of {shown}" if name == "COUNT" else _COUNT_ONLY
-    return Refusal("HG-424", f"the aggregate {shown}", fix)
+def _split(iri: str) -> tuple[str | None, ...]:
+    """Scheme, authority, path, query and fragment, with the signs before all but the first."""
+    match = _PARTS.fullmatch(iri)
+    assert match is not None  # the expression matches every text
+    return match.groups()
 
 
-def misplaced_count() -> Refusal:
-    return Refusal("HG-424", "COUNT(*) in a FILTER", "move the condition behind the group: HAVING (COUNT(*) >= 2)")
-
-
-# Functions of SPARQL that an interest may not call, with a rewrite where there is one.
-FUNCTIONS: dict[str, str] = {
-    "SAMETERM": "compare with =",
-    "LANGMATCHES": 'compare the tag itself: LANG(?x) = "en", or REGEX(LANG(?x), "^en(-|$)", "i")',
-    "ISBLANK": "write !isIRI(?x) && !isLiteral(?x)",
-    "UCASE": 'compare without case: REGEX(?x, "^text$", "i")',
-    "LCASE": 'compare without case: REGEX(?x, "^text$", "i")',
-    "STRLEN": 'test the length with REGEX(?x, "^.{5,}$")',
-    "STRBEFORE": "test the part with STRSTARTS or REGEX",
-    "STRAFTER": "test the part with STRENDS or REGEX",
-    "SUBSTR": "test the part with STRSTARTS, STRENDS or REGEX",
-    "YEAR": 'compare with dates: ?d >= "2026-01-01T00:00:00Z"^^xsd:dateTime',
-    "IF": "write (condition && a) || (!condition && b)",
-    "COALESCE": "write BOUND(?x) && … where it matters",
-    "ISNUMERIC": "compare the value; only numbers compare with numbers",
-}
-_OTHER_FUNCTIONS = (
-    "IRI URI BNODE STRDT STRLANG UUID STRUUID CONCAT ENCODE_FOR_URI REPLACE ABS ROUND CEIL FLOOR RAND NOW MONTH DAY "
-    "HOURS MINUTES SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE"
-).split()
-SUPPORTED = "BOUND STR LANG DATATYPE isIRI isLiteral CONTAINS STRSTARTS STRENDS REGEX"
-
-
-def function(name: str) -> Refusal | None:
-    """The refusal of a function that SPARQL has and we have not; None for a name that SPARQL does not have either."""
-    if name in FUNCTIONS:
-        return Refusal("HG-425", f"the function {name}", FUNCTIONS[name])
-    if name in _OTHER_FUNCTIONS:
-        return Refusal("HG-425", f"the function {name}", f"the functions are {SUPPORTED}")
-    return None
-
-
-def refused_cast(shown: str) -> Refusal:
-    fix = "numbers and dates compare by value without a cast" if shown.startswith("xsd:") else f"use {SUPPORTED}"
-    return Refusal("HG-425", f"the function {shown}", fix)
-
-
-# --- property paths ---------------------------------------------------------------------------------------------
-
-_PATHS = {
-    "/": ("a sequence path", "name the node between: ?s {0} ?m . ?m {1} ?o"),
-    "|": ("an alternative path", "use a variable: ?s ?p ?o . FILTER(?p IN ({0}, {1}))"),
-    "^": ("an inverse path", "swap the ends: ?o {1} ?s"),
-    "*": ("a zero-or-more path", "only a/rdfs:subClassOf* walks any number of steps"),
-    "+": ("a one-or-more path", "only rdfs:subClassOf+ walks any number of steps"),
-    "?": ("a zero-or-one path", "subscribe once with the triple and once without it"),
-    "!": ("a negated property set", "use a variable: ?s ?p ?o . FILTER(?p NOT IN ({1}))"),
-    "(": ("a path in parentheses", "the paths are a/rdfs:subClassOf* and rdfs:subClassOf+, without parentheses"),
-    "{": ("a counted path", "write out the steps with variables between them"),
-}
-PATH_OPERATORS = frozenset("/|^*+?{")
-PATH_OPENERS = frozenset("^!(")
-
-
-def path(operator: str, before: str, after: str) -> Refusal:
-    name, fix = _PATHS[operator]
-    return Refusal("HG-414", name, fix.format(before or ":p", after or ":q"))
-
-
-# --- misspelt words ---------------------------------------------------------------------------------------------
-
-_WORDS = (
-    "SELECT ASK WHERE DISTINCT FILTER PREFIX BASE VALUES UNDEF GROUP BY HAVING COUNT AS IN NOT true false BOUND "
-    "STR LANG DATATYPE isIRI isURI isLiteral CONTAINS STRSTARTS STRENDS REGEX"
-).split()
-_BY_UPPER = {word.upper(): word for word in _WORDS}
-
-
-def near(word: str) -> str | None:
-    """The keyword that a misspelt word comes close to."""
-    close = get_close_matches(word.upper(), _BY_UPPER, n=1, cutoff=0.7)
-    return _BY_UPPER[close[0]] if close else None
+def _without_dots(path: str) -> str:
+    segments: list[str] = []
+    parts = path.split("/")
+    for part in parts:
+        if part == "..":
+            del segments[max(1 if path.startswith("/") else 0, len(segments) - 1) :]
+        elif part != ".":
+            segments.append(part)
+    if parts[-1] in (".", ".."):
+        segments.append("")
+    return "/".join(segments)
 
 
 # --- the cursor -------------------------------------------------------------------------------------------------
