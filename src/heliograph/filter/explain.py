@@ -32,10 +32,15 @@ from heliograph.model import Explanation, Rejected
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import (
     And,
+    Call,
     ClassPattern,
     ClassRelation,
+    Compare,
     Expression,
+    In,
     Node,
+    Not,
+    Or,
     Pattern,
     Query,
     TriplePattern,
@@ -48,7 +53,8 @@ from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain
 from heliograph.sparql.solve import QueryPlan, Solution, World
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Classes, Taxonomy
-from heliograph.terms import RDF_TYPE, Term, Variable
+from heliograph.terms import PLAIN, RDF_TYPE, Term, TermKind, Variable, literal, plain_name, python_value, value_of
+from heliograph.values import XSD_STRING, Kind
 from heliograph.vocabulary import Vocabulary
 
 SHOWN = 10  # bindings shown for a match
@@ -184,16 +190,89 @@ def _reason(part: Part, found: list[Solution], world: World) -> str:
     if isinstance(part, Values):
         return ""
     if not isinstance(part, Pattern):
-        return "; ".join(dict.fromkeys(filter(None, (_values(part, solution) for solution in found))))
+        met = (_values(part, solution) for solution in found)
+        kinds = (note for solution in found for note in incomparable(part, solution))
+        return "; ".join(dict.fromkeys(filter(None, (*met, *kinds))))
     asked = " and no ".join(dict.fromkeys(spell_pattern(part, solution) for solution in found))
     near = " and ".join(nearest(part, found[0], world))
     vain = "there is none" if asked == spell_pattern(part) else f"there is no {asked}"
-    return vain + (f"; nearest: {near}" if near else "")
+    return vain + (f"; nearest: {near}" if near else "") + _meant_text(part, world)
 
 
 def _values(part: Expression, solution: Solution) -> str:
     known = (name for name in sorted(_names(part)) if name in solution)
     return ", ".join(f"{name} was {spell_node(solution[name])}" for name in known)
+
+
+def _meant_text(part: Pattern, world: World) -> str:
+    """A hint where a text was asked for and the same word is there as a name, or the other way."""
+    wanted = part.object
+    if not isinstance(part, TriplePattern) or not isinstance(wanted, Term):
+        return ""
+    other = plain_name(wanted.value) if wanted.datatype == XSD_STRING else literal(str(python_value(wanted)))
+    predicate = part.predicate if isinstance(part.predicate, Term) else None
+    if wanted.kind is TermKind.BLANK or not world.graph.count(None, predicate, other):
+        return ""
+    name, text = (other, wanted) if wanted.kind is TermKind.LITERAL else (wanted, other)
+    return f"; {spell_node(name)} is a name; as text write {spell_node(text)}"
+
+
+def incomparable(part: Expression, solution: Solution) -> Iterator[str]:
+    """For each comparison and call that a value of the wrong kind decides: which kinds met."""
+    stack = [part]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, Compare):
+            sides = [_known(side, solution) for side in (here.left, here.right)]
+            if sides[0] is not None and sides[1] is not None:
+                yield from _compared(sides[0], sides[1])
+            stack += [here.left, here.right]
+        elif isinstance(here, And | Or):
+            stack += here.operands
+        elif isinstance(here, Not):
+            stack.append(here.operand)
+        elif isinstance(here, In):
+            value = _known(here.operand, solution)
+            for choice in here.choices if value is not None else ():
+                if isinstance(choice, Term) and value is not None:
+                    yield from _compared(value, choice)
+        elif isinstance(here, Call) and here.name in ("CONTAINS", "STRSTARTS", "STRENDS", "REGEX") and here.arguments:
+            value = _known(here.arguments[0], solution)
+            if value is not None and (value.kind is not TermKind.LITERAL or kind_of(value) != "a string"):
+                yield f"{here.name} takes a string, {spell_node(value)} is {kind_of(value)}{_as_text(value)}"
+
+
+def _known(side: Expression, solution: Solution) -> Term | None:
+    if isinstance(side, Variable):
+        return solution.get(side)
+    return side if isinstance(side, Term) else None
+
+
+def _compared(left: Term, right: Term) -> Iterator[str]:
+    one, other = kind_of(left), kind_of(right)
+    if one != other:
+        name = left if other == "a string" else right
+        yield f"{one} and {other} do not compare: {spell_node(left)}, {spell_node(right)}{_as_text(name)}"
+
+
+def _as_text(term: Term) -> str:
+    return f"; as text write {spell_node(literal(str(python_value(term))))}" if kind_of(term) == "a name" else ""
+
+
+def kind_of(term: Term) -> str:
+    """What kind of value a term is, in the words of an explanation: terms of one kind compare."""
+    if term.kind is TermKind.BLANK:
+        return "a blank node"
+    if term.kind is TermKind.IRI:
+        return "a name" if term.value.startswith(PLAIN) else "an IRI"
+    value = value_of(term)
+    if value is not None:
+        return {Kind.DATE: "xsd:date", Kind.DATETIME: "xsd:dateTime", Kind.BOOLEAN: "a boolean"}.get(
+            value.kind, "a number"
+        )
+    if term.datatype == XSD_STRING:
+        return "a string"
+    return "a string with a language" if term.language else f"a literal of <{term.datatype}>"
 
 
 # --- the nearest edges: the same but for one of their three parts --------------------------------------------------

@@ -387,6 +387,8 @@ def _unknown(cursor: Cursor, kind: str, clause: Clause) -> SparqlError:
     refusal = refusals.REFUSED.get(kind) or refusals.function(kind)
     if refusal is not None:
         return cursor.refused(refusal)
+    if kind == "IN":
+        return cursor.error("HG-400", "IN without something before it", fix="write what is looked for: ?x IN (1, 2)")
     if cursor.ahead() == "(":
         if (meant := _meant_metric(cursor, clause)) is not None:
             return meant

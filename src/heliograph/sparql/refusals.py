@@ -17,6 +17,7 @@ class Refusal(NamedTuple):
     fix: str
 
 
+_ABSENT = "ask for what is absent from the whole document in a subscription of its own: ASK { … } HAVING (COUNT(*) = 0)"
 _ONE_EACH = "subscribe once for each alternative"
 _UPDATE = Refusal("HG-420", "an update", "an interest asks; write SELECT or ASK, and send data as publications")
 _SLICE = Refusal(
@@ -30,9 +31,9 @@ _QUERY = Refusal("HG-419", "this query form", "write SELECT or ASK; a notificati
 REFUSED: dict[str, Refusal] = {
     "OPTIONAL": Refusal("HG-410", "OPTIONAL", "remove it, or subscribe a second time with its triples required"),
     "UNION": Refusal("HG-411", "UNION", f"{_ONE_EACH}, or use VALUES or IN where only a constant differs"),
-    "MINUS": Refusal("HG-412", "MINUS", "compare with != or NOT IN in a FILTER where that says the same"),
+    "MINUS": Refusal("HG-412", "MINUS", _ABSENT),
     "EXISTS": Refusal("HG-413", "EXISTS", "write its triples into the pattern itself"),
-    "NOT EXISTS": Refusal("HG-413", "NOT EXISTS", "compare with != or NOT IN where that says the same"),
+    "NOT EXISTS": Refusal("HG-413", "NOT EXISTS", _ABSENT),
     "GRAPH": Refusal("HG-416", "GRAPH", "remove it; each publication is one graph and is matched on its own"),
     "ORDER": Refusal("HG-417", "ORDER BY", "remove it; notifications have an order of their own"),
     "LIMIT": _SLICE._replace(name="LIMIT"),
@@ -68,7 +69,10 @@ _COUNT_ONLY = "COUNT(*) is the only aggregate, in SELECT (COUNT(*) AS ?n) and in
 
 
 def aggregate(name: str, shown: str) -> Refusal:
-    fix = f"write COUNT(*) in place of {shown}" if name == "COUNT" else _COUNT_ONLY
+    if name == "COUNT" and "DISTINCT" in shown.upper():
+        fix = "distinct values cannot be counted; COUNT(*) counts all solutions, which may be more"
+    else:
+        fix = f"write COUNT(*) in place of {shown}" if name == "COUNT" else _COUNT_ONLY
     return Refusal("HG-424", f"the aggregate {shown}", fix)
 
 
@@ -83,13 +87,15 @@ FUNCTIONS: dict[str, str] = {
     "STRBEFORE": "test the part with STRSTARTS or REGEX",
     "STRAFTER": "test the part with STRENDS or REGEX",
     "SUBSTR": "test the part with STRSTARTS, STRENDS or REGEX",
-    "YEAR": 'compare with dates: ?d >= "2026-01-01T00:00:00Z"^^xsd:dateTime',
+    "YEAR": 'for dates and times alike: STRSTARTS(STR(?d), "2026-")',
+    "MONTH": 'for dates and times alike: STRSTARTS(STR(?d), "2026-11-"), or REGEX(STR(?d), "^[0-9]+-11-")',
+    "DAY": 'for dates and times alike: STRSTARTS(STR(?d), "2026-11-15")',
     "IF": "write (condition && a) || (!condition && b)",
     "COALESCE": "write BOUND(?x) && … where it matters",
     "ISNUMERIC": "compare the value; only numbers compare with numbers",
 }
 _OTHER_FUNCTIONS = (
-    "IRI URI BNODE STRDT STRLANG UUID STRUUID CONCAT ENCODE_FOR_URI REPLACE ABS ROUND CEIL FLOOR RAND NOW MONTH DAY "
+    "IRI URI BNODE STRDT STRLANG UUID STRUUID CONCAT ENCODE_FOR_URI REPLACE ABS ROUND CEIL FLOOR RAND NOW "
     "HOURS MINUTES SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 TRIPLE SUBJECT PREDICATE OBJECT ISTRIPLE"
 ).split()
 SUPPORTED = "BOUND STR LANG DATATYPE isIRI isLiteral CONTAINS STRSTARTS STRENDS REGEX"
