@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from heliograph.cli.run import CommandRun
 
 
-def _check_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise UsageError("HG-025", f"{folder} is a file", fix="give a folder")
-
-
 # --- lint: subscriptions, nodes and edges that look wrong ---
 
 _SHOWN = 200  # findings that a terminal shows
@@ -211,6 +206,11 @@ def _write_data(folder: Path, stories: list[str]) -> None:
     )
     for story in stories:
         stage.commands(f"# {story}", COMMANDS[story])
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("HG-025", f"{folder} is a file", fix="give a folder")
 
 
 # --- generate: the workloads of `heliograph.workloads`, whose options are the parameters of their generators ---
