@@ -98,10 +98,6 @@ def test_nothing_is_an_empty_table(tmp_path: Path, content: bytes) -> None:
     assert whole.table.schema == TABLES["updates"].arrow
 
 
-def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
-    assert columns(read(tmp_path, b'\xef\xbb\xbf{"child":"a","parent":"b"}', "taxonomy"), "child") == [("a",)]
-
-
 def test_utf16_is_refused_by_name(tmp_path: Path) -> None:
     (rejected,) = read(tmp_path, '{"child":"a","parent":"b"}'.encode("utf-16"), "taxonomy").rejected
     assert (rejected.code, "UTF-16 (" in rejected.message) == ("HG-207", True)  # and names the file

@@ -114,8 +114,10 @@ def _kernels() -> Check:
     if not writable:
         fix = "set NUMBA_CACHE_DIR to a folder of yours that can be written"
         return Check("kernel cache", CheckState.WARNING, found + ", not writable", fix)
-    fix = None if kernels else "run `heliograph doctor --warm` once; big inputs start faster"
-    return Check("kernel cache", CheckState.OK if kernels else CheckState.WARNING, found, fix)
+    if not kernels:
+        fix = "run `heliograph doctor --warm` once; big inputs start faster"
+        return Check("kernel cache", CheckState.WARNING, found, fix)
+    return Check("kernel cache", CheckState.OK, found)
 
 
 def _missing(packages: dict[str, str]) -> list[str]:
