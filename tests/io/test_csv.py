@@ -136,10 +136,6 @@ def test_a_file_of_one_header_is_empty(tmp_path: Path) -> None:
         assert (whole.table.num_rows, len(whole.rejected)) == (0, 0)
 
 
-def test_utf16_is_refused(tmp_path: Path) -> None:
-    assert read(tmp_path, (HEADER + "a,b\n").encode("utf-16")).rejected[0].code == "HG-207"
-
-
 def test_a_field_may_be_larger_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heliograph.io.sources.PIECE", 100)
     text = "line, one\n" * 500

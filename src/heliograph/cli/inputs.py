@@ -124,7 +124,7 @@ def read_publications(
     if sources[0].is_pipe:
         reads = run.checked(option, read_table("publications", sources))
         for read in complete_publications(reads):
-            starts = run_starts(read.table, "publication_id")
+            starts = run_starts(read.table["publication_id"])
             yield from cut(read, starts.tolist(), run.pace)
         return
     intake = InputCheck(option)
