@@ -183,9 +183,10 @@ def parse_node(
     if position is Position.OBJECT or isinstance(term, Variable):
         return term
     if term.kind is TermKind.LITERAL:
-        raise TermError(
-            "HG-102", f"the literal {_short(text)} as {position.name.lower()}", fix="only an object may be a literal"
-        )
+        fix = "only an object may be a literal"
+        if _BARE.fullmatch(text):
+            fix = f"for a name made of digits write :{text}" if text.isdigit() else f"for a name write <{PLAIN}{text}>"
+        raise TermError("HG-102", f"the literal {_short(text)} as {position.name.lower()}", fix=fix)
     if term.kind is TermKind.BLANK and position is Position.PROPERTY:
         raise TermError(
             "HG-102", f"the blank node {_short(text)} as property", fix="a property must be an IRI or a name"

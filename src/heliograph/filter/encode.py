@@ -29,7 +29,16 @@ from heliograph.io.sources import (
     collector_paused,
     given_sources,
 )
-from heliograph.io.tables import TableRows, as_table, is_single, numbered, read_all, with_texts
+from heliograph.io.tables import (
+    TableRows,
+    as_table,
+    is_single,
+    numbered,
+    read_all,
+    warn_of_mixed_table,
+    warn_of_mixture,
+    with_texts,
+)
 from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.sparql.solve import Graph, World, world
 from heliograph.taxonomy import Taxonomy
@@ -127,6 +136,8 @@ def _encode_few(items: Any, vocabulary: Vocabulary, prefixes: Mapping[str, str],
         return None
     if texts:
         cells[2::3] = [text_cell(cell, prefixes) for cell in cells[2::3]]
+    else:
+        warn_of_mixture(cells[1::3], cells[2::3])
     overlay = vocabulary.overlay()
     columns = [overlay.intern_texts(cells[at::3], position, prefixes) for at, position in enumerate(Position)]
     if columns[0].errors or columns[1].errors or columns[2].errors:
@@ -161,6 +172,8 @@ def _encode_rows(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str,
     """The rows by publication, without the bad ones: of each the first thing that is wrong with it is reported."""
     if texts:
         read = read._replace(table=with_texts(read.table, prefixes))
+    else:
+        warn_of_mixed_table(read.table)
     overlay = vocabulary.overlay()
     cells = {name: overlay.intern_cells(read.table[name], at, prefixes) for name, at in _COLUMNS.items()}
     groups = group_rows(read.table, "publication_id")

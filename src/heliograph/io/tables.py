@@ -10,7 +10,9 @@ shape is rejected by its position.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 RowNumbers = npt.NDArray[np.int64]
+_LOG = logging.getLogger("heliograph")
 
 
 class TableRows(NamedTuple):
@@ -457,3 +460,32 @@ def check_objects(objects: str) -> bool:
     if objects not in ("names", "texts"):
         raise UsageError("HG-054", f"objects={objects!r}", fix='choose "names" or "texts"')
     return objects == "texts"
+
+
+_LOOKED_AT = 1000  # rows of a table that are looked at for a mixture
+_mixed: set[str] = set()  # properties of which was said that their values mix names and numbers
+_NUMBER, _NAME = re.compile(r"[0-9]+"), re.compile(r"[^\W\d_][\w .-]*")
+
+
+def warn_of_mixture(properties: Sequence[str | None], objects: Sequence[str | None]) -> None:
+    """Warns, once for each property, where bare cells of its objects are names here and numbers there: most likely ids,
+    of which those made of digits are numbers and never equal a name."""
+    numbers: dict[str | None, str] = {}
+    for name, cell in zip(properties, objects, strict=True):
+        if cell and cell[0] in "0123456789" and _NUMBER.fullmatch(cell):
+            numbers.setdefault(name, cell)
+    if not numbers:
+        return
+    for name, cell in zip(properties, objects, strict=True):
+        if name not in numbers or name in _mixed or not cell or cell in ("true", "false") or len(_mixed) >= 1000:
+            continue
+        if _NAME.fullmatch(cell):
+            _mixed.add(str(name))
+            message = "the objects of %s are names (%s) and numbers (%s); a name made of digits is written :%s"
+            _LOG.warning(message, name, cell[:60], numbers[name][:60], numbers[name][:60])
+
+
+def warn_of_mixed_table(table: pa.Table) -> None:
+    """The same for the first rows of a table."""
+    first = table.slice(0, _LOOKED_AT)
+    warn_of_mixture(first["property"].to_pylist(), first["object"].to_pylist())

@@ -29,7 +29,7 @@ from heliograph.errors import HeliographError, Place, PublicationError, TermErro
 from heliograph.io.publications import Publications
 from heliograph.io.schemas import TABLES
 from heliograph.io.sources import DOCUMENT_SUFFIXES, TABLE_SUFFIXES, Source, given_sources
-from heliograph.io.tables import TableRows, as_table, is_single, numbered, read_all, with_texts
+from heliograph.io.tables import TableRows, as_table, is_single, numbered, read_all, warn_of_mixed_table, with_texts
 from heliograph.model import MessageLimit, Rejected, Rejections
 from heliograph.terms import Position, Term, TermKind, parse_cell
 from heliograph.vocabulary import Vocabulary
@@ -559,6 +559,8 @@ class UpdateReader:
         read = as_table("updates", items) if sources is None else read_sources(sources)
         if texts:
             read = read._replace(table=with_texts(read.table, self._prefixes))
+        elif read.table.num_rows > 1:
+            warn_of_mixed_table(read.table)
         updates = read_updates(read, self._vocabulary, self._prefixes)
         encoded, late = updates.admit(self._sequence, self._timed, piece=isinstance(items, TableRows))
         return encoded, [*updates.unread, *updates.refusals((*updates.problems, *late))]
