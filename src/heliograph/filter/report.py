@@ -27,6 +27,7 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Variable, sort_key, spell
 
 GUARD = 10_000  # solutions of one match that are looked at for evidence
+_REPEATED = 20  # times as many where not all variables are shown
 _CELLS = 200_000  # bindings in them: of a query with more than 20 variables fewer solutions are looked at
 
 
@@ -115,6 +116,8 @@ def evidence(plan: QueryPlan, world: World, limit: int) -> Evidence:
         return _counted(plan, world, limit)
     names = shown_variables(plan.query)
     guard = min(GUARD, _CELLS // max(1, len(plan.variables)))
+    if len(names) < len(plan.variables):  # several solutions may give one row
+        guard *= _REPEATED
     found = list(islice(plan.solutions(world), guard + 1))
     rows = {tuple(solution.get(name) for name in names): None for solution in found[:guard]}
     shown = _spelled(names, sorted(rows, key=_row_key)[:limit])
@@ -127,15 +130,18 @@ def shown_variables(query: Query) -> tuple[Variable, ...]:
 
 
 def _counted(plan: QueryPlan, world: World, limit: int) -> Evidence:
-    """The groups that satisfy HAVING; `value` is the count of the first."""
-    counts = plan.counts(world)
+    """The groups that satisfy HAVING, each with its count under the name that SELECT gives it; `value` is the count of
+    the first."""
+    counts, query = plan.counts(world), plan.query
     held = sorted((key for key, count in counts.items() if plan.holds_count(key, count)), key=_row_key)
     shown: dict[str, Any] = {}
-    grouped = bool(plan.query.group_by) and limit > 0
-    if grouped:
-        shown["bindings"] = _spelled(plan.query.group_by, held[:limit])
+    listed = limit > 0 and bool(query.group_by or query.count_names)
+    if listed:
+        named = [{name.name: str(counts[key]) for name in query.count_names} for key in held[:limit]]
+        rows = zip(_spelled(query.group_by, held[:limit]), named, strict=True)
+        shown["bindings"] = [group | count for group, count in rows]
     shown["value"] = counts[held[0]]
-    return Evidence(shown, cut=grouped and len(held) > limit)
+    return Evidence(shown, cut=listed and len(held) > limit)
 
 
 def _spelled(names: Iterable[Variable], rows: Iterable[GroupKey]) -> list[dict[str, str]]:

@@ -706,6 +706,7 @@ def finish(draft: Draft) -> Query:
         counted=draft.counted,
         group_by=tuple(dict.fromkeys(draft.group_by)),
         having=having,
+        count_names=tuple(dict.fromkeys(draft.counts)),
     )
     return replace(query, projection=query.named_variables) if draft.star else query
 

@@ -169,6 +169,7 @@ class Query:
     counted: bool = False  # SELECT (COUNT(*) AS ?n), or anything with GROUP BY or HAVING
     group_by: tuple[Variable, ...] = ()
     having: Expression | None = None
+    count_names: tuple[Variable, ...] = ()  # what SELECT calls the count
 
     @property
     def variables(self) -> tuple[Variable, ...]:

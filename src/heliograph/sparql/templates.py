@@ -96,6 +96,7 @@ class Template:
             shape.counted,
             shape.group_by,
             self._having(pool),
+            shape.count_names,
         )
         if self._measured and self._star:
             query = replace(query, projection=query.named_variables)
