@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from heliograph.compiled import bitmap_heap as bitmaps
+from heliograph.compiled import arrays as bitmaps
 from heliograph.route.layout import words_for
 
 

@@ -15,7 +15,7 @@ from heliograph import Filter
 from heliograph.errors import StorageError
 from heliograph.filter import save as saving
 from heliograph.filter import strategy as auto
-from heliograph.filter.tiers import Tiers
+from heliograph.filter.segment import Segments
 from heliograph.storage import read_folder, write_folder
 from heliograph.subscriptions import Subscription
 from tests.filter.pool import TAXONOMY, Pool
@@ -150,16 +150,16 @@ def test_a_newer_save_is_refused(saved: Path, tmp_path: Path) -> None:
 
 def test_a_save_while_a_merge_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The merge ends while the save waits for it."""
-    monkeypatch.setattr("heliograph.filter.tiers.LARGE", 64)
+    monkeypatch.setattr("heliograph.filter.segment.LARGE", 64)
     begun, release = threading.Event(), threading.Event()
-    merge = Tiers._run
+    merge = Segments._run
 
-    def slow(tiers: Tiers, *given: Any) -> None:
+    def slow(segments: Segments, *given: Any) -> None:
         begun.set()
         assert release.wait(60)
-        merge(tiers, *given)
+        merge(segments, *given)
 
-    monkeypatch.setattr(Tiers, "_run", slow)
+    monkeypatch.setattr(Segments, "_run", slow)
     engine = Filter(TAXONOMY, algorithm="indexed")
     for start in range(0, 200, 50):
         several = [POOL.interests[number]._replace(id=f"s{number}") for number in range(start, start + 50)]

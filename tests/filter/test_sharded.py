@@ -14,8 +14,8 @@ from hypothesis.stateful import initialize
 
 from heliograph import Filter
 from heliograph.errors import UsageError
+from heliograph.filter import segment as segments
 from heliograph.filter import shards as sharded
-from heliograph.filter import tiers
 from heliograph.filter.strategy import Failures
 from heliograph.partition.plan import Outline
 from tests.filter.pool import TAXONOMY, Pool
@@ -77,7 +77,7 @@ def test_a_history(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_history_with_merges_in_the_background(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 20)
+    monkeypatch.setattr(segments, "LARGE", 20)
     history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=5, peaks=(120, 30))
     check_history(history, 600, naive_each=500, reload_each=450, folder=tmp_path)
 
@@ -178,7 +178,7 @@ def test_a_merger_that_errs_is_taken_apart() -> None:
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("changes", [60, pytest.param(1_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
 def test_each_publish_sees_one_version(name: str, changes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 16)
+    monkeypatch.setattr(segments, "LARGE", 16)
     chronicle = Chronicle(Filter(**SCHEMES[name]), seed=5)
     check_under_load(chronicle, publishers=2, changes=changes)
     check_balance(chronicle.engine)

@@ -12,7 +12,7 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import StorageError, UsageError
-from heliograph.filter import tiers
+from heliograph.filter import segment as segments
 from heliograph.filter.encode import encode
 from heliograph.filter.shards import ShardedMatcher
 from heliograph.filter.strategy import Failures
@@ -70,7 +70,7 @@ def batch_of(plan: Plan) -> Publications:
 
 
 def test_a_history(scheme: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 30)
+    monkeypatch.setattr(segments, "LARGE", 30)
     history = History(Filter(TAXONOMY, **scheme), POOL, seed=6, peaks=(100, 30))
     history.engine.subscribe([])
     check_history(history, 600, naive_each=250, reload_each=280, folder=tmp_path)
@@ -79,7 +79,7 @@ def test_a_history(scheme: dict[str, Any], tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("eager_threads")
 def test_each_publish_sees_one_version(scheme: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Roots come and go all the time: of the seven queries one is above most of the others."""
-    monkeypatch.setattr(tiers, "LARGE", 16)
+    monkeypatch.setattr(segments, "LARGE", 16)
     chronicle = Chronicle(Filter(**scheme), seed=8)
     chronicle.engine.subscribe(("warm", "ASK { ?x :never ?y }"))
     chronicle.engine.unsubscribe("warm")

@@ -28,7 +28,7 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.sources import collector_paused
-from heliograph.partition.plan import FRONT, MERGERS, Placement, PlanChange, Scheme, Trees
+from heliograph.partition.plan import FRONT, MERGERS, Arrangement, Placement, PlanChange, Scheme
 from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.normalize import (
     Flat,
@@ -37,7 +37,6 @@ from heliograph.sparql.normalize import (
     form_of,
     laid,
     numbered,
-    query_of,
     raised,
     region_of,
     spelled,
@@ -949,30 +948,18 @@ class Observed(NamedTuple):
         return Observed(self.answers + other.answers, self.false + other.false)
 
 
-class Merger(NamedTuple):
-    """What would be merged: nodes, or mergers of earlier ones in the same list, and the pattern of the merger."""
-
-    number: int
-    members: tuple[int, ...]
-    query: Query
-
-
-class Merging:
+class Merging(Arrangement):
     """Patterns behind mergers. One writer at a time; `observe` may be called by any thread at any time."""
 
     def __init__(self, taxonomy: Taxonomy, **options: Any) -> None:
         """The options are the fields of `MergingOptions`."""
+        super().__init__()
         self.options = MergingOptions.of(options)
         self._taxonomy = taxonomy
         self._numbers = TermNumbers(taxonomy)
         self._frequencies = Frequencies(self._numbers)
         self._summaries = Summaries(self.options.similarity, self.options.sample)
         self._sample = Sample(self.options.sample)
-        self._trees = Trees()
-        self._forms: dict[int, NormalForm] = {}
-        self._nodes: dict[NormalForm, int] = {}  # of the patterns of subscriptions
-        self._subscribers: dict[int, dict[int, None]] = {}
-        self._of: dict[int, int] = {}  # the nodes of subscriptions
         self._made: dict[int, int] = {}  # how many members a merger was made of
         self._apart: set[int] = set()  # what was decomposed for its false positives, and stays so
         self._candidates: dict[int, Candidate | None] = {}  # of roots
@@ -981,27 +968,8 @@ class Merging:
         self._observed: dict[int, Observed] = {}
         self._past = Observed()
 
-    def node_of(self, number: int) -> int:
-        return self._of[number]
-
-    def root_of(self, node: int) -> int:
-        return self._trees.root_of(node)
-
-    def query_of(self, node: int) -> Query:
-        return query_of(self._forms[node])
-
-    def subscribers_of(self, node: int) -> Sequence[int]:
-        return tuple(self._subscribers.get(node, ()))
-
     def is_synthetic(self, node: int) -> bool:
         return node in self._made
-
-    def roots(self) -> Iterable[int]:
-        return iter(tuple(self._trees.roots))
-
-    def members_of(self, node: int) -> tuple[int, ...]:
-        """What a merger was made of, as far as it still stands: patterns and mergers."""
-        return self._trees.children_of(node)
 
     def observed(self, node: int | None = None) -> Observed:
         """The answers of one merger, or of all that ever were."""
@@ -1013,12 +981,11 @@ class Merging:
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         for number, query in subscriptions:
             form = form_of(query)
-            node = self._nodes.get(form)
+            node = self._known.get(form)
             if node is None:
-                node = self._nodes[form] = self._trees.grow()
+                node = self._known[form] = self._trees.grow()
                 self._forms[node] = form
-            self._subscribers.setdefault(node, {})[number] = None
-            self._of[number] = node
+            self._subscribe(number, node)
         self._review()
         ratio = self.options.upper / self.options.lower
         if len(self._trees.roots) >= max(self.options.upper, round(self._rest * ratio)):
@@ -1027,11 +994,8 @@ class Merging:
 
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         for number in numbers:
-            node = self._of.pop(number)
-            subscribers = self._subscribers[node]
-            del subscribers[number]
-            if not subscribers:
-                del self._subscribers[node], self._nodes[self._forms[node]]
+            node = self._unsubscribe(number)
+            if node is not None:
                 self._take_away(node)
         self._review()
         self._rest = min(self._rest, len(self._trees.roots))
@@ -1066,13 +1030,9 @@ class Merging:
         self._merge()
         return self._difference()
 
-    def would_merge(self) -> list[Merger]:
-        """What `merge` would do, without doing it."""
-        return [Merger(number, members, query_of(form)) for number, members, form in self._proposals()]
-
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
-        goal = max(self.options.lower, round(len(self._nodes) * (1 - self.options.percentage)))
+        goal = max(self.options.lower, round(len(self._known) * (1 - self.options.percentage)))
         knowledge = Knowledge(
             self._taxonomy,
             self._numbers,

@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 from heliograph.errors import UsageError
-from heliograph.filter import tiers
 from heliograph.filter.interests import Interests, interests_of_batch, interests_singly
-from heliograph.filter.segment import Segment
-from heliograph.filter.tiers import Tiers
+from heliograph.filter.segment import Segment, Segments, SegmentsVersion
 from heliograph.sparql.query import Query
 from heliograph.subscriptions import MOST_SUBSCRIPTIONS, Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
@@ -26,6 +24,7 @@ from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
+    from heliograph.sparql.normalize import NormalForm
 
 
 # --- arrangements -----------------------------------------------------------------------------------------------
@@ -46,36 +45,67 @@ class PlanChange(NamedTuple):
     gone: tuple[int, ...] = ()  # nodes that are no more
 
 
-class Arrangement(Protocol):
+class Arrangement(ABC):
     """Patterns in trees. Nodes have numbers that are never used again."""
 
+    def __init__(self) -> None:
+        self._trees = Trees()
+        self._forms: dict[int, NormalForm] = {}
+        self._known: dict[NormalForm, int] = {}  # the nodes of patterns that are asked
+        self._subscribers: dict[int, dict[int, None]] = {}  # of each such node, in order
+        self._nodes: dict[int, int] = {}  # by subscription
+
+    @abstractmethod
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         """Takes subscriptions by number, above all earlier ones."""
-        ...
 
+    @abstractmethod
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         """Forgets subscriptions that are there."""
-        ...
 
     def node_of(self, number: int) -> int:
         """The node of a subscription."""
-        ...
+        return self._nodes[number]
 
     def root_of(self, node: int) -> int:
         """The root above a node, or the node itself."""
-        ...
+        return self._trees.root_of(node)
+
+    def parent_of(self, node: int) -> int | None:
+        return self._trees.parent_of(node)
+
+    def children_of(self, node: int) -> tuple[int, ...]:
+        """What stands directly below a node; below a merger, what it was made of, as far as it still stands."""
+        return self._trees.children_of(node)
 
     def query_of(self, node: int) -> Query:
         """The pattern of a node."""
-        ...
+        from heliograph.sparql.normalize import query_of
+
+        return query_of(self._forms[node])
 
     def subscribers_of(self, node: int) -> Sequence[int]:
         """The subscriptions that ask a node, in order; none of a synthetic merger."""
-        ...
+        return tuple(self._subscribers.get(node, ()))
 
-    def is_synthetic(self, node: int) -> bool: ...
+    def is_synthetic(self, node: int) -> bool:
+        return False
 
-    def roots(self) -> Iterable[int]: ...
+    def roots(self) -> Iterable[int]:
+        return tuple(self._trees.roots)
+
+    def _subscribe(self, number: int, node: int) -> None:
+        self._subscribers.setdefault(node, {})[number] = None
+        self._nodes[number] = node
+
+    def _unsubscribe(self, number: int) -> int | None:
+        """Forgets a subscription; its node, if nobody else asks it."""
+        node = self._nodes.pop(number)
+        del self._subscribers[node][number]
+        if self._subscribers[node]:
+            return None
+        del self._subscribers[node], self._known[self._forms[node]]
+        return node
 
 
 # --- trees ------------------------------------------------------------------------------------------------------
@@ -200,10 +230,11 @@ def preferred(number: int, shards: int) -> int:
     return (mixed ^ (mixed >> 31)) % shards
 
 
-class Hashing:
+class Hashing(Arrangement):
     """Subscriptions as they come. A node is the number of its one subscription."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._queries: dict[int, Query | None] = {}
 
     def take(self, numbers: Iterable[int]) -> PlanChange:
@@ -236,12 +267,6 @@ class Hashing:
 
     def subscribers_of(self, node: int) -> Sequence[int]:
         return (node,)
-
-    def is_synthetic(self, node: int) -> bool:
-        return False
-
-    def roots(self) -> Iterable[int]:
-        return ()
 
 
 # --- schemes ----------------------------------------------------------------------------------------------------
@@ -674,8 +699,8 @@ class PlanVersion(NamedTuple):
 
     stamp: int
     size: int  # subscriptions
-    front: tiers.TiersVersion
-    shards: tuple[tiers.TiersVersion, ...]
+    front: SegmentsVersion
+    shards: tuple[SegmentsVersion, ...]
     routes: Mapping[int, ShardRoute]  # by number at the front
 
 
@@ -687,12 +712,7 @@ class Context(NamedTuple):
     prefixes: Mapping[str, str] = PREFIXES  # of their texts
 
 
-class _Lot(NamedTuple):
-    """Subscriptions made ready for an index."""
-
-    place: int
-    interests: Interests
-    owners: Sequence[Subscription]
+_Lot = tuple[int, Interests, Sequence[Subscription]]  # subscriptions made ready for an index, and their place
 
 
 class Plan:
@@ -701,8 +721,8 @@ class Plan:
     def __init__(self, scheme: Scheme, context: Context) -> None:
         self.scheme = scheme
         self.context = context
-        self.front = Tiers()
-        self.shards = tuple(Tiers() for _ in range(scheme.shards))
+        self.front = Segments()
+        self.shards = tuple(Segments() for _ in range(scheme.shards))
         self.members: dict[int, Subscription] = {}  # by number
         self._placement: Placement | None = Placement(scheme.arrangement(context.taxonomy), scheme.shards)
         self._opened: Mapping[int, ShardRoute] = {}  # the routes of a plan that was opened, until it changes
@@ -743,14 +763,14 @@ class Plan:
     def routes(self) -> Mapping[int, ShardRoute]:
         return self._opened if self._placement is None else self._placement.routes.table
 
-    def tier(self, place: int) -> Tiers:
+    def segments(self, place: int) -> Segments:
         return self.front if place == FRONT else self.shards[place]
 
     def find(self, number: int) -> int:
         """The place of a subscription: the front is -1, any other a shard."""
         if self._placement is not None:
             return self._placement.place_of(number)
-        return next(place for place in range(FRONT, len(self.shards)) if _holds(self.tier(place), number))
+        return next(place for place in range(FRONT, len(self.shards)) if _holds(self.segments(place), number))
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -782,9 +802,9 @@ class Plan:
         subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards)
         moves = placement.insert(subscribed, self._stamp + 1)
-        front, shards = Tiers(), tuple(Tiers() for _ in self.shards)
-        for lot in self._lots(moves, placement, {}):
-            (front if lot.place == FRONT else shards[lot.place]).add(lot.interests, lot.owners)
+        front, shards = Segments(), tuple(Segments() for _ in self.shards)
+        for place, interests, owners in self._lots(moves, placement, {}):
+            (front if place == FRONT else shards[place]).add(interests, owners)
         with self._lock:  # readers keep the versions that they have
             self.front, self.shards, self._placement = front, shards, placement
             self._stamp, self._stale = self._stamp + 1, True
@@ -811,12 +831,12 @@ class Plan:
         """The next version: what left a place is gone from it, what came is there."""
         lots = list(self._lots(moves, placement, added))
         with self._lock:
-            if self._stale and sum(len(lot.owners) for lot in lots) > _LARGE:
+            if self._stale and sum(len(owners) for _, _, owners in lots) > _LARGE:
                 self._held, self._stale = self._taken(), False  # so that nobody waits for these
             for place, numbers in moves.left.items():
-                self.tier(place).remove(numbers)
-            for lot in lots:
-                self.tier(lot.place).add(lot.interests, lot.owners)
+                self.segments(place).remove(numbers)
+            for place, interests, owners in lots:
+                self.segments(place).add(interests, owners)
             self.members.update(added)
             for number in removed:
                 del self.members[number]
@@ -831,22 +851,7 @@ class Plan:
                 number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(subscribed) :]
             }
             owners = [*subscribed, *(merger(number, query) for number, query in queries.items())]
-            yield from (_Lot(place, *ready) for ready in compiled(owners, self.context))
-
-    # --- files --------------------------------------------------------------------------------------------------
-
-    def save(self, folder: str | Path) -> None:
-        """Saves the plan with all that is needed to run it elsewhere, replacing an older save in one step."""
-        from heliograph.partition import save as plan_saving
-
-        plan_saving.save(self, folder)
-
-    @staticmethod
-    def load(folder: str | Path, places: Collection[int] | None = None) -> Plan:
-        """Opens a saved plan, or some places of it: -1 is the front, any other a shard. Only a whole one can change."""
-        from heliograph.partition import save as plan_saving
-
-        return plan_saving.load(folder, places)
+            yield from ((place, *ready) for ready in compiled(owners, self.context))
 
     # --- opening ------------------------------------------------------------------------------------------------
 
@@ -855,7 +860,7 @@ class Plan:
         with self._lock:
             self._placement, self._opened, self._partial = None, routes, partial
             for place, segment in segments.items():
-                self.tier(place).adopt(segment)
+                self.segments(place).adopt(segment)
                 owners = (each for each in segment.owners if each.number < MERGERS)
                 self.members.update((each.number, each) for each in owners)
             self._stamp, self._stale = self._stamp + 1, True
@@ -901,8 +906,8 @@ def compiled(
         yield interests_singly(plain, vocabulary, taxonomy), plain
 
 
-def _holds(tier: Tiers, number: int) -> bool:
-    version = tier.version
+def _holds(segments: Segments, number: int) -> bool:
+    version = segments.version
     found = ((segment, segment.find(number)) for segment in version.segments)
     return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
 
