@@ -95,18 +95,6 @@ def test_parts_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_nothing_published_and_nothing_subscribed(name: str) -> None:
-    engine = Filter(**SCHEMES[name])
-    assert list(engine.publish(DOCUMENTS)) == list(engine.publish([])) == []
-    engine.subscribe([])
-    engine.unsubscribe([])
-    subscribe(engine, [POOL.interests[0]._replace(id="s")])
-    assert list(engine.publish([])) == []
-    engine.unsubscribe("s")
-    assert list(engine.publish(DOCUMENTS)) == []
-
-
-@pytest.mark.parametrize("name", SCHEMES)
 def test_many_who_ask_the_same(name: str) -> None:
     """They are one pattern; its first subscriber leaves again and again."""
     engine, plain = Filter(**SCHEMES[name]), Filter(algorithm="naive")

@@ -129,8 +129,14 @@ class TermNumbers:
         edges = tuple([self._edge(edge, places) for edge in form.edges])
         asked = {name for flat in form.residue for name in variables_of(flat)}
         regions = dict(form.regions)
-        marks = tuple([_mark(node, regions, asked) for node in places])
-        return Candidate(form, tuple(places), tuple(map(self.number, places)), marks, edges)
+        marks = []
+        for node in places:
+            region = None if isinstance(node, Term) else regions.get(node, EVERYTHING)
+            if region is None or region.among is not None:
+                marks.append(GIVEN)
+            else:
+                marks.append(FREE if region is EVERYTHING and node not in asked else ASKED)
+        return Candidate(form, tuple(places), tuple(map(self.number, places)), tuple(marks), edges)
 
     def _edge(self, edge: Pattern, places: dict[Node, int]) -> PlacedEdge:
         subject, object = (places.setdefault(node, len(places)) for node in (edge.subject, edge.object))
@@ -149,15 +155,6 @@ class TermNumbers:
             return VARIABLE, min(map(self.number, region.among), default=VARIABLE)
         lines = [(sort, part[0][0]) for sort, part in enumerate(region.parts) if part and not isinstance(part, Some)]
         return next(((sort, to_double(low)) for sort, low in lines), (VARIABLE, VARIABLE))
-
-
-def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> int:
-    if isinstance(node, Term):
-        return GIVEN
-    region = regions.get(node)
-    if region is None:
-        return ASKED if node in asked else FREE
-    return ASKED if region.among is None else GIVEN
 
 
 # --- anti-unification -------------------------------------------------------------------------------------------
@@ -269,7 +266,11 @@ _PROBE = Variable("x")
 
 def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy) -> NormalForm | None:
     """The merger of members around their product; None if there is none."""
-    nodes = [_common_node(members, column, number) for number, column in enumerate(product.columns)]
+    nodes: list[Node] = []  # the term that all members have there, or a variable
+    for number, column in enumerate(product.columns):
+        (first, *others) = (member.nodes[place] for member, place in zip(members, column, strict=True))
+        same = isinstance(first, Term) and all(node == first for node in others)
+        nodes.append(first if same else numbered(number))
     found = [_pattern(members, product, edge, nodes, taxonomy) for edge in product.edges]
     kept = _connected([pattern for pattern in found if pattern is not None])
     if not any(isinstance(pattern, TriplePattern) for pattern in kept):
@@ -287,12 +288,6 @@ def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy
         if region != EVERYTHING:
             regions.append((variable, region))
     return NormalForm(kept, tuple(regions), _residue(members, columns))
-
-
-def _common_node(members: Sequence[Candidate], column: Column, number: int) -> Node:
-    """The term that all members have there, or a variable."""
-    first, *others = (member.nodes[place] for member, place in zip(members, column, strict=True))
-    return first if isinstance(first, Term) and all(node == first for node in others) else numbered(number)
 
 
 def _pattern(
@@ -350,16 +345,12 @@ def merged_region(regions: Sequence[Region]) -> Region:
     if all(region.among is not None for region in regions):
         joined = union(regions)
         return joined if len(joined.among or ()) <= _TERMS else EVERYTHING
-    joined = union([_by_value(region) for region in regions])
+    # With the equals of their terms, so that points and intervals run side by side on the lines of numbers.
+    equals = [comparison("=", term) for region in regions for term in region.among or ()]
+    joined = union([*regions, *(same for same in equals if same is not None)])
     if any(map(_is_long, joined.parts)):
         joined = convex(joined)
     return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
-
-
-def _by_value(region: Region) -> Region:
-    """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
-    equals = [comparison("=", term) for term in region.among or ()]
-    return union([region, *(same for same in equals if same is not None)])
 
 
 def _is_long(part: Some | Line) -> bool:
@@ -541,7 +532,7 @@ _CHANCE = 0.3  # that a value satisfies what is asked of it, be it an interval, 
 
 
 class Frequencies:
-    """How often patterns ask for a label, and for a name at an end of an edge."""
+    """How often patterns ask for a label, and for a name at an end of an edge; and the chances that follow."""
 
     def __init__(self, numbers: TermNumbers) -> None:
         self._numbers = numbers
@@ -559,16 +550,23 @@ class Frequencies:
                     self._constants += 1
                     self._ends[name] = self._ends.get(name, 0) + 1
 
-    def label_share(self, label: int) -> float:
-        return self._labels.get(label, 1) / max(1, self._edges)
+    def label_chance(self, candidate: Candidate, edge: PlacedEdge) -> float:
+        """That an edge has the property, or one of those, that an edge of a pattern asks for."""
+        labels: Iterable[int] = (edge.label,)
+        if edge.label == VARIABLE:
+            given = candidate.given(edge.predicate)
+            if given is None:
+                return 1.0
+            labels = map(self._numbers.number, given)
+        return min(1.0, sum(self._labels.get(label, 1) for label in labels) / max(1, self._edges))
 
-    def property_share(self, terms: Iterable[Term]) -> float:
-        """Of edges with one of these properties."""
-        return sum(self.label_share(self._numbers.number(term)) for term in terms)
-
-    def end_share(self, terms: Iterable[Term]) -> float:
-        """Of constants that are one of these."""
-        return sum(self._ends.get(self._numbers.number(term), 1) for term in terms) / max(1, self._constants)
+    def end_chance(self, candidate: Candidate, place: int) -> float:
+        """That an end of an edge is what a node of a pattern asks for."""
+        given = candidate.given(place)
+        if given is None:
+            return _CHANCE if candidate.marks[place] == ASKED else 1.0
+        asked = sum(self._ends.get(self._numbers.number(term), 1) for term in given)
+        return min(1.0, asked / max(1, self._constants))
 
 
 class Tolerance(NamedTuple):
@@ -600,25 +598,13 @@ class Estimator:
         chance, met = _EDGES / _BRANCHES, list[PlacedEdge]()
         bound: set[int] = set()
         for edge in candidate.edges:
-            own = _BRANCHES * self._label_chance(candidate, edge)
+            own = _BRANCHES * self._frequencies.label_chance(candidate, edge)
             for place in {edge.subject, edge.object} - bound:
-                own *= self._end_chance(candidate, place)
+                own *= self._frequencies.end_chance(candidate, place)
             chance *= min(_BRANCHES, own + sum(_overlap(candidate, edge, other) for other in met))
             bound |= {edge.subject, edge.object}
             met.append(edge)
         return chance
-
-    def _label_chance(self, candidate: Candidate, edge: PlacedEdge) -> float:
-        if edge.label != VARIABLE:
-            return self._frequencies.label_share(edge.label)
-        given = candidate.given(edge.predicate)
-        return 1.0 if given is None else min(1.0, self._frequencies.property_share(given))
-
-    def _end_chance(self, candidate: Candidate, place: int) -> float:
-        given = candidate.given(place)
-        if given is None:
-            return _CHANCE if candidate.marks[place] == ASKED else 1.0
-        return min(1.0, self._frequencies.end_share(given))
 
     def _is_rare(self, merger: Candidate, members: Iterable[Candidate]) -> bool:
         """Whether few of the sample's publications that could match the merger could not match a member."""
@@ -1162,7 +1148,7 @@ def arrange(subscriptions: Sequence[Subscription], scheme: Scheme, taxonomy: Tax
     placement = Placement(scheme.arrangement(taxonomy), scheme.shards)
     came = placement.insert(subscriptions, 1).came
     by_number = {each.number: each for each in subscriptions}
-    routes = placement.routes.table
+    routes = placement.routes
     roots = [
         Root(by_number[n] if n < MERGERS else placement.arrangement.query_of(n - MERGERS), routes[n].shards(1))
         for n in came.pop(FRONT, [])
@@ -1179,6 +1165,6 @@ def arrange_roots(roots: Mapping[Subscription, int], scheme: Scheme, taxonomy: T
     below = dict.fromkeys(came.get(FRONT, []), 0)
     for each, shards in roots.items():
         below[placement.head(placement.root_of(each.number))] |= shards
-    routes = placement.routes.table
+    routes = placement.routes
     heads = [Root(by_number[n], shards | routes[n].shards(1)) for n, shards in below.items()]
     return Arranged(heads, {shard: [by_number[n] for n in came[shard]] for shard in came if shard != FRONT})

@@ -355,38 +355,6 @@ class ShardRoute:
         self._state = _State(version if exact & ~shards else since, shards, wide | shards)
 
 
-class Routes:
-    """The routes of whatever stands at the front, by number.
-
-    Those of numbers that left stay in the table, for versions in which they are there; `tidy` makes another table once
-    they are too many, and earlier versions keep the old one.
-    """
-
-    def __init__(self) -> None:
-        self._table: dict[int, ShardRoute] = {}
-        self._used: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    @property
-    def table(self) -> Mapping[int, ShardRoute]:
-        return self._table
-
-    def enter(self, number: int, version: int) -> ShardRoute:
-        route = self._table[number] = ShardRoute(0, version, self._table.get(number))
-        self._used.add(number)
-        return route
-
-    def leave(self, number: int) -> None:
-        self._used.discard(number)
-
-    def tidy(self) -> None:
-        """To be called when no version that is taken from now on holds a number that left."""
-        if len(self._table) > 2 * len(self._used) + _SPARE:
-            self._table = {number: self._table[number] for number in self._used}
-
-
 # --- sharding ---------------------------------------------------------------------------------------------------
 # Sharding: subscriptions below one root go to different shards, so that whatever matches them is matched in parallel.
 #
@@ -435,16 +403,13 @@ class Sharding:
         """Gives a subscription to the shard with the fewest below its root; or to the one it wishes for, if that is
         not too full."""
         allowed = min(self.sizes) + max(1, sum(self.sizes) // (_TWENTIETH * len(self.sizes)))
-        shard = wished if wished is not None and self.sizes[wished] < allowed else self._fewest(root, allowed)
+        shard, counts, sizes = wished, self._below.get(root), self.sizes
+        if shard is None or sizes[shard] >= allowed:
+            free = (shard for shard in range(len(sizes)) if sizes[shard] < allowed)
+            key = sizes.__getitem__ if counts is None else lambda shard: (counts[shard], sizes[shard])
+            shard = min(free, key=key)
         self.put(number, root, shard)
         return shard
-
-    def _fewest(self, root: int, allowed: int) -> int:
-        counts, sizes = self._below.get(root), self.sizes
-        free = (shard for shard in range(len(sizes)) if sizes[shard] < allowed)
-        if counts is None:
-            return min(free, key=sizes.__getitem__)
-        return min(free, key=lambda shard: (counts[shard], sizes[shard]))
 
     def put(self, number: int, root: int, shard: int) -> None:
         """Puts a subscription into a shard, whatever stands there."""
@@ -483,17 +448,13 @@ class Sharding:
             return
         while max(self.sizes) - min(self.sizes) > max(1, mean // _TWENTIETH):
             full, empty = self.sizes.index(max(self.sizes)), self.sizes.index(min(self.sizes))
-            number = self._movable(full, empty)
+            members, below = self._members[full], self._below
+            some = list(islice(reversed(members), _LOOKED_AT))  # of the last that came
+            apart = (each for each in some if below[members[each]][full] > below[members[each]][empty])
+            number = next(apart, some[0])  # if possible, one whose root has fewer in the other shard
             standing = self.remove(number)
             self.put(number, standing.root, empty)
             yield number, standing
-
-    def _movable(self, full: int, empty: int) -> int:
-        """One of the last that came to a shard: if possible, one whose root has fewer in the other."""
-        some = list(islice(reversed(self._members[full]), _LOOKED_AT))
-        members, below = self._members[full], self._below
-        apart = (number for number in some if below[members[number]][full] > below[members[number]][empty])
-        return next(apart, some[0])
 
 
 # --- placement --------------------------------------------------------------------------------------------------
@@ -525,10 +486,10 @@ class Placement:
         """`known` are the places of those that stand somewhere already, and will be inserted anew."""
         self.arrangement = arrangement
         self.sharding = Sharding(shards)
-        self.routes = Routes()
+        # By number at the front. Those of numbers that left stay, for versions in which they are there, until `tidy`.
+        self.routes: dict[int, ShardRoute] = {}
         self.front: dict[int, int] = {}  # numbers at the front, each with its node
         self._heads: dict[int, int] = {}  # the number of each such node
-        self._ways: dict[int, ShardRoute] = {}  # and its route
         self._known = known
         self._before = dict(known)  # of those that the present change touches, where they stood
         self._rerouted: dict[int, None] = {}  # roots below which the present change moved a subscription
@@ -559,16 +520,16 @@ class Placement:
         """Places subscriptions; the plan will then be in this version."""
         for first in range(0, len(subscriptions), _CHUNK):
             chunk = subscriptions[first : first + _CHUNK]
-            self._follow(self._inserted(chunk), version)
+            if isinstance(self.arrangement, Hashing):
+                change = self.arrangement.take(each.number for each in chunk)
+            else:  # the query of a pattern table is made for this only, and not kept
+                queries = (each.query if each.origin is None else each.origin.query(each.row) for each in chunk)
+                change = self.arrangement.insert([(each.number, query) for each, query in zip(chunk, queries)])
+            self._follow(change, version)
             for each in chunk:
                 if self.place_of(each.number) == NOWHERE:  # a pattern that is asked already
                     self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
         return self._moves(version)
-
-    def _inserted(self, chunk: Sequence[Subscription]) -> PlanChange:
-        if isinstance(self.arrangement, Hashing):
-            return self.arrangement.take(each.number for each in chunk)
-        return self.arrangement.insert([(each.number, _query(each)) for each in chunk])
 
     def remove(self, numbers: Sequence[int], version: int) -> Moves:
         """Takes subscriptions out."""
@@ -590,7 +551,13 @@ class Placement:
         for node in (*change.gone, *change.left):
             self._behead(node)
         for node in change.entered:
-            self._settle(node, version)
+            if self.arrangement.is_synthetic(node):
+                self._to_front(MERGERS + node, node, version)
+                continue
+            first, *others = self.arrangement.subscribers_of(node)
+            self._to_front(first, node, version)
+            for number in others:  # those that ask the same stand below it
+                self._below(number, node)
         for node, root in change.placed:
             for number in self.arrangement.subscribers_of(node):
                 self._below(number, root)
@@ -607,54 +574,41 @@ class Placement:
                 moves.left.setdefault(before, []).append(number)
             if before != now and now != NOWHERE:
                 moves.came.setdefault(now, []).append(number)
-        self._reroute(version)
-        self._before, self._known = {}, _NOBODY
+        for root in self._rerouted:
+            if root in self._heads:
+                bits = sum(1 << shard for shard, count in enumerate(self.sharding.counts(root)) if count)
+                self.routes[self._heads[root]].become(bits, version)
+        self._before, self._known, self._rerouted = {}, _NOBODY, {}
         return moves
 
-    def _reroute(self, version: int) -> None:
-        for root in self._rerouted:
-            if root in self._ways:
-                counts = self.sharding.counts(root)
-                self._ways[root].become(sum(1 << shard for shard, count in enumerate(counts) if count), version)
-        self._rerouted = {}
+    def tidy(self) -> None:
+        """Another table of routes, once too many are of numbers that left; earlier versions keep the old one. To be
+        called when no version that is taken from now on holds such a number."""
+        if len(self.routes) > 2 * len(self.front) + _SPARE:
+            self.routes = {number: self.routes[number] for number in self.front}
 
     # --- one node, one subscription -----------------------------------------------------------------------------
-
-    def _settle(self, root: int, version: int) -> None:
-        """Puts a root at the front, and below it all that ask the same."""
-        if self.arrangement.is_synthetic(root):
-            self._to_front(MERGERS + root, root, version)
-            return
-        first, *others = self.arrangement.subscribers_of(root)
-        self._to_front(first, root, version)
-        for number in others:
-            self._below(number, root)
 
     def _to_front(self, number: int, node: int, version: int) -> None:
         self._take_out(number)
         self.front[number], self._heads[node] = node, number
-        self._ways[node] = self.routes.enter(number, version)
+        self.routes[number] = ShardRoute(0, version, self.routes.get(number))
         self._rerouted[node] = None
 
     def _below(self, number: int, root: int) -> None:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        if number not in self.sharding:
-            self._assign(number, root)
+        known = self._known.get(number, FRONT)
+        if number not in self.sharding and known != FRONT:  # to where it stood
+            self.sharding.put(number, root, known)
+        elif number not in self.sharding:  # apart from the others
+            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
+            self.sharding.assign(number, root, wished)
         elif self.sharding.find(number).root != root:
             self._rerouted[self.sharding.find(number).root] = None
             self.sharding.move(number, root)
         self._rerouted[root] = None
-
-    def _assign(self, number: int, root: int) -> None:
-        """To where it stood, if it did; else apart from the others."""
-        known = self._known.get(number, FRONT)
-        if known != FRONT:
-            self.sharding.put(number, root, known)
-        else:
-            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
-            self.sharding.assign(number, root, wished)
 
     def _take_out(self, number: int) -> None:
         self._touch(number)
@@ -668,18 +622,11 @@ class Placement:
         number = self._heads.pop(node, None)
         if number is not None:
             self._touch(number)
-            del self.front[number], self._ways[node]
-            self.routes.leave(number)
+            del self.front[number]
 
     def _touch(self, number: int) -> None:
         if number not in self._before:
             self._before[number] = self.place_of(number)
-
-
-def _query(subscription: Subscription) -> Query:
-    """The query of a subscription; one of a pattern table is made for this only, and not kept."""
-    origin = subscription.origin
-    return subscription.query if origin is None else origin.query(subscription.row)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------
@@ -761,16 +708,14 @@ class Plan:
 
     @property
     def routes(self) -> Mapping[int, ShardRoute]:
-        return self._opened if self._placement is None else self._placement.routes.table
+        return self._opened if self._placement is None else self._placement.routes
 
     def segments(self, place: int) -> Segments:
         return self.front if place == FRONT else self.shards[place]
 
     def find(self, number: int) -> int:
         """The place of a subscription: the front is -1, any other a shard."""
-        if self._placement is not None:
-            return self._placement.place_of(number)
-        return next(place for place in range(FRONT, len(self.shards)) if _holds(self.segments(place), number))
+        return self._places()[number] if self._placement is None else self._placement.place_of(number)
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -841,7 +786,7 @@ class Plan:
             for number in removed:
                 del self.members[number]
             self._placement = placement
-            placement.routes.tidy()
+            placement.tidy()
             self._stamp, self._stale = self._stamp + 1, True
 
     def _lots(self, moves: Moves, placement: Placement, added: Mapping[int, Subscription]) -> Iterator[_Lot]:
@@ -904,12 +849,6 @@ def compiled(
         yield interests_of_batch(batch, vocabulary, taxonomy), batch.subscriptions
     if plain:
         yield interests_singly(plain, vocabulary, taxonomy), plain
-
-
-def _holds(segments: Segments, number: int) -> bool:
-    version = segments.version
-    found = ((segment, segment.find(number)) for segment in version.segments)
-    return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
 
 
 # --- the plan in numbers and words ------------------------------------------------------------------------------

@@ -33,10 +33,6 @@ class Summary(NamedTuple):
     publications: int = 1
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
-
-
 class Summaries:
     """The publication matrix of [R]: summaries by their edges."""
 
@@ -55,7 +51,8 @@ class Summaries:
         summary = Summary(graph, matched)
         nearest = self._nearest(graph)
         while nearest is not None:
-            summary = _joined(summary, self._drop(nearest))
+            edges, frequency, publications = self._drop(nearest)
+            summary = Summary(summary.edges & edges, summary[1] + frequency, summary[2] + publications)
             nearest = self._nearest(summary.edges)
         if summary.edges:
             self._keep(summary)
@@ -69,7 +66,7 @@ class Summaries:
         than the threshold."""
         shared = Counter(number for edge in graph for number in self._holders.get(edge, ()))
         alike = [
-            (_share(common, len(graph) + len(self._summaries[number].edges) - common), -number)
+            (common / (len(graph) + len(self._summaries[number].edges) - common), -number)
             for number, common in shared.items()
         ]
         best, number = max(alike, default=(0.0, 0))
@@ -91,10 +88,6 @@ class Summaries:
             if not holders:
                 del self._holders[edge]
         return summary
-
-
-def _joined(left: Summary, right: Summary) -> Summary:
-    return Summary(left.edges & right.edges, left.frequency + right.frequency, left.publications + right.publications)
 
 
 class Sample:

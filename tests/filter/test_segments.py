@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from heliograph import Filter
@@ -106,20 +105,6 @@ def test_versions_hold_what_was_added_and_not_removed(seed: int) -> None:
     check_version(history.segments.version, history.alive)
 
 
-def test_owners_stay_with_their_numbers() -> None:
-    history = History(3)
-    for _ in range(12):
-        history.add(20)
-        history.remove(4)
-    history.segments.wait()
-    owners = {
-        int(segment.index.numbers[member]): segment.owners[place]
-        for segment in history.segments.version.segments
-        for place, member in enumerate(segment.by_number.tolist())
-    }
-    assert all(owners[each] == f"o{each}" for each in history.alive)
-
-
 def test_single_additions_wait_and_are_built_together() -> None:
     history = History(1)
     for _ in range(5):
@@ -158,15 +143,6 @@ def test_an_older_version_still_sees_the_last_member_of_a_structure() -> None:
     assert (seen(older), seen(newer), seen(segments.version)) == ({(0, 0), (0, 1)}, {(0, 1)}, set())
     assert (older.size, newer.size, segments.version.size) == (3, 2, 0)
     assert not segments.version.segments
-
-
-def test_removing_what_is_not_there_changes_nothing() -> None:
-    segments = Segments()
-    segments.add(columns_of([POOL[0], POOL[1]]), ["a", "b"])
-    segments.remove([0])
-    before = segments.version
-    segments.remove([0, 99])
-    assert segments.version == before
 
 
 # --- in the background ------------------------------------------------------------------------------------------
@@ -322,15 +298,3 @@ def test_a_way_in_is_not_given_up_for_publications_that_match() -> None:
     for _ in range(40):
         engine.publish(("d", [("hub", "p", "hot"), ("a", "q0", "b"), ("a", "q1", "b")]))
     assert matcher.segments.version is before
-
-
-def test_a_segment_that_is_gone_is_not_reconsidered() -> None:
-    segments = Segments()
-    segments.add(columns_of(POOL[:9]), list("abcdefghi"))
-    (segment,) = segments.version.segments
-    segments.remove(range(9))
-    before = segments.version
-    for _ in range(20):
-        segments.observe(BATCH.edges)
-    segments.reconsider(segment, np.zeros(1000, np.int32), 0, 1)
-    assert segments.version == before
