@@ -88,7 +88,7 @@ def test_warming_covers_every_signature_in_use() -> None:
     texts = _texts([(number, b"x") for number in range(10)])
     find_texts(texts, texts, _made(texts, 5, by_kernel=True))
     declared = cache.declared()
-    assert set(declared) >= {f"heliograph.vocabulary.kernels.{name}" for name in ("fill", "find")}
+    assert set(declared) >= {f"heliograph.vocabulary.kernels.{name}" for name in ("fill", "find", "hashes")}
     for entry in declared.values():
         assert entry.signatures
         assert set(entry.dispatcher.signatures) <= set(entry.signatures)

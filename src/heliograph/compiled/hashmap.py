@@ -91,7 +91,7 @@ def search_from(compare: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, 
     def find(table: Any, size: Any, home: Any, key: Any) -> Any:
         place = np.int64(home)
         while compare(table, place, key) == OTHER:
-            place = place + 1 if place + 1 < size else 0
+            place = place + 1 if place + 1 < size else np.int64(0)
         return place
 
     return find

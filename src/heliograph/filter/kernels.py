@@ -1314,7 +1314,8 @@ def doubt(found: SearchOutput, counts: Int64s, publication: int, member: int, so
 def report(index: SegmentArrays, structure: int, publication: int, path: Int64s, trial: MemberTrial, out: Any) -> Any:
     """Reports the hits of one solution; whether there was room for them."""
     found, counts = out
-    variables, written = index.structures[structure, VARIABLES], np.int64(-1)
+    variables = index.structures[structure, VARIABLES]
+    written: Any = np.int64(-1)
     for hit in range(trial.state[HITS]):
         member, tag = trial.hits[hit], trial.state[TAG]
         flags = index.members[member, FLAGS]

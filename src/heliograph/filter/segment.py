@@ -252,7 +252,8 @@ def _index(
         )
     gates, asked = np.zeros(count, np.int32), np.zeros(len(steps.subject), np.uint8)
     parts = (steps, modes, grouped.variables, grouped.offsets, flags, members, variable)
-    find_gates(*map(fixed, parts), gates, asked)
+    arrays: Any = map(fixed, parts)
+    find_gates(*arrays, gates, asked)
     first = grouped.offsets[:-1]
     single = (sizes == 1) & (flags[first] == 0)
     structures = rows_of(
@@ -376,7 +377,7 @@ def access_keys(edges: DocumentEdges, sketch: Sketch) -> AccessKeys:
     kernels.choose_access(steps, sketch, counts, chosen)
     indexed = np.flatnonzero(chosen >= 0)
     known = chosen[indexed]
-    parts = [fixed(np.maximum(column[known], -1)) for column in edges[1:]]
+    parts: Any = [fixed(np.maximum(column[known], -1)) for column in edges[1:]]
     slots, key_of = np.zeros(power_of_two(2 * len(indexed)), np.int64), np.zeros(len(indexed), np.int32)
     total = kernels.number_keys(*parts, slots, key_of)
     order = np.argsort(key_of, kind="stable")
@@ -763,10 +764,11 @@ def check_arrays(arrays: Arrays, members: int, terms: int) -> None:
         if array.dtype != dtype or array.ndim == 0 or array.shape[1:] != ((columns,) if columns else ()):
             raise ValueError(f"{name} is no array of {np.dtype(dtype)} in {columns or 1} columns")
     held = {**arrays, "index.died": arrays["index.numbers"]}
-    keys, index, names = (
+    made: Any = (
         kind(*(held[f"{prefix}.{name}"] for name in kind._fields))
         for prefix, kind in (("keys", AccessKeys), ("index", SegmentArrays), ("names", VariableNames))
     )
+    keys, index, names = made
     checks = chain(_index_checks(index, names, members, terms), _key_checks(keys, len(index.structures), terms))
     for what, holds in checks:
         if not np.all(holds):
@@ -845,7 +847,9 @@ def _within(values: Any, low: Any, high: Any) -> Flags:
 
 
 def _sizes(offsets: npt.NDArray[Any]) -> Int64s:
-    return np.diff(offsets.astype(np.int64))
+    wide = offsets.astype(np.int64)
+    sizes: Int64s = wide[1:] - wide[:-1]
+    return sizes
 
 
 def _are_offsets(offsets: npt.NDArray[Any], parts: int, total: int) -> bool:

@@ -163,7 +163,9 @@ def graphs_of(publications: Publications | Sequence[Iterable[Triple]], most: int
     """
     count = len(publications.ids) if isinstance(publications, Publications) else len(publications)
     for place in np.unique(np.linspace(0, count - 1, min(most, count)).astype(np.int64)).tolist():
-        decoded = _decoded(publications, place) if isinstance(publications, Publications) else publications[place]
+        decoded: Iterable[Triple] = (
+            _decoded(publications, place) if isinstance(publications, Publications) else publications[place]
+        )
         named = (each for each in decoded if TermKind.BLANK not in (each[0].kind, each[2].kind))
         yield place, frozenset(named)
 

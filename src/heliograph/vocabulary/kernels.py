@@ -68,7 +68,7 @@ def _times(left: Any, right: Any) -> Any:
 
 
 @kernel()
-def _step(hashed: Any, key: Any, word: Any) -> Any:
+def step(hashed: Any, key: Any, word: Any) -> Any:
     """One more word of a text: the polynomial's value so far times the key, plus the word."""
     total = _times(hashed, key) + word
     return total - _PRIME if total >= _PRIME else total
@@ -91,8 +91,8 @@ def _hash(data: Bytes, begin: int, end: int, head: Any, key: Any) -> Any:
     """The hash of a text that has a head."""
     hashed = np.uint64(head)
     for start in range(begin, end, 7):
-        hashed = _step(hashed, key, _seven(data, start, end))
-    return _step(hashed, key, np.uint64(end - begin))
+        hashed = step(hashed, key, _seven(data, start, end))
+    return step(hashed, key, np.uint64(end - begin))
 
 
 @kernel()
@@ -109,6 +109,13 @@ def _same(left: Bytes, start: int, right: Bytes, begin: int, size: int) -> Any:
 @kernel()
 def _head_hash(texts: Texts, number: int, key: Any) -> Any:
     return _hash(texts.data, texts.offsets[number], texts.offsets[number + 1], texts.heads[number], key)
+
+
+@kernel((TEXTS, uint64, NEW_HASHES))
+def hashes(texts: Texts, key: Any, out: npt.NDArray[np.uint64]) -> None:
+    """The hash of every text."""
+    for number in range(len(texts.heads)):
+        out[number] = _head_hash(texts, number, key)
 
 
 @kernel(inline=True)
