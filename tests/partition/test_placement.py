@@ -87,7 +87,7 @@ class Model:
         assert self.places.keys() == self.live.keys() | mergers
         assert all(placement.place_of(number) == place for number, place in self.places.items())
         front = {number for number, place in self.places.items() if place == FRONT}
-        assert len(front) == len(list(arrangement.roots())) == len(placement.routes)
+        assert len(front) == len(list(arrangement.roots())) == len(placement.front)
         assert all(placement.root_of(n) == arrangement.root_of(arrangement.node_of(n)) for n in self.live)
         check_balance([list(self.places.values()).count(shard) for shard in range(len(placement.sharding.sizes))])
         self.check_routes()

@@ -251,9 +251,8 @@ def _index(
             fix="divide them among several engines, or among more shards",
         )
     gates, asked = np.zeros(count, np.int32), np.zeros(len(steps.subject), np.uint8)
-    parts = (steps, modes, grouped.variables, grouped.offsets, flags, members, variable)
-    arrays: Any = map(fixed, parts)
-    find_gates(*arrays, gates, asked)
+    asking = (fixed(flags), fixed(members), fixed(variable))
+    find_gates(fixed(steps), fixed(modes), fixed(grouped.variables), fixed(grouped.offsets), *asking, gates, asked)
     first = grouped.offsets[:-1]
     single = (sizes == 1) & (flags[first] == 0)
     structures = rows_of(
@@ -379,7 +378,7 @@ def access_keys(edges: DocumentEdges, sketch: Sketch) -> AccessKeys:
     known = chosen[indexed]
     parts: Any = [fixed(np.maximum(column[known], -1)) for column in edges[1:]]
     slots, key_of = np.zeros(power_of_two(2 * len(indexed)), np.int64), np.zeros(len(indexed), np.int32)
-    total = kernels.number_keys(*parts, slots, key_of)
+    total = kernels.number_keys(parts[0], parts[1], parts[2], slots, key_of)
     order = np.argsort(key_of, kind="stable")
     offsets = offsets_of(np.bincount(key_of, minlength=total)) if total else np.zeros(1, np.int64)
     subject, predicate, object = (part[order[offsets[:-1]]] for part in parts)
