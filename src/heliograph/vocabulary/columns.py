@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from heliograph import values as literal_values
 from heliograph.compiled.compile import is_warm
-from heliograph.compiled.growing import Growing, fixed
+from heliograph.compiled.growing import fixed
 from heliograph.errors import PublicationError, TermError, UsageError
 from heliograph.terms import (
     PLAIN,
@@ -272,18 +272,30 @@ def joined(first: Typed, second: Typed) -> Typed:
     return Typed(*(np.concatenate(pair) for pair in zip(first.columns, second.columns, strict=True)))
 
 
+_NO_TERMS = typed_of(())
+
+
 class TypedColumns:
-    """Columns that follow a growing number of terms, in amortised constant time a term; what was given out stays."""
+    """Columns that follow a growing number of terms, in amortised constant time a term.
+
+    A reader keeps the arrays it was given: growing copies into larger ones, and rows once written never change.
+    """
 
     def __init__(self) -> None:
-        self._columns = [Growing(dtype) for dtype in DTYPES]
+        self._size = 0
+        self._columns = _NO_TERMS
 
     def upto(self, size: int, rows: Callable[[int, int], Typed]) -> Typed:
         """The rows of the first `size` terms; `rows` computes those from one to another not seen before."""
-        if size > len(self._columns[0]):
-            for column, values in zip(self._columns, rows(len(self._columns[0]), size).columns, strict=True):
-                column.extend(values)
-        return Typed(*(column.view()[:size] for column in self._columns))
+        if size > self._size:
+            new, room = rows(self._size, size), len(self._columns.kind)
+            if size > room:
+                room = max(size, 2 * room, 64)
+                self._columns = Typed(*(_grown(column, self._size, room) for column in self._columns.columns))
+            for column, values in zip(self._columns.columns, new.columns, strict=True):
+                column[self._size : size] = values
+            self._size = size
+        return self._columns.take(slice(size))
 
 
 def _grown(array: Any, used: int, room: int) -> Any:
