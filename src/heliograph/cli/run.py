@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from heliograph.cli.main import Exit
 from heliograph.cli.options import OutputOptions
-from heliograph.errors import TableError, UsageError
+from heliograph.errors import SubscriptionError, TableError, UsageError
 from heliograph.io.sources import find_sources
 from heliograph.io.tables import TableRows, read_all
 from heliograph.io.write import StreamWriter, Writer, open_writer
@@ -252,8 +252,11 @@ class CommandRun:
         self._load_ns += time.perf_counter_ns() - started
 
     def subscribed(self, count: int) -> None:
-        """How many subscriptions the engine has, should nothing be published at all."""
+        """How many subscriptions the engine has, should nothing be published at all; without any the run fails."""
         self.stats += Stats(subscriptions=count)
+        if not count:
+            fix = "mend what was rejected, or give subscriptions; nothing was read or published"
+            raise SubscriptionError("HG-504", "no subscription was accepted", fix=fix)
 
     def checked(self, option: str, reads: Iterable[TableRows]) -> Iterator[TableRows]:
         """The same reads; if all there was could not be read, the run fails."""
