@@ -74,7 +74,8 @@ def read_edges(table: pa.Table, vocabulary: Vocabulary) -> EdgeColumns:
             raise error
     subject, predicate, object = (ids for ids, _ in cells)
     absent = pa.scalar(NO_TIME, pa.int64())
-    at, seq, number = (pc.fill_null(table[name], absent).to_numpy() for name in ("at", "seq", "number"))
+    filled: list[Any] = [pc.fill_null(table[name], absent) for name in ("at", "seq", "number")]
+    at, seq, number = (column.to_numpy() for column in filled)
     return EdgeColumns(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
 
 
