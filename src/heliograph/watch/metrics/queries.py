@@ -595,7 +595,7 @@ class MetricValues:
     def _valued(self, step: int, match: Match) -> Match:
         row = self._row(match)
         verdict = None if row is None else self._verdicts.get((step, row))
-        if match.value is not None or verdict is None:
+        if match.value is not None or verdict is None or not verdict.values:  # of VALUES alone there are none
             return match
         return match._replace(value=shown_values(verdict.values), more=self._spelled(verdict.shown))
 
