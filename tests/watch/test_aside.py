@@ -231,22 +231,6 @@ def test_one_that_fails_while_it_is_saved_is_reported_after_loading(
         assert [note.subscription_id for note in found] == ["good"]
 
 
-@both
-def test_variables_that_nothing_binds(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such queries are refused when they come; should one get in, it stops nobody else."""
-    texts = (
-        "SELECT DISTINCT ?z { ?a :p ?b }",
-        "SELECT ?z (COUNT(*) AS ?n) { ?a :p ?b } GROUP BY ?z HAVING (COUNT(*) >= 1)",
-    )
-    watch = Watch(algorithm=algorithm)
-    receipt = watch.subscribe([("good", "SELECT * { ?x :p ?y }"), ("d", texts[0]), ("g", texts[1])])
-    found = watch.publish([("+", "a", "p", "b")])
-    assert "good" in {note.subscription_id for note in found}
-    assert not {entry.item for entry in (*receipt.rejected, *found.rejected)} - {"d", "g"}
-    watch.unsubscribe([id for id in ("d", "g") if id in watch._subscriptions])
-    assert [note.subscription_id for note in watch.publish([("-", "a", "p", "b")])] == ["good"]
-
-
 # --- what fails for all -----------------------------------------------------------------------------------------
 
 

@@ -544,7 +544,7 @@ class Derived:
     @property
     def wanted(self) -> tuple[int, ...]:
         """The virtual properties under which there may be edges."""
-        return tuple(self.virtual(relation) for relation in self._wanted)
+        return tuple(map(self._virtual.__getitem__, self._wanted)) if self._wanted else ()
 
     def concerned(self, predicates: Int32s) -> npt.NDArray[np.bool_]:
         """Of which of these properties an edge can change a derived one that is wanted."""
