@@ -1,22 +1,59 @@
-"""The limits of a count say where its condition holds."""
+"""Rows of a pattern become the solutions that extend them; the limits of a count say where its condition holds.
+
+Modes, groups and top-k sets: `test_oracle`, `test_modes`.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
+from heliograph.sparql.solve import ValuesStep
 from heliograph.sparql.templates import parse_sparql
-from heliograph.watch.changes import CountRule, limits_of
+from heliograph.terms import parse_cell
+from heliograph.vocabulary import Vocabulary
+from heliograph.watch.changes import Completion, CountRule, limits_of
+
+TERMS = [parse_cell(cell) for cell in ("a", "b", "c", "9", "10", '"x"', "_:n")]
+QUERIES = (
+    "SELECT * { ?x :p [ :q ?y ] }",
+    "SELECT * { ?x :p ?y FILTER(?x != ?y && STR(?y) != 'x') }",
+    "SELECT * { ?x :p ?y FILTER(?x = ?y || ?x < 10) }",
+    "SELECT * { ?x :p ?y VALUES (?x ?z) { (:a UNDEF) (:a UNDEF) (UNDEF 1) (:b 2) } VALUES ?y { :a :b 9 } }",
+    "SELECT * { ?x :p ?y VALUES (?x ?z) { (:a UNDEF) (UNDEF 1) } VALUES ?z { 1 2 } FILTER(BOUND(?z) || ?x = ?y) }",
+)
 
 
 def query_of(text: str) -> Query:
     return parse_sparql(text, verb="watch")
 
+
+@settings(deadline=None, max_examples=100)
+@given(st.sampled_from(QUERIES), st.sets(st.tuples(*[st.integers(0, len(TERMS) - 1)] * 3), max_size=9))
+def test_rows_become_the_solutions_of_the_solver(text: str, drawn: set[tuple[int, ...]]) -> None:
+    query, vocabulary = query_of(text), Vocabulary()
+    slots = Query(patterns=query.patterns).variables[::-1]
+    rows = sorted({row[: len(slots)] for row in drawn})
+    ids = [[vocabulary.intern(TERMS[term]) for term in row] for row in rows]
+    completion = Completion(query, slots, vocabulary, query.filters)
+    found = completion(np.array(ids, np.int32).reshape(len(ids), len(slots)))
+    expected = [dict(zip(slots, (TERMS[term] for term in row), strict=True)) for row in rows]
+    for block in query.values:
+        expected = [extended for each in expected for extended in ValuesStep(block).extend(each)]
+    holding = (each for each in expected if all(Condition.of(test).holds(each) for test in query.filters))
+    made = [frozenset(completion.solution(row).items()) for row in found.terms.tolist()]
+    assert len(set(made)) == len(made)
+    assert set(made) == {frozenset(each.items()) for each in holding}
+    assert list(found.origins) == sorted(found.origins)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------
 
 NUMBERS = ("0", "1", "3", "2.5", "-1", "1e0", "7.0", "3e300", '"3"^^xsd:float', "9007199254740993", "1e19")
 CONDITIONS = st.recursive(
