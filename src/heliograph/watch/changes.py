@@ -1,9 +1,9 @@
 """What holds for a query, and what solutions gained and lost change about it: the stage between updates and
 notifications.
 
-The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went. `Completion`
-makes solutions of them (`Changes`). The mode of the query makes `Turn`s of those: which matches one update lost and
-gained. `report` makes notifications of turns.
+The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went.
+`Completion` makes solutions of them (`Changes`). The mode of the query makes a `Turn` of those: which matches
+one update lost and gained. `report` makes notifications of them.
 
 A mode keeps the set of things that hold, by key: the matches of `each`, the one truth of `change`, the groups whose
 count satisfies the condition, the place in a top-k set. The law: a turn is exactly the difference between what held
@@ -77,8 +77,8 @@ class Turn(NamedTuple):
 
 
 def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
-    """Two turns of one update as one. What the first lost and the second regained is reported both ways; what the first
-    gained and the second lost never held when the update was done, and is not reported."""
+    """Two turns of one update as one. What the first lost and the second regained is reported both ways; what the
+    first gained and the second lost never held when the update was done, and is not reported."""
     passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
     lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
     gained = [*(match for match in first.gained if match not in passing), *second.gained]

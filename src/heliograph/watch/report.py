@@ -1,7 +1,7 @@
 """From changes to notifications: their order, their limit for each update, their columns, and the sums of one call.
 
-Both strategies add what updates changed to a `Report`, as turns of one subscription or as columns of many lines, in any
-order. The order of the contract is made here: by update, what was lost before what was gained, then by order of
+Both strategies add what updates changed to a `Report`, as turns of one subscription or as columns of many lines, in
+any order. The order of the contract is made here: by update, what was lost before what was gained, then by order of
 subscribing, then by bindings, which is the order in which the lines of one subscription were added. Of each
 subscription the first `max_matches_per_update` lines of an update are kept, and the rest is counted as truncated.
 
