@@ -2,8 +2,8 @@
 notifications.
 
 The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went.
-`Completion` makes solutions of them (`Changes`). The mode of the query makes a `Turn` of those: which matches
-one update lost and gained. `report` makes notifications of them.
+`Completion` makes solutions of them (`Changes`). The mode of the query makes a `Turn` of those: which
+matches one update lost and gained. `report` makes notifications of them.
 
 A mode keeps the set of things that hold, by key: the matches of `each`, the one truth of `change`, the groups whose
 count satisfies the condition, the place in a top-k set. The law: a turn is exactly the difference between what held
