@@ -14,7 +14,7 @@ from heliograph.sparql.query import Query
 from heliograph.sparql.solve import QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.watch import report
-from heliograph.watch.changes import Completion
+from heliograph.watch.changes import SolutionBuilder
 from heliograph.watch.metrics.degree import Degree
 from heliograph.watch.metrics.naive import Plainly
 from heliograph.watch.metrics.queries import MetricQuery
@@ -44,7 +44,7 @@ class Injected(Exception):
 
 def names_bad(argument: Any) -> bool:
     """Whether something is of the subscription `bad`, known by its variable ?bad."""
-    query = getattr(argument, "query", getattr(argument, "completion", argument))
+    query = getattr(argument, "query", getattr(argument, "builder", argument))
     return any(each.name == "bad" for each in getattr(query, "variables", ()))
 
 
@@ -68,7 +68,7 @@ WAYS: dict[str, tuple[str, str, Any, str]] = {
     "plain plan": ("plain", "each", QueryPlan, "solutions"),
     "plain evidence": ("plain", "each", report, "evidence_text"),
     "plain metric": ("plain", "metric", Plainly, "valued"),
-    "check": ("indexed", "each", Completion, "__call__"),
+    "check": ("indexed", "each", SolutionBuilder, "__call__"),
     "evidence": ("indexed", "groups", report, "evidence_text"),
     "metric evidence": ("indexed", "metric", MetricQuery, "shown"),
     "metric judging": ("indexed", "metric", MetricQuery, "check"),
@@ -153,7 +153,7 @@ def test_one_of_many_fails_to_enter(algorithm: str, loaded: bool, monkeypatch: p
     if loaded:
         watch.load_graph([("k", "p", "l")])
     with monkeypatch.context() as patched:
-        inject(patched, *((QueryPlan, "of") if algorithm == "plain" else (Completion, "__init__")))
+        inject(patched, *((QueryPlan, "of") if algorithm == "plain" else (SolutionBuilder, "__init__")))
         receipt = watch.subscribe(asked)
         found = watch.publish([("+", "a", "p", "b")])
     assert [entry.item for entry in (*receipt.rejected, *found.rejected)] == ["bad"]
@@ -205,7 +205,7 @@ def test_the_set_of_a_member_that_failed_is_ranked_without_it(algorithm: str, mo
     watch.publish([("+", "a", "p", "b"), ("+", "c", "p", "b"), ("+", "a", "q", "b")])
     assert watch.explain("bad").matched
     with monkeypatch.context() as patched:
-        inject(patched, *((QueryPlan, "solutions") if algorithm == "plain" else (Completion, "__call__")))
+        inject(patched, *((QueryPlan, "solutions") if algorithm == "plain" else (SolutionBuilder, "__call__")))
         found = watch.publish([("+", "d", "p", "b")])
     assert [entry.item for entry in found.rejected] == ["bad"]
     later = watch.publish([("+", "z", "other", "z")])
@@ -222,7 +222,7 @@ def test_one_that_fails_while_it_is_saved_is_reported_after_loading(
     watch.load_graph([("c", "p", "b")])
     with monkeypatch.context() as patched:
         inject(patched, QueryPlan, "solutions")
-        inject(patched, Completion, "__call__")
+        inject(patched, SolutionBuilder, "__call__")
         watch.save(tmp_path / "save")
     loaded = Watch.load(tmp_path / "save", algorithm=algorithm)
     for each in (watch, loaded):

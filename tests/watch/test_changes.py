@@ -18,7 +18,7 @@ from heliograph.sparql.solve import ValuesStep
 from heliograph.sparql.templates import parse_sparql
 from heliograph.terms import parse_cell
 from heliograph.vocabulary import Vocabulary
-from heliograph.watch.changes import Completion, CountRule, limits_of
+from heliograph.watch.changes import CountRule, SolutionBuilder, limits_of
 
 TERMS = [parse_cell(cell) for cell in ("a", "b", "c", "9", "10", '"x"', "_:n")]
 QUERIES = (
@@ -41,13 +41,13 @@ def test_rows_become_the_solutions_of_the_solver(text: str, drawn: set[tuple[int
     slots = Query(patterns=query.patterns).variables[::-1]
     rows = sorted({row[: len(slots)] for row in drawn})
     ids = [[vocabulary.intern(TERMS[term]) for term in row] for row in rows]
-    completion = Completion(query, slots, vocabulary, query.filters)
-    found = completion(np.array(ids, np.int32).reshape(len(ids), len(slots)))
+    builder = SolutionBuilder(query, slots, vocabulary, query.filters)
+    found = builder(np.array(ids, np.int32).reshape(len(ids), len(slots)))
     expected = [dict(zip(slots, (TERMS[term] for term in row), strict=True)) for row in rows]
     for block in query.values:
         expected = [extended for each in expected for extended in ValuesStep(block).extend(each)]
     holding = (each for each in expected if all(Condition.of(test).holds(each) for test in query.filters))
-    made = [frozenset(completion.solution(row).items()) for row in found.terms.tolist()]
+    made = [frozenset(builder.solution(row).items()) for row in found.terms.tolist()]
     assert len(set(made)) == len(made)
     assert set(made) == {frozenset(each.items()) for each in holding}
     assert list(found.origins) == sorted(found.origins)

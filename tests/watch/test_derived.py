@@ -270,7 +270,7 @@ def test_nothing_is_kept_or_derived_for_nobody() -> None:
     asked = [RDF_TYPE, RDFS_SUBCLASS_OF, MEMBERS[1], MEMBERS[3], NAMES[0], MEMBERS[0], MEMBERS[1]]
     predicates = np.array([id(term) for term in asked], np.int32)
     mirror.change([edge("d", RDF_TYPE, "a")], [])
-    assert (mirror.edges, derived.wanted, derived.concerned(predicates).any()) == (set(), (), False)
+    assert (mirror.edges, derived.wanted, bool(derived.concerned(predicates).any())) == (set(), (), False)
     mirror.want(DerivedRelation.SUBCLASS_OF)
     assert derived.concerned(predicates).tolist() == [False, True, *[False] * 5]
     mirror.want(DerivedRelation.MEMBER, NAMES[0])

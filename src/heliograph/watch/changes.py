@@ -2,11 +2,11 @@
 notifications.
 
 The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went.
-`Completion` makes solutions of them (`Changes`). The mode of the query makes a `Turn` of those: which
+`SolutionBuilder` makes solutions of them (`Changes`). The mode of the query makes a `MatchDelta` of those: which
 matches one update lost and gained. `report` makes notifications of them.
 
 A mode keeps the set of things that hold, by key: the matches of `each`, the one truth of `change`, the groups whose
-count satisfies the condition, the place in a top-k set. The law: a turn is exactly the difference between what held
+count satisfies the condition, the place in a top-k set. The law: a delta is exactly the difference between what held
 before and what holds now, so gains and losses of a key alternate. Modes are fed with differences, and keep only what
 differences do not say: nothing for `each`, how many solutions stand behind each key for DISTINCT, `change`, groups and
 top-k sets, and which groups hold. A key that comes has all its solutions among those gained, one that goes all of them
@@ -56,7 +56,7 @@ Key = tuple[Term | None, ...]
 Row = tuple[int, ...]  # a solution, or a part of one, as ids of terms; NO_TERM where a variable is unbound
 
 
-# --- matches and turns ------------------------------------------------------------------------------------------
+# --- matches and deltas -----------------------------------------------------------------------------------------
 
 
 class Match(NamedTuple):
@@ -69,15 +69,15 @@ class Match(NamedTuple):
     more: Mapping[str, Any] | None = None
 
 
-class Turn(NamedTuple):
+class MatchDelta(NamedTuple):
     """What one update lost and gained, each in the order of its bindings."""
 
     lost: tuple[Match, ...] = ()
     gained: tuple[Match, ...] = ()
 
 
-def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
-    """Two turns of one update as one. What the first lost and the second regained is reported both ways; what the
+def after(first: MatchDelta, second: MatchDelta, shown: tuple[Variable, ...]) -> MatchDelta:
+    """Two deltas of one update as one. What the first lost and the second regained is reported both ways; what the
     first gained and the second lost never held when the update was done, and is not reported."""
     passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
     lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
@@ -86,7 +86,7 @@ def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
     def by_bindings(matches: Iterable[Match]) -> tuple[Match, ...]:
         return tuple(sorted(matches, key=lambda match: key_order(key_of(match.bindings or {}, shown))))
 
-    return Turn(by_bindings(lost), by_bindings(gained))
+    return MatchDelta(by_bindings(lost), by_bindings(gained))
 
 
 def order(solution: Solution) -> tuple[tuple[str, tuple[Any, ...]], ...]:
@@ -227,14 +227,14 @@ MOST_COMPARED = 1 << 30  # rows with rows of VALUES for one update, at 1 to 4 ns
 MOST_EXTENDED = 8_000_000  # rows that are joined with VALUES for one update
 
 
-class Completed(NamedTuple):
+class BuiltSolutions(NamedTuple):
     """Solutions as rows of term ids, NO_TERM where a variable is unbound; and which row each of them extends."""
 
     origins: Int64s
     terms: Int32s
 
 
-class Completion:
+class SolutionBuilder:
     """What is left to be done to a query's rows. Columns of solutions are `variables`: see `by_name`."""
 
     def __init__(
@@ -264,21 +264,21 @@ class Completion:
         given = {column for columns, _ in self._blocks for column in columns}
         return [column for column in range(len(self.variables)) if column not in self._bound and column not in given]
 
-    def __call__(self, rows: Int32s, updates: Int64s | None = None) -> Completed:
+    def __call__(self, rows: Int32s, updates: Int64s | None = None) -> BuiltSolutions:
         """The solutions that extend these rows, in the order of the rows; `updates` says of which update each is."""
         updates = np.zeros(len(rows), np.int64) if updates is None else updates
         terms = np.full((len(rows), len(self.variables)), NO_TERM, np.int32)
         terms[:, self._bound] = rows[:, self._slots]
-        found = Completed(np.arange(len(rows), dtype=np.int64), terms)
+        found = BuiltSolutions(np.arange(len(rows), dtype=np.int64), terms)
         for block in self._blocks:
             found = _joined(found, *block, updates)
         if self._blocks:
             unique = np.unique(np.column_stack((found.origins, found.terms.astype(np.int64))), axis=0)
-            found = Completed(unique[:, 0], unique[:, 1:].astype(np.int32))
+            found = BuiltSolutions(unique[:, 0], unique[:, 1:].astype(np.int32))
         failures = _Failures(updates)
         for condition, columns in self._conditions:
             kept = self._holds(condition, columns, found, failures)
-            found = Completed(found.origins[kept], found.terms[kept])
+            found = BuiltSolutions(found.origins[kept], found.terms[kept])
         return found
 
     def solution(self, row: Sequence[int]) -> Solution:
@@ -292,7 +292,7 @@ class Completion:
         columns = [self.variables.index(variable) for variable in block.variables]
         return columns, np.array(rows, np.int32).reshape(len(rows), len(columns))
 
-    def _holds(self, condition: Condition, columns: list[int], found: Completed, failures: _Failures) -> Flags:
+    def _holds(self, condition: Condition, columns: list[int], found: BuiltSolutions, failures: _Failures) -> Flags:
         terms, term = found.terms, self.vocabulary.term
         verdicts = np.zeros(len(terms), np.bool_)
         doubtful = np.ones(len(terms), np.bool_)
@@ -378,7 +378,7 @@ def _check(updates: Int64s, most: int, message: str, each: int = 1) -> None:
         raise GivenUp(message.format(f"{counts[over[0]] * each:,}"), int(found[over[0]]))
 
 
-def _joined(found: Completed, columns: list[int], rows: Int32s, updates: Int64s) -> Completed:
+def _joined(found: BuiltSolutions, columns: list[int], rows: Int32s, updates: Int64s) -> BuiltSolutions:
     """Every solution with every row of VALUES that it agrees with; UNDEF agrees with anything and binds nothing."""
     if len(found.origins) * len(rows) > MOST_COMPARED:
         _check(updates[found.origins], MOST_COMPARED, "{} rows were compared with VALUES for one update", len(rows))
@@ -397,14 +397,14 @@ def _joined(found: Completed, columns: list[int], rows: Int32s, updates: Int64s)
         if size > checked:
             _check(updates[np.concatenate(origins)], MOST_EXTENDED, "{} rows were joined with VALUES for one update")
             checked = 2 * size
-    return Completed(np.concatenate(origins), np.concatenate(terms))
+    return BuiltSolutions(np.concatenate(origins), np.concatenate(terms))
 
 
 # --- solutions gained and lost ----------------------------------------------------------------------------------
 
 
 class Changes(NamedTuple):
-    """Solutions lost and gained in the phases of updates, as rows of ids in the columns of a `Completion`.
+    """Solutions lost and gained in the phases of updates, as rows of ids in the columns of a `SolutionBuilder`.
 
     They are in order of update and phase (0: what expired before it, 1: the update itself), in each the lost first, and
     net: no solution is both lost and gained in one phase.
@@ -442,12 +442,12 @@ class Changes(NamedTuple):
         return zip(*(column.tolist() for column in columns), strict=True)
 
 
-class PhaseTurn(NamedTuple):
+class PhaseDelta(NamedTuple):
     """What a phase of an update changes for a subscription."""
 
     update: int
     phase: int
-    turn: Turn
+    delta: MatchDelta
 
 
 # --- modes ------------------------------------------------------------------------------------------------------
@@ -462,7 +462,7 @@ class Mode(Protocol):
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         """Begins with these solutions; `held` are the keys that held, where that depends on the past."""
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         """What each phase changes, where it changes anything. To be read to its end."""
 
     @property
@@ -470,32 +470,32 @@ class Mode(Protocol):
         """The keys that hold, where that depends on the past: for memory."""
 
 
-def mode_of(query: Query, options: Options, completion: Completion) -> Mode:
+def mode_of(query: Query, options: Options, builder: SolutionBuilder) -> Mode:
     if options.top is not None:
-        return MatchCount(query, completion)
+        return MatchCount(query, builder)
     if query.having is not None:
-        return GroupCounts(query, options.hysteresis, completion)
+        return GroupCounts(query, options.hysteresis, builder)
     if query.form is Form.ASK or options.mode == "change":
-        return DistinctMatches((), completion, is_truth=True)
-    return DistinctMatches(query.projection, completion) if query.distinct else EachMatch(query, completion)
+        return DistinctMatches((), builder, is_truth=True)
+    return DistinctMatches(query.projection, builder) if query.distinct else EachMatch(query, builder)
 
 
-def holding(mode: Mode, query: Query, options: Options, completion: Completion, rows: Int32s) -> tuple[Match, ...]:
+def holding(mode: Mode, query: Query, options: Options, builder: SolutionBuilder, rows: Int32s) -> tuple[Match, ...]:
     """What holds for a query with these solutions, in the order of its bindings: as if all had just been gained."""
     if isinstance(mode, GroupCounts):
         return mode.matches
-    fresh, first = mode_of(query, options, completion), np.zeros(len(rows), np.int64)
+    fresh, first = mode_of(query, options, builder), np.zeros(len(rows), np.int64)
     changes = Changes(first, first, np.ones(len(rows), np.bool_), rows)
-    return tuple(match for each in fresh.follow(changes, witness=True) for match in each.turn.gained)
+    return tuple(match for each in fresh.follow(changes, witness=True) for match in each.delta.gained)
 
 
 class KeyColumns:
-    """Some columns of a completion's solutions."""
+    """Some columns of a builder's solutions."""
 
-    def __init__(self, variables: tuple[Variable, ...], completion: Completion) -> None:
+    def __init__(self, variables: tuple[Variable, ...], builder: SolutionBuilder) -> None:
         self.variables = variables
-        self._vocabulary = completion.vocabulary
-        self._columns = [completion.variables.index(variable) for variable in variables]
+        self._vocabulary = builder.vocabulary
+        self._columns = [builder.variables.index(variable) for variable in variables]
 
     def of(self, rows: Int32s) -> list[Row]:
         return list(map(tuple, rows[:, self._columns].tolist()))
@@ -515,18 +515,18 @@ class EachMatch:
 
     held: tuple[Key, ...] = ()
 
-    def __init__(self, query: Query, completion: Completion) -> None:
+    def __init__(self, query: Query, builder: SolutionBuilder) -> None:
         self.shown = query.named_variables
-        self._all, self._named = KeyColumns(completion.variables, completion), KeyColumns(self.shown, completion)
+        self._all, self._named = KeyColumns(builder.variables, builder), KeyColumns(self.shown, builder)
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         pass
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         for update, phase, first, middle, last in changes.phases():
             rows = self._all.of(changes.terms[first:last])
             lost, gained = rows[: middle - first], rows[middle - first :]
-            yield PhaseTurn(update, phase, Turn(self.matches(lost), self.matches(gained)))
+            yield PhaseDelta(update, phase, MatchDelta(self.matches(lost), self.matches(gained)))
 
     def matches(self, rows: Iterable[Row]) -> tuple[Match, ...]:
         """Solutions in order, as matches."""
@@ -541,16 +541,16 @@ class DistinctMatches:
 
     held: tuple[Key, ...] = ()
 
-    def __init__(self, shown: tuple[Variable, ...], completion: Completion, is_truth: bool = False) -> None:
+    def __init__(self, shown: tuple[Variable, ...], builder: SolutionBuilder, is_truth: bool = False) -> None:
         self.shown, self.is_truth = shown, is_truth
-        self._columns = KeyColumns(shown, completion)
-        self._completion = completion
+        self._columns = KeyColumns(shown, builder)
+        self._completion = builder
         self.support: dict[Row, int] = {}
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         self.support = dict(Counter(self._columns.of(rows)))
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         keys = self._columns.of(changes.terms)
         for update, phase, first, middle, last in changes.phases():
             before = _counted(self.support, keys[first:middle], keys[middle:last])
@@ -559,7 +559,7 @@ class DistinctMatches:
             if gone or came:
                 proofs = list(zip(keys[first:last], changes.terms[first:last].tolist(), strict=True)) if witness else []
                 lost = self._matches(gone, [] if self.is_truth else proofs[: middle - first])
-                yield PhaseTurn(update, phase, Turn(lost, self._matches(came, proofs[middle - first :])))
+                yield PhaseDelta(update, phase, MatchDelta(lost, self._matches(came, proofs[middle - first :])))
 
     def _matches(self, keys: list[Row], proofs: list[tuple[Row, list[int]]]) -> tuple[Match, ...]:
         """Keys in order, each with the first of its solutions among the proofs."""
@@ -594,9 +594,9 @@ class GroupCounts:
     not exist.
     """
 
-    def __init__(self, query: Query, hysteresis: float, completion: Completion) -> None:
+    def __init__(self, query: Query, hysteresis: float, builder: SolutionBuilder) -> None:
         self.shown = query.group_by
-        self._columns = KeyColumns(query.group_by, completion)
+        self._columns = KeyColumns(query.group_by, builder)
         self._rule = CountRule(query, hysteresis)
         self._counts: dict[Row, int] = {}
         self._known: dict[tuple[int, bool], bool] = {}  # by count, where a condition looks at nothing else
@@ -608,7 +608,7 @@ class GroupCounts:
         groups: Iterable[Row] = self._counts if self.shown else [()]
         self._held = {key for key in groups if self._holds(key, key in known)}
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         keys = self._columns.of(changes.terms)
         for update, phase, first, middle, last in changes.phases():
             gone, came = [], []
@@ -621,7 +621,7 @@ class GroupCounts:
             self._held.difference_update(gone)
             self._held.update(came)
             if gone or came:
-                yield PhaseTurn(update, phase, Turn(self._matches(gone), self._matches(came)))
+                yield PhaseDelta(update, phase, MatchDelta(self._matches(gone), self._matches(came)))
 
     @property
     def held(self) -> tuple[Key, ...]:
@@ -654,9 +654,9 @@ class MatchCount:
     shown: tuple[Variable, ...] = ()
     held: tuple[Key, ...] = ()
 
-    def __init__(self, query: Query, completion: Completion) -> None:
+    def __init__(self, query: Query, builder: SolutionBuilder) -> None:
         self.count = 0
-        self._distinct = DistinctMatches(query.projection, completion) if query.distinct else None
+        self._distinct = DistinctMatches(query.projection, builder) if query.distinct else None
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         self.count = len(rows)
@@ -664,16 +664,16 @@ class MatchCount:
             self._distinct.start(rows)
             self.count = len(self._distinct.support)
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
-        """No turns, but the count after each phase that changed it, while it is looked at."""
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
+        """No deltas, but the count after each phase that changed it, while it is looked at."""
         if self._distinct is None:
             for update, phase, first, middle, last in changes.phases():
                 self.count += (last - middle) - (middle - first)
-                yield PhaseTurn(update, phase, Turn())
+                yield PhaseDelta(update, phase, MatchDelta())
             return
         for each in self._distinct.follow(changes):
             self.count = len(self._distinct.support)
-            yield each._replace(turn=Turn())
+            yield each._replace(delta=MatchDelta())
 
 
 # --- top-k sets -------------------------------------------------------------------------------------------------
@@ -722,18 +722,18 @@ class RankedSet:
         near = {place for k in self._distinct for place in (k - 1, k) if place < len(self._order)}
         return {id, *(self._order[place][1] for place in near)}
 
-    def place(self, ids: Iterable[str]) -> dict[str, Turn]:
-        """Places members; the turns of those for which that changes something."""
-        turns = {}
+    def place(self, ids: Iterable[str]) -> dict[str, MatchDelta]:
+        """Places members; the deltas of those for which that changes something."""
+        deltas = {}
         for id in ids:
             match, holds = Match(None, self.counts[id]), self.is_top(id)
             if holds and id not in self.holding:
                 self.holding.add(id)
-                turns[id] = Turn((), (match,))
+                deltas[id] = MatchDelta((), (match,))
             elif not holds and id in self.holding:
                 self.holding.remove(id)
-                turns[id] = Turn((match,), ())
-        return turns
+                deltas[id] = MatchDelta((match,), ())
+        return deltas
 
     def is_top(self, id: str) -> bool:
         return self.counts[id] > 0 and self.place_of(id) < self._sizes[id]
@@ -796,30 +796,30 @@ class Ranking:
     def holds(self, id: str) -> bool:
         return id in self.set_of(id).holding
 
-    def follow(self, changes: Iterable[RankChange], updates: int) -> dict[tuple[int, str], Turn]:
-        """The turns of a batch of so many updates, by update and member; changes come in order of update and phase."""
-        turns: dict[tuple[int, str], Turn] = {}
+    def follow(self, changes: Iterable[RankChange], updates: int) -> dict[tuple[int, str], MatchDelta]:
+        """The deltas of a batch of so many updates, by update and member; changes come in order of update and phase."""
+        deltas: dict[tuple[int, str], MatchDelta] = {}
         for (update, _), moved in groupby(changes, itemgetter(0, 1)):
             if update:
-                self._rank_dirty(turns)
+                self._rank_dirty(deltas)
             near: dict[str, set[str]] = {}
             for change in moved:
                 name = self._names[change.id]
                 near.setdefault(name, set()).update(self._sets[name].move(change.id, change.matches))
             for name in near.keys() - self.rank_dirty:
-                _join(turns, update, self._sets[name].place(near[name]))
+                _join(deltas, update, self._sets[name].place(near[name]))
         if updates:
-            self._rank_dirty(turns)
-        return turns
+            self._rank_dirty(deltas)
+        return deltas
 
-    def _rank_dirty(self, turns: dict[tuple[int, str], Turn]) -> None:
+    def _rank_dirty(self, deltas: dict[tuple[int, str], MatchDelta]) -> None:
         """The first update is done: it carries the news of sets whose members changed."""
         for name in self.rank_dirty:
-            _join(turns, 0, self._sets[name].place(list(self._sets[name].counts)))
+            _join(deltas, 0, self._sets[name].place(list(self._sets[name].counts)))
         self.rank_dirty.clear()
 
 
-def _join(joined: dict[tuple[int, str], Turn], update: int, turns: Mapping[str, Turn]) -> None:
-    for id, turn in turns.items():
+def _join(joined: dict[tuple[int, str], MatchDelta], update: int, deltas: Mapping[str, MatchDelta]) -> None:
+    for id, delta in deltas.items():
         before = joined.get((update, id))
-        joined[update, id] = turn if before is None else after(before, turn, ())
+        joined[update, id] = delta if before is None else after(before, delta, ())

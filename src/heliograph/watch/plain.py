@@ -29,18 +29,18 @@ from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Vari
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import (
     Changes,
-    Completion,
     DistinctMatches,
     EachMatch,
     Key,
     Match,
     MatchCount,
+    MatchDelta,
     Mode,
     RankChange,
     Ranking,
     Row,
     Solution,
-    Turn,
+    SolutionBuilder,
     holding,
     key_of,
     key_order,
@@ -52,7 +52,7 @@ from heliograph.watch.metrics.calls import relaxed
 from heliograph.watch.metrics.naive import Effort, Plainly
 from heliograph.watch.options import Subscribed
 from heliograph.watch.report import PublishRun, Report
-from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.strategy import FailedSubscriptions, Watched, WatchMemory, WatchSnapshot
 from heliograph.watch.updates import NO_TERM, REMOVE, SET, Triple, Update, UpdateColumns, WindowExtent
 
 # --- the window -------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class PlainEntry:
 
     subscribed: Subscribed
     plan: QueryPlan
-    completion: Completion
+    builder: SolutionBuilder
     mode: Mode
     relaxed: QueryPlan | None  # where a hysteresis may hold solutions beyond a threshold on a metric
     satisfied: set[Key] = field(default_factory=set)  # those that satisfied it and have not gone back beyond it
@@ -276,17 +276,17 @@ class PlainEntry:
 
     @property
     def array(self) -> Int32s:
-        return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.completion.variables))
+        return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.builder.variables))
 
 
 class PlainStrategy:
     """Queries over an evolving graph, in plain Python."""
 
     def __init__(
-        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: FailedSubscriptions | None = None
     ) -> None:
         self._vocabulary = vocabulary
-        self.aside = Aside() if aside is None else aside
+        self.aside = FailedSubscriptions() if aside is None else aside
         self._graph = EvolvingGraph(extent)
         self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
@@ -311,10 +311,10 @@ class PlainStrategy:
 
     def _add(self, subscribed: Subscribed) -> None:
         (subscription, options), query = subscribed, subscribed.subscription.query
-        completion = Completion(query, (), self._vocabulary, ())
+        builder = SolutionBuilder(query, (), self._vocabulary, ())
         has_slack = bool(options.hysteresis and query.metrics and query.having is None)
         slack = QueryPlan.of(relaxed(query, options.hysteresis)) if has_slack else None
-        entry = PlainEntry(subscribed, QueryPlan.of(query), completion, mode_of(query, options, completion), slack)
+        entry = PlainEntry(subscribed, QueryPlan.of(query), builder, mode_of(query, options, builder), slack)
         self._effort.add(query)
         self._concerns.add(entry.id, query)
         self._entries[entry.id] = entry
@@ -353,7 +353,7 @@ class PlainStrategy:
     def _holding(self, entry: PlainEntry, is_top: Callable[[str], bool]) -> tuple[Match, ...]:
         if isinstance(entry.mode, MatchCount):
             return (Match(None, entry.mode.count),) if is_top(entry.id) else ()
-        return holding(entry.mode, entry.plan.query, entry.subscribed.options, entry.completion, entry.array)
+        return holding(entry.mode, entry.plan.query, entry.subscribed.options, entry.builder, entry.array)
 
     # --- answers ------------------------------------------------------------------------------------------------
 
@@ -366,16 +366,14 @@ class PlainStrategy:
             solutions = self._kept(entry, solutions, entry.relaxed)
         rows = set()
         for solution in solutions:
-            rows.add(
-                tuple(intern(solution[each]) if each in solution else NO_TERM for each in entry.completion.variables)
-            )
+            rows.add(tuple(intern(solution[each]) if each in solution else NO_TERM for each in entry.builder.variables))
             if is_truth and not witness and not query.metrics:
                 break
         return rows
 
     def _kept(self, entry: PlainEntry, found: Iterable[Solution], relaxed: QueryPlan) -> Iterator[Solution]:
         """Solutions that hold now, and those that held and hold still by the hysteresis."""
-        names = entry.completion.variables
+        names = entry.builder.variables
         kept = {key_of(each, names): each for each in found}
         for each in self.answers.solutions(relaxed):
             if key_of(each, names) in entry.satisfied:
@@ -383,19 +381,19 @@ class PlainStrategy:
         entry.satisfied = set(kept)
         return iter(kept.values())
 
-    def _observe(self, entry: PlainEntry, phase: int, witness: bool) -> Turn:
+    def _observe(self, entry: PlainEntry, phase: int, witness: bool) -> MatchDelta:
         """What a phase of an update changes for a subscription."""
         query = entry.plan.query
         before, entry.rows = entry.rows, self._answer(entry, witness)
         if before == entry.rows:
-            return Turn()
+            return MatchDelta()
         if isinstance(entry.mode, EachMatch):  # which needs no columns
-            turn = Turn(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
+            delta = MatchDelta(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
         else:
-            changes, turn = Changes.between(before, entry.rows, len(entry.completion.variables), phase), Turn()
+            changes, delta = Changes.between(before, entry.rows, len(entry.builder.variables), phase), MatchDelta()
             for each in entry.mode.follow(changes, witness or bool(query.metrics)):
-                turn = each.turn
-        return self._metrics.valued(query, turn, witness) if query.metrics else turn
+                delta = each.delta
+        return self._metrics.valued(query, delta, witness) if query.metrics else delta
 
     # --- updates ------------------------------------------------------------------------------------------------
 
@@ -439,9 +437,11 @@ class PlainStrategy:
         report = Report(None, run.witness)
         for entry in pending:
             try:
-                turn = Turn((), self._holding(entry, self._ranking.holds))
-                turn = self._metrics.valued(entry.plan.query, turn, run.witness) if entry.plan.query.metrics else turn
-                report.add_turns(entry.subscribed, entry.mode.shown, [(0, turn)])
+                delta = MatchDelta((), self._holding(entry, self._ranking.holds))
+                delta = (
+                    self._metrics.valued(entry.plan.query, delta, run.witness) if entry.plan.query.metrics else delta
+                )
+                report.add_deltas(entry.subscribed, entry.mode.shown, [(0, delta)])
             except Exception as error:
                 self._fail(entry, error)
         report.finish(run)
@@ -449,7 +449,7 @@ class PlainStrategy:
     def apply(self, update: Update, updates: UpdateColumns, row: int, run: PublishRun) -> None:
         """Applies one update, which is a row of `updates`."""
         run.begun = True
-        turns: dict[str, list[tuple[int, Turn]]] = {}
+        deltas: dict[str, list[tuple[int, MatchDelta]]] = {}
         ranks: list[RankChange] = []
         for phase, effect in enumerate(self._graph.apply(update)):
             self._metrics.forget()
@@ -457,22 +457,22 @@ class PlainStrategy:
             run.candidates += len(concerned)
             for entry in concerned:
                 try:
-                    turn = self._observe(entry, phase, run.witness)
+                    delta = self._observe(entry, phase, run.witness)
                 except Exception as error:
                     self._fail(entry, error)
                     continue
                 if isinstance(entry.mode, MatchCount):
                     ranks.append(RankChange(0, phase, entry.id, entry.mode.count))
-                elif turn.lost or turn.gained:
-                    turns.setdefault(entry.id, []).append((row, turn))
+                elif delta.lost or delta.gained:
+                    deltas.setdefault(entry.id, []).append((row, delta))
         if ranks or self._ranking.rank_dirty:
             ranks = [change for change in ranks if change.id in self._ranking]
             ranked = self._ranking.follow(ranks, 1)
-            turns |= {id: [(row, turn)] for (_, id), turn in ranked.items()}
+            deltas |= {id: [(row, delta)] for (_, id), delta in ranked.items()}
         report = Report(updates, run.witness)
-        for entry in [self._entries[id] for id in turns if id in self._entries]:
+        for entry in [self._entries[id] for id in deltas if id in self._entries]:
             try:
-                report.add_turns(entry.subscribed, entry.mode.shown, turns[entry.id])
+                report.add_deltas(entry.subscribed, entry.mode.shown, deltas[entry.id])
             except Exception as error:
                 self._fail(entry, error)
         report.finish(run)
@@ -518,9 +518,9 @@ class PlainStrategy:
         fresh = copy(self)
         fresh._vocabulary, fresh._entries = vocabulary, {}
         for entry in self._entries.values():
-            completion = Completion(entry.plan.query, (), vocabulary, ())
+            builder = SolutionBuilder(entry.plan.query, (), vocabulary, ())
             made = copy(entry)
-            made.completion, made.mode = completion, mode_of(entry.plan.query, entry.subscribed.options, completion)
+            made.builder, made.mode = builder, mode_of(entry.plan.query, entry.subscribed.options, builder)
             made.rows = fresh._answer(made, witness=False)
             made.mode.start(made.array, entry.mode.held)
             fresh._entries[entry.id] = made
