@@ -125,11 +125,6 @@ def test_memory_is_the_lower_of_machine_and_container(
     assert machine.memory_bytes() == found
 
 
-def test_cores_are_counted_where_there_is_no_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert machine._cores().state is CheckState.OK
-
-
 def test_warm_compiles_the_kernels(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     report = cache.WarmReport(Path("cache"), ("one",), 1, 2, 1_500_000_000)
     monkeypatch.setattr(cache, "warm", lambda *_: report)

@@ -96,22 +96,6 @@ def test_a_mixed_folder_is_read_in_the_order_of_its_names(run: Run, subscription
     assert found.pairs == [*MATCHES[:2], ("friends", "b/doc.ttl"), ("adults", "b/doc.ttl"), MATCHES[2]]
 
 
-def test_rows_of_one_publication_may_lie_in_several_files(run: Run, subscriptions: str) -> None:
-    query = write("both.rq", "ASK { ?x :knows ?y ; :age ?a }")
-    save(PUBLICATIONS[:2], "a.csv")
-    save(PUBLICATIONS[2:], "b.csv")
-    assert run("filter", "--subscriptions", query, "--publications", "?.csv").pairs == [("both", "p1")]
-
-
-def test_one_id_is_one_publication_across_tables_and_documents(run: Run) -> None:
-    query = write("all.rq", "ASK { ?x :knows ?y ; :age ?a ; :likes ?z }")
-    write("in/1.trig", "@prefix : <urn:heliograph:> . <http://example.org/g> { :Ann :knows :Bob . }")
-    save([{"publication_id": GRAPH_ID, "subject": "Ann", "property": "age", "object": "30"}], "in/2.csv")
-    assert run("filter", "--subscriptions", query, "--publications", "in").pairs == []
-    write("in/3.trig", "@prefix : <urn:heliograph:> . <http://example.org/g> { :Ann :likes :Jazz . }")
-    assert run("filter", "--subscriptions", query, "--publications", "in").pairs == [("all", GRAPH_ID)]
-
-
 def test_many_publications_are_published_in_batches(run: Run) -> None:
     rows = [{**PUBLICATIONS[0], "publication_id": f"p{number}"} for number in range(2500)]
     found = run("filter", "--subscriptions", save(SUBSCRIPTIONS, "s.csv"), "--publications", save(rows, "p.parquet"))
@@ -136,11 +120,6 @@ def test_queries_as_text_and_in_tables_together(run: Run) -> None:
     assert set(found.pairs) == set(MATCHES)
 
 
-def test_a_pipe(run: Run, subscriptions: str) -> None:
-    found = run("filter", "--subscriptions", subscriptions, "--publications", "-", input=ndjson(PUBLICATIONS))
-    assert (found.code, found.pairs) == (0, [("friends", "p1"), ("adults", "p1"), ("adults", "p3")])
-
-
 def test_a_change_of_id_ends_a_publication_on_a_pipe(run: Run) -> None:
     query = write("both.rq", "ASK { ?x :knows ?y ; :age ?a }")
     apart = ndjson([PUBLICATIONS[0], PUBLICATIONS[1], PUBLICATIONS[2]])
@@ -152,16 +131,6 @@ def test_a_change_of_id_ends_a_publication_on_a_pipe(run: Run) -> None:
 def test_subscriptions_on_a_pipe(run: Run) -> None:
     found = run("filter", "-s", "-", "-p", save(PUBLICATIONS, "p.csv"), input=ndjson(SUBSCRIPTIONS))
     assert found.pairs == MATCHES
-
-
-def test_bindings(run: Run, subscriptions: str) -> None:
-    publications = save(PUBLICATIONS, "p.csv")
-    found = run("filter", "--subscriptions", subscriptions, "--publications", publications, "--bindings", "2")
-    assert [row["evidence"] for row in found.rows] == [
-        {"bindings": [{"x": "Ann", "y": "Bob"}]},
-        {"bindings": [{"x": "Ann", "a": "30"}]},
-        {"bindings": [{"x": "Dee", "a": "18"}]},
-    ]
 
 
 @pytest.mark.parametrize("kind", TABLE_KINDS)

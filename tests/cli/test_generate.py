@@ -10,20 +10,9 @@ from pyarrow import parquet
 from tests.cli.conftest import Run
 
 SMALL = {
-    "filter": [
-        "--subscriptions",
-        "60",
-        "--publications",
-        "5",
-        "--matches",
-        "3",
-        "--constraints",
-        "0.5",
-        "--classes",
-        "20",
-    ],
-    "watch": ["--vertices", "400", "--updates", "300", "--queries", "40", "--deletions", "0.1"],
-    "route": ["--scale", "0.01", "--events", "4"],
+    "filter": "--subscriptions 60 --publications 5 --matches 3 --constraints 0.5 --classes 20".split(),
+    "watch": "--vertices 400 --updates 300 --queries 40 --deletions 0.1".split(),
+    "route": "--scale 0.01 --events 4".split(),
 }
 OPTIONS = {
     "filter": ("patterns", "constraints", "publications", "taxonomy"),

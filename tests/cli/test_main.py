@@ -17,7 +17,7 @@ from heliograph.cli.main import COMMANDS, Exit, Lazy, app, exit_code, guarded, l
 from heliograph.cli.options import read_prefixes
 from heliograph.cli.tools import WorkloadCommands
 from heliograph.errors import HeliographError, Place, SetupError, TableError, UsageError
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Terminal
 from tests.cli.files import EDGES, EVENTS, NODES, PUBLICATIONS, SUBSCRIPTIONS, UPDATES, save
 
 
@@ -193,11 +193,6 @@ ERROR = TableError("HG-299", "what was met", place=Place("a.csv", line=3), fix="
 )
 def test_the_code_follows_the_family(error: HeliographError, code: Exit) -> None:
     assert exit_code(error) is code
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_errors_are_plain_in_a_pipe_and_coloured_on_a_terminal(

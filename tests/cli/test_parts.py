@@ -24,6 +24,7 @@ from heliograph.errors import TableError
 from heliograph.io.sources import Source
 from heliograph.io.write import StreamWriter
 from heliograph.model import Notification, Notifications, SubscriptionCost
+from tests.cli.conftest import Terminal
 
 
 def press() -> None:
@@ -141,11 +142,6 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_they_are_slow() -> No
     for _ in range(20):
         pace.took(0.01)
     assert pace.size == 4 * MOST
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("total", [None, 10])

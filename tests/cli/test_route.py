@@ -28,11 +28,6 @@ def test_tables(run: Run, kind: str) -> None:
     assert found.rows[0]["evidence"] is None
 
 
-def test_a_pipe(run: Run, exchange: list[str]) -> None:
-    found = run("route", *exchange, "--events", "-", input=ndjson(EVENTS))
-    assert (found.code, found.pairs) == (0, REACHED)
-
-
 def test_nested_attributes_on_a_pipe(run: Run, exchange: list[str]) -> None:
     event = {"event_id": "e1", "publisher": "Pub", "attributes": {"topic": "Sports", "age": 35}}
     assert run("route", *exchange, "--events", "-", input=json.dumps(event)).pairs == REACHED[:3]

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.model import STATS_KEYS
 from tests.cli.conftest import Outcome, Run, write
-from tests.cli.files import CONSTRAINTS, DOCUMENTS, PATTERNS, SUBSCRIPTIONS, TABLE_KINDS, UPDATES, ndjson, save
+from tests.cli.files import CONSTRAINTS, DOCUMENTS, PATTERNS, SUBSCRIPTIONS, TABLE_KINDS, UPDATES, save
 
 
 def said(found: Outcome) -> list[tuple[str, str, str]]:
@@ -33,22 +33,10 @@ def test_patterns_and_constraints(run: Run) -> None:
     assert (found.code, said(found)) == (0, EXPECTED)
 
 
-def test_a_pipe(run: Run) -> None:
-    found = run("watch", "-s", save(SUBSCRIPTIONS, "s.csv"), "-u", "-", input=ndjson(UPDATES))
-    assert (found.code, said(found)) == (0, EXPECTED)
-
-
 def test_several_files_are_one_stream(run: Run) -> None:
     save(UPDATES[:1], "u/1.csv")
     save(UPDATES[1:], "u/2.ndjson")
     assert said(run("watch", "-s", save(SUBSCRIPTIONS, "s.csv"), "-u", "u")) == EXPECTED
-
-
-def test_batches_do_not_matter(run: Run) -> None:
-    names = [f"n{number}" for number in range(200)]
-    rows = [{"op": "+", "subject": name, "property": "knows", "object": "Bob"} for name in names]
-    found = run("watch", "-s", save(SUBSCRIPTIONS[:1], "s.csv"), "-u", save(rows, "u.parquet"))
-    assert [row["publication_id"] for row in found.rows] == [str(number) for number in range(1, 201)]
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)

@@ -132,31 +132,22 @@ def _outcome(xs: Sequence[Any], **lines: Sequence[float]) -> Outcome:
     return Outcome(tuple(Point(name, x, [y], facts) for name, line in whole.items() for x, y in zip(xs, line)))
 
 
-def test_what_is_said_of_bfs() -> None:
-    xs = ["1/16", "1/2", "1"]
-    assert b_12.judge(_outcome(xs, general=[5, 5, 5], bfs=[1, 6, 9])).word is Word.REPRODUCED
-    assert b_12.judge(_outcome(xs, general=[5, 5, 5], bfs=[1, 2, 9])).word is Word.PARTLY
-    assert b_12.judge(_outcome(xs, general=[5, 5, 5], bfs=[1, 2, 4])).word is Word.DIFFERENT
-
-
-def test_what_is_said_of_the_index_baseline() -> None:
-    for judge, xs in ((b_13.EXPERIMENT.judge, ["1/2", "1"]), (b_15.EXPERIMENT.judge, [1, 5])):
-        assert judge(_outcome(xs, general=[1, 5], index_bfs=[1, 6])).word is Word.REPRODUCED
-        assert judge(_outcome(xs, general=[1, 7], index_bfs=[1, 6])).word is Word.PARTLY
-        assert judge(_outcome(xs, general=[2, 9], index_bfs=[1, 6])).word is Word.DIFFERENT
-
-
-def test_what_is_said_of_the_first_result() -> None:
-    xs = ["1/2", "1"]
-    assert b_14.judge(_outcome(xs, general=[1, 5], index_bfs=[2, 10])).word is Word.REPRODUCED
-    assert b_14.judge(_outcome(xs, general=[1, 9], index_bfs=[2, 10])).word is Word.PARTLY
-    assert b_14.judge(_outcome(xs, general=[1, 12], index_bfs=[2, 10])).word is Word.DIFFERENT
-
-
-def test_what_is_said_of_the_first_result_in_larger_graphs() -> None:
-    assert b_16.judge(_outcome([1, 5], general=[1, 4], index_bfs=[2, 9])).word is Word.REPRODUCED
-    assert b_16.judge(_outcome([1, 5], general=[1, 7.5], index_bfs=[2, 9])).word is Word.PARTLY
-    assert b_16.judge(_outcome([1, 5], general=[1, 9], index_bfs=[2, 9])).word is Word.DIFFERENT
+@pytest.mark.parametrize(
+    ("judge", "xs", "general", "others"),
+    [
+        (b_12.judge, ["1/16", "1/2", "1"], [[5, 5, 5]] * 3, {"bfs": [[1, 6, 9], [1, 2, 9], [1, 2, 4]]}),
+        (b_13.EXPERIMENT.judge, ["1/2", "1"], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
+        (b_15.EXPERIMENT.judge, [1, 5], [[1, 5], [1, 7], [2, 9]], {"index_bfs": [[1, 6]] * 3}),
+        (b_14.judge, ["1/2", "1"], [[1, 5], [1, 9], [1, 12]], {"index_bfs": [[2, 10]] * 3}),
+        (b_16.judge, [1, 5], [[1, 4], [1, 7.5], [1, 9]], {"index_bfs": [[2, 9]] * 3}),
+    ],
+    ids=["bfs", "index baseline", "index baseline, larger", "first result", "first result, larger"],
+)
+def test_what_is_said_of_lines(judge: Any, xs: list[Any], general: list[Any], others: dict[str, list[Any]]) -> None:
+    """Of three outcomes: the first is what the paper says, the second in part, the third is not."""
+    for number, word in enumerate((Word.REPRODUCED, Word.PARTLY, Word.DIFFERENT)):
+        drawn = {name: lines[number] for name, lines in others.items()}
+        assert judge(_outcome(xs, general=general[number], **drawn)).word is word
 
 
 def test_what_is_said_of_sets() -> None:

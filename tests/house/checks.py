@@ -6,6 +6,8 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from tests.house.layers import layer_of
@@ -25,29 +27,58 @@ def read_tree(source: Path) -> dict[str, str]:
     }
 
 
-def imports(text: str, tree: Tree, at_run_time: bool = True) -> set[str]:
-    """The modules of the tree that a source imports: at run time only, or for type checkers too."""
-    parsed = ast.parse(text)
-    guarded = {
-        id(child)
-        for node in ast.walk(parsed)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for child in ast.walk(node)
-    }
-    found: set[str] = set()
-    for node in ast.walk(parsed):
-        if at_run_time and id(node) in guarded:
-            continue
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
+def _imported(text: str) -> tuple[tuple[str, str, bool, bool], ...]:
+    """What a source imports of the house: (module, name or "", when it is loaded, at run time at all)."""
+    found: list[tuple[str, str, bool, bool]] = []
+    waiting: list[tuple[ast.AST, bool, bool]] = [(_parsed(text), True, True)]
+    while waiting:
+        node, on_load, at_run_time = waiting.pop()
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "heliograph":
             home = (node.module or "").removeprefix("heliograph").lstrip(".")
-            for alias in node.names:
-                inner = f"{home}.{alias.name}".lstrip(".")
-                found.add(inner if inner in tree else home or alias.name)
+            found += [(home, alias.name, on_load, at_run_time) for alias in node.names]
         elif isinstance(node, ast.Import):
-            found |= {
-                each.name.removeprefix("heliograph.") for each in node.names if each.name.startswith("heliograph.")
-            }
+            names = [each.name for each in node.names if each.name.startswith("heliograph.")]
+            found += [(name.removeprefix("heliograph."), "", on_load, at_run_time) for name in names]
+        on_load = on_load and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in (
+            getattr(node.test, "id", ""),
+            getattr(node.test, "attr", ""),
+        ):
+            on_load = at_run_time = False
+        waiting += [(child, on_load, at_run_time) for child in ast.iter_child_nodes(node)]
+    return tuple(found)
+
+
+def imports(text: str, tree: Tree, at_run_time: bool = True, on_load: bool = False) -> set[str]:
+    """The modules of the tree that a source imports: when it is loaded, at run time, or for type checkers too."""
+    found: set[str] = set()
+    for home, name, loads, runs in _imported(text):
+        if (loads or not on_load) and (runs or not at_run_time):
+            inner = f"{home}.{name}".strip(".")
+            found.add(inner if inner in tree else home or name)
     return found
+
+
+def import_cycles(tree: Tree) -> list[str]:
+    """A circle of modules that import each other when they are loaded: then it matters which is imported first."""
+
+    def needed(name: str, text: str) -> set[str]:
+        """With the packages that an import runs on its way."""
+        others = imports(text, tree, on_load=True)
+        others |= {other.rpartition(".")[0] for other in others} & set(tree)
+        return {other for other in others if not name.startswith(f"{other}.")} - {name}
+
+    try:
+        TopologicalSorter({name: needed(name, text) for name, text in tree.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def upward_imports(tree: Tree) -> list[str]:
@@ -118,7 +149,7 @@ def repeated_classes(tree: Tree) -> list[str]:
     """Public class names that stand for several things."""
     homes: dict[str, list[str]] = defaultdict(list)
     for name, text in tree.items():
-        for node in ast.parse(text).body:
+        for node in _parsed(text).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(name)
     several = {name: where for name, where in homes.items() if len(where) > 1 and name not in CONNECTIVES}
@@ -126,10 +157,6 @@ def repeated_classes(tree: Tree) -> list[str]:
 
 
 def papers_in_engines(tree: Tree) -> list[str]:
-    """Modules outside `papers`, `lint` and the command line that import the papers' algorithms when they are loaded."""
-    found = []
-    for name, text in tree.items():
-        tops = [n for n in ast.parse(text).body if isinstance(n, ast.Import | ast.ImportFrom)]
-        if not name.startswith("papers") and any("heliograph.papers" in ast.unparse(node) for node in tops):
-            found.append(name)
-    return sorted(found)
+    """Modules outside `papers` that import the papers' algorithms when they are loaded."""
+    loaded = {name: imports(text, tree, on_load=True) for name, text in tree.items() if not name.startswith("papers")}
+    return sorted(name for name, others in loaded.items() if any(f"{other}.".startswith("papers.") for other in others))

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from typer.testing import CliRunner
+
 import heliograph
 from heliograph import Filter, Route, Watch
+from heliograph.cli.main import app
 
 _HOME = str(Path(heliograph.__file__).parent)
 
@@ -53,8 +56,21 @@ def one_document(bindings: int = 0) -> Trace:
     return trace(lambda: list(engine.publish([("d", triples)], bindings=bindings)))
 
 
-def _added(subject: str, property: str, object: str) -> dict[str, str]:
-    return {"op": "+", "subject": subject, "property": property, "object": object}
+def one_command(folder: Path) -> Trace:
+    """`heliograph filter` on tables of a thousand subscriptions and of one document, to a file."""
+    subscriptions = "".join(f"{id},{query}\n" for id, query in queries(1000))
+    (folder / "subscriptions.csv").write_text(f"subscription_id,query\n{subscriptions}")
+    (folder / "publications.csv").write_text("publication_id,subject,property,object\nd,a,p3,b\nd,b,q3,c3\n")
+    command = ["filter", "--out", str(folder / "notifications.parquet")]
+    for option in ("subscriptions", "publications"):
+        command += [f"--{option}", str(folder / f"{option}.csv")]
+
+    def run() -> None:
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+
+    run()  # so that loading the modules is not counted
+    return trace(run)
 
 
 def one_update() -> Trace:

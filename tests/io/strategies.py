@@ -14,26 +14,7 @@ from heliograph.io.coerce import json_text
 from heliograph.io.schemas import CellKind, TableColumn, TableSchema
 
 _NASTY = st.sampled_from(
-    [
-        '"',
-        '""',
-        ",",
-        "\n",
-        "\r\n",
-        "\r",
-        "\\",
-        "\x00",
-        "\ufeff",
-        "\u2028",
-        "007",
-        "true",
-        "1e5",
-        "null",
-        "NaN",
-        " ",
-        "é",
-        "😀",
-    ]
+    [*'" "" , \\ 007 true 1e5 null NaN é 😀'.split(), "\n", "\r\n", "\r", "\x00", "\ufeff", "\u2028", " "]
 )
 TEXT = st.lists(_NASTY | st.text(st.characters(exclude_categories=["Cs"]), max_size=4), max_size=4).map("".join)
 _SCALARS = (

@@ -16,24 +16,9 @@ from heliograph.io.write import ndjson_bytes
 
 NOTIFICATIONS = table_schema("notifications")
 TEXT = st.sampled_from(["", "s1", "s2", 'say "hi"', "back\\slash", "line\nend", "\x7f", "\u00e9", "\U0001f600", None])
-EVIDENCE = st.sampled_from(
-    [
-        None,
-        "",
-        "{}",
-        "[1,2]",
-        '{"bindings":[{"x":"Alice"}]}',
-        '{"x":\n1}',
-        '{"x":1} ',
-        '{"x":NaN}',
-        '{"x":}',
-        "{}{}",
-        '{"a":[{}',
-        "5",
-        '"text"',
-        "[" * 5000,
-    ]
-)
+_BROKEN = ['{"x":1} ', '{"x":NaN}', '{"x":}', "{}{}", '{"a":[{}', "{", "NaN", "not json", "[" * 5000]
+_WHOLE = ["{}", "[1,2]", '{"bindings": [{"x":"Alice"}]}', '{"x":\n1}', "[1,\r\n2]", "5", '"text"']
+EVIDENCE = st.sampled_from([None, "", *_WHOLE, *_BROKEN])
 TIMES = st.sampled_from([None, datetime(2026, 11, 15, 8, 30, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 0, 5, tzinfo=UTC)])
 ROWS = st.lists(st.tuples(TEXT, TEXT, TEXT, st.just("filter"), TEXT, TIMES, EVIDENCE), max_size=6)
 

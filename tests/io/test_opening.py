@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from heliograph.io import xml as opening
-from heliograph.io.documents import read_documents
-from heliograph.io.sources import Source
 from heliograph.terms import TermKind
-from heliograph.vocabulary import Vocabulary
 from tests.io.document_reading import read, triples
 
 FEED = """<?xml version="1.0" encoding="%s"?>
@@ -98,12 +93,6 @@ def test_text_that_is_not_what_its_mark_says() -> None:
     assert outcome.codes == ["HG-303"]
 
 
-def test_latin_1_lines_are_refused_one_by_one() -> None:
-    outcome = read('<a:s> <a:p> "é" .\n<a:s> <a:p> "e" .\n'.encode("latin-1"), "x.nt")
-    assert outcome.only == triples('<a:s> | <a:p> | "e"')
-    assert [refused.item for refused in outcome.rejected] == ["1"]
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-8-sig"])
 def test_large_files_are_mapped_and_read_the_same(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
@@ -127,9 +116,3 @@ def test_other_encodings_are_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch)
         outcome = read(data.encode("latin-1" if name == "x.xml" else "utf-16"), name)
         assert outcome.codes == ["HG-303"]
         assert "save it as UTF-8" in outcome.rejected[0].message
-
-
-def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
-    (tmp_path / "folder.ttl").mkdir()
-    (documents,) = read_documents([Source(tmp_path / "folder.ttl", "folder.ttl")], Vocabulary())
-    assert [refused.code for refused in documents.rejected] == ["HG-301"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -91,34 +90,3 @@ def test_a_named_pipe_is_read_as_it_comes(tmp_path: Path) -> None:
     thread.start()
     assert [objects(read) for read in read_table("publications", find_sources(path))] == [["1"]]
     thread.join()
-
-
-_COPY = """
-import sys
-from heliograph.io.tables import read_table
-from heliograph.io.sources import find_sources
-from heliograph.io.write import open_writer
-with open_writer("taxonomy", "-") as writer:
-    for read in read_table("taxonomy", find_sources("-")):
-        if not writer.write(read.table):
-            break
-print("done", file=sys.stderr)
-"""
-
-
-def test_from_pipe_to_pipe_line_by_line() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _COPY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        for number in range(3):
-            line = b'{"child":"c%d","parent":"p"}\n' % number
-            process.stdin.write(line)
-            assert process.stdout.readline() == line
-        process.stdout.close()
-        process.stdin.write(b'{"child":"x","parent":"p"}\n' * 10)
-        process.stdin.close()
-        assert process.stderr.read() == b"done\n"
-        assert process.wait() == 0

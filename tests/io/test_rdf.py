@@ -130,10 +130,6 @@ def test_a_document_without_triples_is_an_empty_publication(suffix: str, text: s
     assert read(data, "x" + suffix).publications == {"x" + suffix: frozenset()}
 
 
-def test_a_dataset_without_a_default_graph_has_no_publication_for_it() -> None:
-    assert read("<a:g> { <a:s> <a:p> <a:o> }", "x.trig").ids == ["a:g"]
-
-
 # --- blank nodes ---
 
 

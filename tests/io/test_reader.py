@@ -41,14 +41,6 @@ def test_the_good_files_of_a_folder_come_through(tmp_path: Path) -> None:
     ]
 
 
-def test_a_truncated_parquet_file_is_one_rejection(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    pq.write_table(taxonomy(*[(str(number), "p") for number in range(1000)]), path)
-    path.write_bytes(path.read_bytes()[:-100])
-    whole = read_all("taxonomy", find_sources(path))
-    assert (whole.table.num_rows, [entry.code for entry in whole.rejected]) == (0, ["HG-201"])
-
-
 def test_a_damaged_row_group_costs_its_own_rows(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     rows = taxonomy(*[(f"child {number}", "p") for number in range(30)])
@@ -105,20 +97,13 @@ def test_large_tables_come_in_pieces(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_vanished_is_a_rejection(tmp_path: Path) -> None:
-    sources = [Source(tmp_path / f"gone{suffix}", "gone") for suffix in (".csv", ".ndjson", ".parquet")]
-    whole = read_all("taxonomy", sources)
-    assert [entry.code for entry in whole.rejected] == ["HG-201"] * 3
-
-
-def test_an_unknown_suffix_is_a_rejection(tmp_path: Path) -> None:
+def test_what_is_no_file_of_a_table_is_a_rejection(tmp_path: Path) -> None:
+    """One that vanished, a folder, an unknown suffix."""
+    os.mkdir(tmp_path / "folder.csv")
     (tmp_path / "x.txt").touch()
-    assert read_all("taxonomy", [Source(tmp_path / "x.txt", "x.txt")]).rejected[0].code == "HG-022"
-
-
-def test_a_folder_in_place_of_a_file_is_a_rejection(tmp_path: Path) -> None:
-    os.mkdir(tmp_path / "x.csv")
-    assert read_all("taxonomy", [Source(tmp_path / "x.csv", "x.csv")]).rejected[0].code == "HG-201"
+    names = ("gone.csv", "gone.ndjson", "gone.parquet", "folder.csv", "x.txt")
+    whole = read_all("taxonomy", [Source(tmp_path / name, name) for name in names])
+    assert [entry.code for entry in whole.rejected] == ["HG-201"] * 4 + ["HG-022"]
 
 
 def test_an_unknown_table_is_a_wrong_call() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 from heliograph.io.schemas import TABLES, CellKind
 from heliograph.io.sources import find_sources
 from heliograph.io.tables import read_all
-from heliograph.io.write import StreamWriter, open_writer
+from heliograph.io.write import open_writer
 from tests.io.strategies import comparable, tables
 
 SUFFIXES = (".parquet", ".csv", ".ndjson", ".jsonl")
@@ -68,50 +66,6 @@ def test_an_empty_table_is_a_file_too(name: str, suffix: str, tmp_path: Path) ->
     assert whole.table.schema == TABLES[name].arrow
 
 
-def _notification(evidence: str | None) -> pa.Table:
-    at = datetime(2026, 11, 15, 8, 30, tzinfo=UTC)
-    row = {
-        "subscription_id": "q",
-        "publication_id": "d",
-        "verb": "filter",
-        "change": "+",
-        "at": at,
-        "evidence": evidence,
-    }
-    return pa.Table.from_pylist([row], schema=TABLES["notifications"].arrow)
-
-
-def test_ndjson_nests_evidence_and_writes_nulls_and_utc() -> None:
-    stream = io.BytesIO()
-    with StreamWriter("notifications", stream) as writer:
-        writer.write(_notification('{"bindings": [{"x": "Alice"}]}'))
-    assert json.loads(stream.getvalue()) == {
-        "subscription_id": "q",
-        "subscriber": None,
-        "publication_id": "d",
-        "verb": "filter",
-        "change": "+",
-        "at": "2026-11-15T08:30:00Z",
-        "evidence": {"bindings": [{"x": "Alice"}]},
-    }
-
-
-@pytest.mark.parametrize(
-    "text", ["not json", "5", '"quoted"', "{\n}", "[1,\r\n2]", "NaN", "{", "", '{"a":NaN}', "[" * 5000]
-)
-def test_any_evidence_stays_on_its_line(text: str) -> None:
-    stream = io.BytesIO()
-    with StreamWriter("notifications", stream) as writer:
-        writer.write(_notification(text))
-    assert stream.getvalue().count(b"\n") == 1
-    evidence = json.loads(stream.getvalue(), parse_constant=_no_constant)["evidence"]
-    assert evidence == text or evidence == json.loads(text)
-
-
-def _no_constant(name: str) -> None:
-    raise AssertionError(name)
-
-
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7976931348623157e308, 0.1, 5.0])
 @pytest.mark.parametrize("suffix", SUFFIXES[:3])
 def test_numbers_come_back_exactly(number: float, suffix: str, tmp_path: Path) -> None:
@@ -119,10 +73,3 @@ def test_numbers_come_back_exactly(number: float, suffix: str, tmp_path: Path) -
     with open_writer("edges", path) as writer:
         writer.write(pa.Table.from_pylist([{"source": "a", "target": "b", "cost": number}]))
     assert repr(read_all("edges", find_sources(path)).table["cost"][0].as_py()) == repr(number)
-
-
-def test_ndjson_on_disk_is_valid_json_even_with_infinite_costs(tmp_path: Path) -> None:
-    path = tmp_path / "edges.ndjson"
-    with open_writer("edges", path) as writer:
-        writer.write(pa.Table.from_pylist([{"source": "a", "target": "b", "cost": math.inf}]))
-    assert json.loads(path.read_text(), parse_constant=_no_constant)["cost"] == "inf"

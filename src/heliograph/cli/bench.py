@@ -32,7 +32,14 @@ def check_speed(table: str, seed: int, out: Path | None) -> None:
     tables = speed_tables()
     if table not in tables:
         raise UsageError("HG-007", f"no speed table {table!r}", fix=f"there are: {', '.join(tables)}")
-    outcomes = _run(table, tables[table], seed)
+    from benchmarks.check import run
+
+    print(f"{table}: heliograph {__version__}, Python {platform.python_version()}, {_machine()}, seed {seed}")
+    print(_line("row", "workload", "measured", "spread", "target", "pass"), flush=True)
+    outcomes = []
+    for outcome in run(tables[table], seed):
+        outcomes.append(outcome)
+        print(_outcome_line(outcome), flush=True)
     if out:
         _write(out, table, outcomes, seed)
     if not all(outcome.passed for outcome in outcomes):
@@ -63,30 +70,15 @@ def from_source_tree(module: str) -> Any:
     return importlib.import_module(module)
 
 
-def _run(name: str, rows: list[Row], seed: int) -> list[Outcome]:
-    from benchmarks.check import run
-
-    print(f"{name}: heliograph {__version__}, Python {platform.python_version()}, {_machine()}, seed {seed}")
-    print(_line("row", "workload", "measured", "spread", "target", "pass"), flush=True)
-    outcomes = []
-    for outcome in run(rows, seed):
-        outcomes.append(outcome)
-        print(_outcome_line(outcome), flush=True)
-    return outcomes
-
-
 def _machine() -> str:
     return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
 
 
 def _outcome_line(outcome: Outcome) -> str:
     row = outcome.row
-    measured = f"{outcome.measured:,.4g} {row.unit}"
-    if outcome.measured >= 1000:
-        measured = f"{outcome.measured:,.0f} {row.unit}"
-    spread = f"{outcome.spread:.0%}"
+    measured = f"{outcome.measured:{',.0f' if outcome.measured >= 1000 else ',.4g'}} {row.unit}"
     passed = "–" if row.target is None else "yes" if outcome.passed else "NO"
-    return _line(row.name, row.workload, measured, spread, row.target_text, passed)
+    return _line(row.name, row.workload, measured, f"{outcome.spread:.0%}", row.target_text, passed)
 
 
 def _line(name: str, workload: str, measured: str, spread: str, target: str, passed: str) -> str:
@@ -149,7 +141,8 @@ def bench(
 ) -> None:
     """Run the papers' tables and figures again, beside ours; or check a speed table."""
     if list_only:
-        _print_experiments()
+        for experiment in _chosen([]):
+            print(f"{experiment.name:<24} {experiment.paper:<18} {experiment.title}")
         print_rows()
     elif check:
         check_speed(check, seed, out)
@@ -165,11 +158,6 @@ def _chosen(names: list[str]) -> list[Experiment]:
         fix = "see `heliograph bench --list`; a speed table is run by --check"
         raise UsageError("HG-007", f"no experiment {unknown.args[0]!r}", fix=fix) from None
     return chosen
-
-
-def _print_experiments() -> None:
-    for experiment in _chosen([]):
-        print(f"{experiment.name:<24} {experiment.paper:<18} {experiment.title}")
 
 
 def _run_experiments(chosen: list[Experiment], scale: Scale, seed: int, out: Path) -> None:
@@ -195,7 +183,8 @@ def _run_one(experiment: Experiment, scale: Scale, seed: int, out: Path, place: 
         return
     size = Size(scale)
     record = perform(experiment, size, Run(seed, experiment.at(size), _show_step), out)
-    _clear()
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     _print(record)
 
 
@@ -214,8 +203,3 @@ def _show_step(text: str) -> None:
     """What is being done, on one line of a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K  {text} …", end="", file=sys.stderr, flush=True)
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -76,23 +76,18 @@ def _packages() -> Check:
 
 
 def _java() -> Check:
-    found = find_java()
-    if found:
-        return Check("Java", CheckState.OK, f"{found[1]} ({found[0]})")
-    return Check(
-        "Java",
-        CheckState.WARNING,
-        f"no Java {JAVA_NEEDED} or later; everything but Spark works without it",
-        "for Spark: apt-get install openjdk-17-jre-headless (Debian), or set JAVA_HOME",
-    )
+    if java := find_java():
+        return Check("Java", CheckState.OK, f"{java[1]} ({java[0]})")
+    found = f"no Java {JAVA_NEEDED} or later; everything but Spark works without it"
+    fix = "for Spark: apt-get install openjdk-17-jre-headless (Debian), or set JAVA_HOME"
+    return Check("Java", CheckState.WARNING, found, fix)
 
 
 def _spark() -> Check:
-    missing = _missing(SPARK)
+    missing = " ".join(_missing(SPARK))
     if missing:
-        return Check(
-            "Spark", CheckState.WARNING, f"missing: {' '.join(missing)}", "for Spark: pip install 'heliograph[spark]'"
-        )
+        fix = "for Spark: pip install 'heliograph[spark]'"
+        return Check("Spark", CheckState.WARNING, f"missing: {missing}", fix)
     return Check("Spark", CheckState.OK, ", ".join(f"{name} {_version(name)}" for name in SPARK))
 
 
@@ -120,9 +115,8 @@ def _kernels() -> Check:
         fix = "set NUMBA_CACHE_DIR to a folder of yours that can be written"
         return Check("kernel cache", CheckState.WARNING, found + ", not writable", fix)
     if not kernels:
-        return Check(
-            "kernel cache", CheckState.WARNING, found, "run `heliograph doctor --warm` once; big inputs start faster"
-        )
+        fix = "run `heliograph doctor --warm` once; big inputs start faster"
+        return Check("kernel cache", CheckState.WARNING, found, fix)
     return Check("kernel cache", CheckState.OK, found)
 
 
@@ -161,8 +155,7 @@ def memory_bytes() -> int | None:
 
 # --- the command ---
 
-_STYLES = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.FAILED: "bold red"}
-_SIGNS = {CheckState.OK: "✓", CheckState.WARNING: "!", CheckState.FAILED: "✗"}
+_SIGNS = {CheckState.OK: ("✓", "green"), CheckState.WARNING: ("!", "yellow"), CheckState.FAILED: ("✗", "bold red")}
 
 
 def doctor_command(
@@ -177,7 +170,13 @@ def doctor_command(
     as_json: Annotated[bool, option("--json", "Print the checks as JSON.")] = False,
 ) -> int:
     """Check this machine, and say what to do."""
-    warmed = _warm(warm_all) if warm or warm_all else None
+    warmed = None
+    if warm or warm_all:
+        from heliograph.compiled import compile as kernels
+
+        report = kernels.warm(kernels.KERNELS if warm_all else kernels.VERBS)
+        counts = f"{report.compiled} compiled, {report.loaded} already there"
+        warmed = f"kernels: {counts}, in {report.took_ns / 1e9:.1f} s"
     found = list(checks() if check is None else _saves(check))
     if as_json:
         print(json.dumps({"heliograph": __version__, "checks": [asdict(each) for each in found]}, indent=2))
@@ -198,17 +197,8 @@ def _saves(path: str) -> Iterator[Check]:
         except StorageError as error:
             yield Check("save", CheckState.FAILED, f"{error.code}: {error.message} ({save})", error.fix)
         else:
-            text = (
-                f"{save}: a {found.kind} of version {found.version}, {found.files} files, {found.bytes:,} bytes, whole"
-            )
-            yield Check("save", CheckState.OK, text)
-
-
-def _warm(everything: bool) -> str:
-    from heliograph.compiled.compile import KERNELS, VERBS, warm
-
-    report = warm(KERNELS if everything else VERBS)
-    return f"kernels: {report.compiled} compiled, {report.loaded} already there, in {report.took_ns / 1e9:.1f} s"
+            size = f"{found.files} files, {found.bytes:,} bytes"
+            yield Check("save", CheckState.OK, f"{save}: a {found.kind} of version {found.version}, {size}, whole")
 
 
 def _print(found: list[Check], warmed: str | None) -> None:
@@ -217,9 +207,8 @@ def _print(found: list[Check], warmed: str | None) -> None:
 
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     for check in found:
-        text = Text.assemble(
-            (f"{_SIGNS[check.state]} ", _STYLES[check.state]), (f"{check.name:<13}", "bold"), check.found
-        )
+        sign, style = _SIGNS[check.state]
+        text = Text.assemble((f"{sign} ", style), (f"{check.name:<13}", "bold"), check.found)
         if check.fix:
             text.append(f"\n{'':<15}{check.fix}", "cyan")
         console.print(text)

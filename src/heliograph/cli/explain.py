@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,20 +14,16 @@ import pyarrow.compute as pc
 import typer
 
 from heliograph.cli.filter import PublicationsOption
-from heliograph.cli.inputs import Subscriber
-from heliograph.cli.options import InterestOptions, OutputOptions, option, read_prefixes, takes
-from heliograph.cli.route import EventsOption, ExchangeOptions
+from heliograph.cli.inputs import Subscriber, once, read_context, read_events, read_publications, subscribe
+from heliograph.cli.options import InterestOptions, OutputOptions, option, takes
+from heliograph.cli.route import EventsOption, ExchangeOptions, load_route, read_exchange
 from heliograph.cli.run import CommandRun, InputBatch
-from heliograph.cli.watch import Evolution
+from heliograph.cli.watch import Evolution, load_watch, read_updates
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.tables import TableRows
-from heliograph.model import Notification, Receipt
+from heliograph.model import Explanation, Notification, Receipt
 from heliograph.watch import Watch
-
-if TYPE_CHECKING:
-    from heliograph.model import Explanation
-
 
 # --- one subscription and one publication among many; where one is missing, names that come near ---
 
@@ -87,21 +83,16 @@ def find_publication(batches: Iterable[InputBatch], wanted: str, what: str) -> P
     """The publication or event with this id."""
     names: list[str | None] = []
     for batch in batches:
-        found = _one(batch.items, wanted, names)
-        if found is not None:
-            return found
+        items: Publications | TableRows = batch.items
+        ids = items.ids if isinstance(items, Publications) else items.table.column(0).to_pylist()
+        names += dict.fromkeys(ids)
+        if wanted not in ids:
+            continue
+        if isinstance(items, Publications):
+            number = items.ids.index(wanted)
+            return items.some(number, number + 1)
+        return _rows(items, np.array([row for row, id in enumerate(ids) if id == wanted], np.int64))
     raise missing(what, wanted, names)
-
-
-def _one(items: Publications | TableRows, wanted: str, names: list[str | None]) -> Publications | TableRows | None:
-    if isinstance(items, Publications):
-        names += items.ids
-        number = items.ids.index(wanted) if wanted in items.ids else -1
-        return items.some(number, number + 1) if number >= 0 else None
-    ids = items.table.column(0).to_pylist()
-    names += dict.fromkeys(ids)
-    chosen = np.array([row for row, id in enumerate(ids) if id == wanted], np.int64)
-    return _rows(items, chosen) if len(chosen) else None
 
 
 def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRows:
@@ -113,7 +104,10 @@ def _rows(read: TableRows, rows: np.ndarray[Any, np.dtype[np.int64]]) -> TableRo
 
 def replay(engine: Watch, batches: Iterable[InputBatch], seq: str | None, run: CommandRun) -> list[Notification]:
     """Brings the graph to where it stood after an update; what that update reported."""
-    wanted = _read_seq(seq)
+    try:
+        wanted = None if seq is None else int(seq)
+    except ValueError as error:
+        raise UsageError("HG-034", f"--publication {seq} is no seq", fix="give the number of an update") from error
     last: list[Notification] = []
     for items in _pieces(engine, batches, wanted):
         outcome = engine.publish(items, witness=True)
@@ -123,17 +117,9 @@ def replay(engine: Watch, batches: Iterable[InputBatch], seq: str | None, run: C
             break
     if wanted is not None and engine.seq != wanted:
         stands = "there is no update" if engine.seq is None else f"the updates around it end at {engine.seq}"
-        raise UsageError(
-            "HG-034", f"there is no update {wanted}", fix=f"{stands}; give the seq of one that was accepted"
-        )
+        fix = f"{stands}; give the seq of one that was accepted"
+        raise UsageError("HG-034", f"there is no update {wanted}", fix=fix)
     return [notification for notification in last if notification.publication_id == str(engine.seq)]
-
-
-def _read_seq(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError as error:
-        raise UsageError("HG-034", f"--publication {text} is no seq", fix="give the number of an update") from error
 
 
 def _pieces(engine: Watch, batches: Iterable[InputBatch], wanted: int | None) -> Iterator[Any]:
@@ -199,19 +185,16 @@ class ExplainRoute:
 @takes(ExplainFilter)
 def explain_filter(options: ExplainFilter) -> None:
     """Which edge or constraint of a subscription failed on a document, or what it was bound to."""
-    from heliograph.cli.inputs import once, read_context, read_publications, subscribe
-    from heliograph.cli.run import CommandRun
     from heliograph.filter import Filter
 
     pair = options.pair
     once(options.interests, options.publications)
     with CommandRun(OutputOptions()) as run:
-        context = read_context(options.interests, run)
-        engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm="indexed")
+        prefixes, taxonomy = read_context(options.interests, run)
+        engine = Filter(taxonomy, prefixes=prefixes, algorithm="indexed")
         asked = AskedSubscription(pair.subscription, alone=True)
         subscribe(asked.before(engine), options.interests, run)
         asked.check(run)
-        prefixes = read_prefixes(options.interests.prefix)
         batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
         publication = find_publication(batches, pair.publication, "publication")
     _print(engine.explain(pair.subscription, publication), pair.as_json)
@@ -221,10 +204,6 @@ def explain_filter(options: ExplainFilter) -> None:
 @takes(ExplainWatch)
 def explain_watch(options: ExplainWatch) -> None:
     """How much of a query holds after an update, what is missing, and which update would complete it."""
-    from heliograph.cli.inputs import once
-    from heliograph.cli.run import CommandRun
-    from heliograph.cli.watch import load_watch, read_updates
-
     once(options.interests, options.evolution.graph, options.evolution.updates)
     with CommandRun(OutputOptions()) as run:
         asked = AskedSubscription(options.subscription, alone=False)  # a top-k set is known only as a whole
@@ -242,10 +221,6 @@ def explain_watch(options: ExplainWatch) -> None:
 @takes(ExplainRoute)
 def explain_route(options: ExplainRoute) -> None:
     """The path by which an event reaches a node, or the node or edge that stops it."""
-    from heliograph.cli.inputs import once, read_events
-    from heliograph.cli.route import load_route, read_exchange
-    from heliograph.cli.run import CommandRun
-
     pair = options.pair
     once(options.exchange.nodes, options.exchange.edges, options.events)
     with CommandRun(OutputOptions()) as run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from heliograph.cli.options import (
     INTERESTS,
@@ -12,14 +12,8 @@ from heliograph.cli.options import (
     SparkOptions,
     check_cluster,
     option,
-    read_prefixes,
     takes,
 )
-
-if TYPE_CHECKING:
-    from heliograph.cli.run import CommandRun
-    from heliograph.filter import Filter
-
 
 SHARDS = "Shards"
 
@@ -105,35 +99,26 @@ def filter_command(options: FilterCommand) -> int:
 
     One notification for each subscription and publication that match. Without --out they are NDJSON on stdout.
     """
-    from heliograph.cli.inputs import once, read_publications
+    from heliograph.cli.inputs import once, read_context, read_publications, subscribe
     from heliograph.cli.run import CommandRun
 
-    interests = options.interests
-    once(interests, options.publications)
+    once(options.interests, options.publications)
     if check_cluster(options.cluster, options.output):
         from heliograph.cli.spark import filter_on_spark
 
         return filter_on_spark(options)
+    from heliograph.filter.engine import Filter
+
     with CommandRun(options.output) as run:
-        engine = load_filter(interests, options, run)
-        prefixes = read_prefixes(interests.prefix)
+        with run.loading():
+            prefixes, taxonomy = read_context(options.interests, run)
+            division = options.division.arguments()
+            engine = Filter(taxonomy, prefixes=prefixes, algorithm=options.algorithm, **division)
+            subscribe(engine, options.interests, run)
+            run.subscribed(engine.stats().subscriptions)
         batches = read_publications(options.publications, engine.vocabulary, prefixes, run)
         run.publish_all("publications", batches, lambda items: engine.publish(items, bindings=options.bindings))
         plan = engine.plan()
         if plan is not None:
             run.details["plan"] = asdict(plan)
     return run.exit_code
-
-
-def load_filter(interests: InterestOptions, options: FilterCommand, run: CommandRun) -> Filter:
-    """An engine with all subscriptions that the options name."""
-    from heliograph.cli.inputs import read_context, subscribe
-    from heliograph.filter import Filter
-
-    with run.loading():
-        context = read_context(interests, run)
-        division = options.division.arguments()
-        engine = Filter(context.taxonomy, prefixes=context.prefixes, algorithm=options.algorithm, **division)
-        subscribe(engine, interests, run)
-        run.subscribed(engine.stats().subscriptions)
-    return engine

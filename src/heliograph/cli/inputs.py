@@ -11,9 +11,9 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -127,7 +127,7 @@ def read_publications(
     if sources[0].is_pipe:
         reads = run.checked(option, read_table("publications", sources))
         for read in complete_publications(reads):
-            starts = run_starts(read.table, "publication_id")
+            starts = run_starts(read.table["publication_id"])
             yield from cut(read, starts.tolist(), run.pace)
         return
     intake = InputCheck(option)
@@ -204,18 +204,10 @@ class Subscriber(Protocol):
     def subscribe(self, items: Any = None, *, patterns: Any = None, constraints: Any = None) -> Receipt: ...
 
 
-class EngineContext(NamedTuple):
-    """What an engine is made with."""
-
-    prefixes: Mapping[str, str]
-    taxonomy: Taxonomy | None
-
-
-def read_context(interests: InterestOptions, run: CommandRun) -> EngineContext:
+def read_context(interests: InterestOptions, run: CommandRun) -> tuple[dict[str, str], Taxonomy | None]:
     """The prefixes, and the taxonomy if there is one."""
     prefixes = read_prefixes(interests.prefix)
-    taxonomy = None if interests.taxonomy is None else _read_taxonomy(interests.taxonomy, prefixes, run)
-    return EngineContext(prefixes, taxonomy)
+    return prefixes, None if interests.taxonomy is None else _read_taxonomy(interests.taxonomy, prefixes, run)
 
 
 def subscribe(engine: Subscriber, interests: InterestOptions, run: CommandRun) -> None:
@@ -234,55 +226,41 @@ def subscribe(engine: Subscriber, interests: InterestOptions, run: CommandRun) -
     tables = [source for source in sources if source.suffix not in QUERY_SUFFIXES]
     for read in run.checked("--subscriptions", read_table("subscriptions", tables)):
         run.reject(engine.subscribe(read).rejected, read.source)
-    if len(tables) < len(sources):
-        texts = [source for source in sources if source.suffix in QUERY_SUFFIXES]
-        _subscribe_texts(engine, interests.subscriptions, texts, run)
+    names: dict[str, str] = {}
+    items: list[tuple[str, str]] = []
+    for source in (source for source in sources if source.suffix in QUERY_SUFFIXES):
+        id = query_id(interests.subscriptions, source)
+        try:
+            items.append((id, read_text(source)))
+            names[id] = source.name
+        except HeliographError as error:
+            run.reject([Rejected.of(error, source.name, id)])
+    if items:
+        rejected = engine.subscribe(items).rejected
+        run.reject(replace(entry, source=names.get(entry.item or "", entry.source)) for entry in rejected)
 
 
 def once(*inputs: InterestOptions | str | None) -> None:
     """Refuses to read standard input for two things."""
-    specs = [
-        spec
-        for given in inputs
-        for spec in (
-            (given.subscriptions, given.patterns, given.constraints, given.taxonomy)
-            if isinstance(given, InterestOptions)
-            else (given,)
-        )
-    ]
+    specs: list[str | None] = []
+    for given in inputs:
+        if isinstance(given, InterestOptions):
+            specs += [given.subscriptions, given.patterns, given.constraints, given.taxonomy]
+        else:
+            specs.append(given)
     if specs.count(PIPE) > 1:
         raise UsageError("HG-033", "two inputs are -", fix="give one of them as a file")
-
-
-def _subscribe_texts(engine: Subscriber, spec: str, sources: list[Source], run: CommandRun) -> None:
-    names: dict[str, str] = {}
-    items: list[tuple[str, str]] = []
-    for source in sources:
-        try:
-            items.append((query_id(spec, source), read_text(source)))
-            names[items[-1][0]] = source.name
-        except HeliographError as error:
-            run.reject([Rejected.of(error, source.name, query_id(spec, source))])
-    rejected = engine.subscribe(items).rejected
-    run.reject(replace(entry, source=names.get(entry.item or "", entry.source)) for entry in rejected)
 
 
 def query_id(spec: str, source: Source) -> str:
     """The id of a `.rq` file: its path below the folder (or the fixed part of the glob) given, without the suffix."""
     path = Path(source.name)
     if glob.has_magic(spec):
-        fixed = Path(*_fixed_part(spec))
+        fixed = Path(*takewhile(lambda part: not glob.has_magic(part), Path(spec).parts[:-1]))
         path = path.relative_to(fixed) if path.is_relative_to(fixed) else path
     elif not os.path.isdir(spec):
         path = Path(path.name)
     return path.with_suffix("").as_posix()
-
-
-def _fixed_part(pattern: str) -> Iterator[str]:
-    for part in Path(pattern).parts[:-1]:
-        if glob.has_magic(part):
-            return
-        yield part
 
 
 def read_text(source: Source) -> str:
@@ -293,10 +271,8 @@ def read_text(source: Source) -> str:
     except UnicodeDecodeError as error:
         raise TableError("HG-207", f"bytes that are not UTF-8: {error.reason}", fix="save it as UTF-8") from error
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise TableError(
-            "HG-201", f"cannot read it: {reason}", place=Place(source.name), fix="check the file"
-        ) from error
+        reason = f"cannot read it: {error.strerror or type(error).__name__}"
+        raise TableError("HG-201", reason, place=Place(source.name), fix="check the file") from error
 
 
 # --- taxonomy ---
@@ -305,38 +281,29 @@ def read_text(source: Source) -> str:
 def _read_taxonomy(spec: str, prefixes: Mapping[str, str], run: CommandRun) -> Taxonomy:
     rows: list[Row] = []
     intake = InputCheck("--taxonomy")
+
+    def note(found: Iterable[Row], rejected: Iterable[Rejected], source: str) -> None:
+        """A taxonomy does not know which file its rows came from."""
+        placed = [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
+        before = len(rows)
+        rows.extend(found)
+        run.reject(placed)
+        intake.note(len(rows) - before, placed)
+
     for source in find_sources(spec, TABLE_SUFFIXES + DOCUMENT_SUFFIXES):
-        is_document = source.suffix in DOCUMENT_SUFFIXES
-        found, rejected = _from_document(source) if is_document else _from_table(source, prefixes)
-        run.reject(_placed(rejected, source.name))
-        intake.note(len(found), rejected)
-        rows += found
+        if source.suffix in DOCUMENT_SUFFIXES:  # what it says with rdfs:subClassOf and rdf:type
+            from heliograph.io.documents import read_triples
+
+            document = read_triples(source, Vocabulary())
+            triples = (triple for _, graph in document.publications.graphs() for triple in sorted(graph))
+            classes = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
+            note(classes, document.rejected, source.name)
+            continue
+        for read in read_table("taxonomy", [source]):
+            part = Taxonomy.read(read, prefixes)
+            # Cycles are reported for the whole.
+            note(part.rows, part.rejected[: len(part.rejected) - len(part.cycles)], source.name)
     intake.check()
     taxonomy = Taxonomy(rows)
-    run.reject(_placed(taxonomy.rejected, spec))  # its cycles, by name
+    note((), taxonomy.rejected, spec)  # its cycles, by name
     return taxonomy
-
-
-def _placed(rejected: Iterable[Rejected], source: str | None) -> list[Rejected]:
-    """A taxonomy does not know which file its rows came from."""
-    return [entry if entry.source != "taxonomy" else replace(entry, source=source) for entry in rejected]
-
-
-def _from_table(source: Source, prefixes: Mapping[str, str]) -> tuple[list[Row], list[Rejected]]:
-    rows: list[Row] = []
-    rejected: list[Rejected] = []
-    for read in read_table("taxonomy", [source]):
-        part = Taxonomy.read(read, prefixes)
-        rows += part.rows
-        rejected += part.rejected[: len(part.rejected) - len(part.cycles)]  # cycles are reported for the whole
-    return rows, rejected
-
-
-def _from_document(source: Source) -> tuple[list[Row], list[Rejected]]:
-    """The classes of an RDF document: what it says with rdfs:subClassOf and rdf:type."""
-    from heliograph.io.documents import read_triples
-
-    found = read_triples(source, Vocabulary())
-    triples = (triple for _, graph in found.publications.graphs() for triple in sorted(graph))
-    rows = [(child, parent) for child, kind, parent in triples if kind in (RDFS_SUBCLASS_OF, RDF_TYPE)]
-    return rows, list(found.rejected)

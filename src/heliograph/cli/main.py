@@ -156,7 +156,7 @@ def debugging() -> bool:
 
 
 class Lazy(NamedTuple):
-    """Where a command lives (`module:name`), its summary, and the panel of the help it stands in."""
+    """Where a command lives (`module:name` of this package), its summary, and its panel of the help."""
 
     home: str
     summary: str
@@ -170,7 +170,10 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = {name: _summary(name, entry) for name, entry in self.lazy.items()}
+        self.commands = {
+            name: TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
+            for name, entry in self.lazy.items()
+        }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -186,17 +189,13 @@ class LazyGroup(TyperGroup):
 def load(name: str, entry: Lazy) -> Any:
     """The real command: a function with typer's annotations, or a typer application with commands of its own."""
     module, _, attribute = entry.home.partition(":")
-    found = getattr(import_module(module), attribute)
+    found = getattr(import_module(f"heliograph.cli.{module}"), attribute)
     if not isinstance(found, typer.Typer):
         function, found = found, typer.Typer(add_completion=False)
         found.command(name)(function)
     command = get_command(found)
     command.name = name
     return command
-
-
-def _summary(name: str, entry: Lazy) -> Any:
-    return TyperCommand(name, help=entry.summary, rich_help_panel=entry.panel)
 
 
 # --- the commands ---
@@ -206,37 +205,23 @@ UNDERSTAND = "Look closer"
 WORKSHOP = "Workshop"
 
 COMMANDS = {
-    "filter": Lazy(
-        "heliograph.cli.filter:filter_command", "Which graph-pattern subscriptions does each document match?", VERBS
-    ),
+    "filter": Lazy("filter:filter_command", "Which graph-pattern subscriptions does each document match?", VERBS),
     "watch": Lazy(
-        "heliograph.cli.watch:watch_command",
-        "Which queries over an evolving graph does each update make true or false?",
-        VERBS,
+        "watch:watch_command", "Which queries over an evolving graph does each update make true or false?", VERBS
     ),
-    "route": Lazy(
-        "heliograph.cli.route:route_command", "Which subscribers can each event reach along a valid path?", VERBS
-    ),
-    "explain": Lazy(
-        "heliograph.cli.explain:explain_app", "Why a subscription matched a publication, or why not.", UNDERSTAND
-    ),
-    "lint": Lazy(
-        "heliograph.cli.tools:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND
-    ),
-    "demo": Lazy(
-        "heliograph.cli.tools:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND
-    ),
+    "route": Lazy("route:route_command", "Which subscribers can each event reach along a valid path?", VERBS),
+    "explain": Lazy("explain:explain_app", "Why a subscription matched a publication, or why not.", UNDERSTAND),
+    "lint": Lazy("tools:lint_command", "Find subscriptions, nodes and edges that look wrong.", UNDERSTAND),
+    "demo": Lazy("tools:demo_command", "Three small stories on shipped data, in a few seconds.", UNDERSTAND),
     "generate": Lazy(
-        "heliograph.cli.tools:generate_app",
+        "tools:generate_app",
         "Write a seeded workload of any size, with the expected answer where the construction knows it.",
         WORKSHOP,
     ),
     "bench": Lazy(
-        "heliograph.cli.bench:bench",
-        "Run the papers' tables and figures again, beside ours; or check a speed table.",
-        WORKSHOP,
+        "bench:bench", "Run the papers' tables and figures again, beside ours; or check a speed table.", WORKSHOP
     ),
-    "doctor": Lazy("heliograph.cli.doctor:doctor_command", "Check this machine, and say what to do.", WORKSHOP),
+    "doctor": Lazy("doctor:doctor_command", "Check this machine, and say what to do.", WORKSHOP),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from heliograph.cli.options import SPARK, OutputOptions, SparkOptions, check_cluster, option, takes
 from heliograph.errors import UsageError
@@ -117,22 +117,11 @@ def route_command(options: RouteCommand) -> int:
         return route_on_spark(options)
     if options.what_if is not None:
         return _what_if(options, options.what_if)
-    chosen = options.results
+    wanted: dict[str, Any] = asdict(options.results)
     with CommandRun(options.output) as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         batches = read_events(options.events, run)
-        run.publish_all(
-            "events",
-            batches,
-            lambda items: engine.publish(
-                items,
-                paths=chosen.paths,
-                rank=chosen.rank,
-                limit=chosen.limit,
-                subscribers_only=chosen.subscribers_only,
-                hops=chosen.hops,
-            ),
-        )
+        run.publish_all("events", batches, lambda items: engine.publish(items, **wanted))
     return run.exit_code
 
 
@@ -168,7 +157,12 @@ def load_route(exchange: ExchangeOptions, tables: ExchangeTables, run: CommandRu
 def _what_if(options: RouteCommand, changes: str) -> int:
     from heliograph.cli.run import CommandRun
 
-    _check_comparable(options.results)
+    chosen = options.results
+    given = {"rank": chosen.rank, "limit": chosen.limit, "hops": chosen.hops, "paths": chosen.paths or None}
+    refused = ", ".join(f"--{name}" for name, value in given.items() if value is not None)
+    if refused:  # a comparison shows neither order nor paths, and no answer that is cut
+        message = f"--what-if with {refused}: it compares whole answers, without order and paths"
+        raise UsageError("HG-037", message, fix=f"leave out {refused}; --subscribers-only may stay")
     with CommandRun(options.output, "what_if") as run:
         engine = load_route(options.exchange, read_exchange(options.exchange, run), run, options.algorithm)
         proposed = run.whole("--what-if", "changes", changes)
@@ -178,12 +172,3 @@ def _what_if(options: RouteCommand, changes: str) -> int:
         run.reject(found.rejected)
         run.write(found.table)
     return run.exit_code
-
-
-def _check_comparable(chosen: Results) -> None:
-    """Refuses what a comparison of deliveries cannot show: neither order nor paths, and no answer that is cut."""
-    given = {"rank": chosen.rank, "limit": chosen.limit, "hops": chosen.hops, "paths": chosen.paths or None}
-    refused = [f"--{name}" for name, value in given.items() if value is not None]
-    if refused:
-        message = f"--what-if with {', '.join(refused)}: it compares whole answers, without order and paths"
-        raise UsageError("HG-037", message, fix=f"leave out {', '.join(refused)}; --subscribers-only may stay")

@@ -15,11 +15,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
@@ -70,9 +70,7 @@ class Bar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._progress is not None:
             self._progress.stop()
 
@@ -93,9 +91,7 @@ class Interrupts:
             self._before = signal.signal(signal.SIGINT, self._on_signal)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._mine:
             signal.signal(signal.SIGINT, self._before)
 
@@ -197,17 +193,24 @@ class CommandRun:
     """Opens the outputs before any work is done, so that a wrong path is noticed at once."""
 
     def __init__(self, output: OutputOptions, table: str = "notifications") -> None:
-        _check_stats(output.stats)
-        _check_apart(output)
+        if output.stats is not None and not Path(output.stats).absolute().parent.is_dir():
+            folder = Path(output.stats).parent
+            raise UsageError("HG-025", f"no folder {folder} for {output.stats}", fix=f"make it: mkdir -p {folder}")
+        given = (output.out, output.rejected, output.stats)
+        paths = [os.path.realpath(path) for path in given if path is not None and Path(path).suffix]
+        if len(set(paths)) < len(paths):  # the last would take the place of the others
+            raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
         self._stats_path = output.stats
         self._out = open_writer(table, output.out)
         self._refusals: Writer = (
             open_writer("rejected", output.rejected) if output.rejected else StreamWriter("rejected", sys.stderr.buffer)
         )
-        self._rejected = 0
+        self.rejected = 0
+        """How many items were refused."""
         self.refused: dict[str, Rejected] = {}
         """The first refused items by their id."""
-        self._interrupted = False
+        self.interrupted = False
+        """Whether Ctrl-C was pressed; what was written stays."""
         self._load_ns = 0
         self.stats = Stats()
         self._slow: tuple[SubscriptionCost, ...] = ()
@@ -218,18 +221,26 @@ class CommandRun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """A failed run leaves no output behind, but what was rejected stays: it says why."""
-        self._refusals.__exit__(None, None, None)
-        self._out.__exit__(kind, error, trace)
+        self._refusals.__exit__(None)
+        self._out.__exit__(kind)
         among_refusals = not sys.stderr.isatty() and isinstance(self._refusals, StreamWriter)
         if kind is None and not self.stats.complete and not among_refusals:
             print(f"a limit cut the answer: {self.stats.truncated:,} or more are left out", file=sys.stderr)
         if kind is None and self._stats_path is not None:
-            stats = replace(self.stats, rejected=self._rejected, load_ns=self._load_ns)
-            _write_stats(self._stats_path, stats, self._slow, self.details)
+            self._write_stats(Path(self._stats_path))
+
+    def _write_stats(self, target: Path) -> None:
+        stats = replace(self.stats, rejected=self.rejected, load_ns=self._load_ns)
+        slow = [entry._asdict() for entry in self._slow]
+        text = json.dumps({**stats, **self.details, "slow": slow}, indent=2) + "\n"
+        if target.exists() and not target.is_file():  # a device or a named pipe
+            target.write_text(text)
+            return
+        part = target.with_name(f".{target.name}.part")
+        part.write_text(text)
+        os.replace(part, target)
 
     # --- going in ---
 
@@ -280,7 +291,7 @@ class CommandRun:
                     if not wanted:
                         break
             except KeyboardInterrupt:
-                self._interrupted = True
+                self.interrupted = True
 
     def _timed(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
         """The batches; getting them counts as parsing, waiting for them (on a pipe) does not."""
@@ -313,46 +324,13 @@ class CommandRun:
             entry if entry.source or not source else replace(entry, source=source) for entry in rejected
         )
         if items:
-            self._rejected += items.total
+            self.rejected += items.total
             if len(self.refused) < _REMEMBERED:
                 self.refused.update((entry.item, entry) for entry in items if entry.item)
             self._refusals.write(items.table)
 
-    def refused_elsewhere(self, count: int) -> None:
-        """So many items were refused and are written already."""
-        self._rejected += count
-
-    def interrupted(self) -> None:
-        """Ctrl-C was pressed; what was written stays."""
-        self._interrupted = True
-
     @property
     def exit_code(self) -> Exit:
-        if self._interrupted:
+        if self.interrupted:
             return Exit.INTERRUPTED
-        return Exit.REJECTED if self._rejected else Exit.DONE
-
-
-def _check_stats(path: str | None) -> None:
-    if path is not None and not Path(path).absolute().parent.is_dir():
-        folder = Path(path).parent
-        raise UsageError("HG-025", f"no folder {folder} for {path}", fix=f"make it: mkdir -p {folder}")
-
-
-def _check_apart(output: OutputOptions) -> None:
-    """Refuses to write two things to one file, where the last would take the place of the others."""
-    given = (output.out, output.rejected, output.stats)
-    paths = [os.path.realpath(path) for path in given if path is not None and Path(path).suffix]
-    if len(set(paths)) < len(paths):
-        raise UsageError("HG-036", "two outputs to one file", fix="give --out, --rejected and --stats a file each")
-
-
-def _write_stats(path: str, stats: Stats, slow: Iterable[SubscriptionCost], details: Mapping[str, Any]) -> None:
-    text = json.dumps({**stats, **details, "slow": [entry._asdict() for entry in slow]}, indent=2) + "\n"
-    target = Path(path)
-    if target.exists() and not target.is_file():  # a device or a named pipe
-        target.write_text(text)
-        return
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(text)
-    os.replace(part, target)
+        return Exit.REJECTED if self.rejected else Exit.DONE

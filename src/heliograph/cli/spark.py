@@ -57,8 +57,8 @@ def filter_on_spark(options: FilterCommand) -> int:
         from heliograph.spark import Plans, filter
 
         with run.loading():
-            context = read_context(options.interests, run)
-            given: Any = {**options.division.arguments(), "taxonomy": context.taxonomy, "prefixes": context.prefixes}
+            prefixes, taxonomy = read_context(options.interests, run)
+            given: Any = {**options.division.arguments(), "taxonomy": taxonomy, "prefixes": prefixes}
             plans = Plans(own_folder(options.cluster.folder, "filter"), **given)
             with plans.together():
                 subscribe(plans, options.interests, run)
@@ -80,7 +80,7 @@ def watch_on_spark(options: WatchCommand) -> int:
         from heliograph.spark import Watchers, watch
 
         with run.loading():
-            context = read_context(options.interests, run)
+            prefixes, taxonomy = read_context(options.interests, run)
             watchers = Watchers(
                 storage_folder(options.cluster.folder, "watch"),
                 fixed=True,
@@ -91,8 +91,8 @@ def watch_on_spark(options: WatchCommand) -> int:
                 window=evolution.window,
                 window_updates=evolution.window_updates,
                 witness=options.witness,
-                taxonomy=context.taxonomy,
-                prefixes=context.prefixes,
+                taxonomy=taxonomy,
+                prefixes=prefixes,
             )
             with watchers.together():
                 subscribe(watchers, options.interests, run)
@@ -293,9 +293,7 @@ def deliver(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: S
         _take_files(found, run)
     else:
         _take(found, run)
-    counts = batch_counts(found)
-    run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
-    _add(counts, run)
+    _add(batch_counts(found), run, output)
 
 
 def _folders(output: OutputOptions) -> dict[str, Any]:
@@ -338,8 +336,7 @@ def _follow(found: DataFrame, run: CommandRun, output: OutputOptions, cluster: S
         _wait(query, run)
     table = progress_table(query)
     for counts in table.drop_columns(["batch"]).to_pylist():
-        _add(counts, run)
-        run.refused_elsewhere(counts["rejected"] if is_folder(output) else 0)
+        _add(counts, run, output)
     run.details["batches"] = table.to_pylist()
 
 
@@ -356,11 +353,13 @@ def _wait(query: Any, run: CommandRun) -> None:
                 if STOPPING.asked:
                     begun = done if begun is None else begun
                     if done > begun or not query.status["isTriggerActive"]:  # the micro-batch under way is done
-                        run.interrupted()
+                        run.interrupted = True
                         break
     finally:
         query.stop()
 
 
-def _add(counts: Mapping[str, Any], run: CommandRun) -> None:
+def _add(counts: Mapping[str, Any], run: CommandRun, output: OutputOptions) -> None:
+    """What the workers counted; what they refused in a folder of their own is written already."""
+    run.rejected += counts["rejected"] if is_folder(output) else 0
     run.stats += Stats(subscriptions=run.stats.subscriptions, complete=not counts["truncated"], **counts)

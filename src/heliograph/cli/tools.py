@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from heliograph.cli.run import CommandRun
-
-
-def _check_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise UsageError("HG-025", f"{folder} is a file", fix="give a folder")
 
 
 # --- lint: subscriptions, nodes and edges that look wrong ---
@@ -96,12 +91,12 @@ def _lint_interests(interests: InterestOptions, sample: str | None, run: Command
     from heliograph.lint.lint import Linter, table_of
     from heliograph.taxonomy import Taxonomy
 
-    context = read_context(interests, run)
-    linter = Linter(context.taxonomy or Taxonomy(), context.prefixes)
+    prefixes, taxonomy = read_context(interests, run)
+    linter = Linter(taxonomy or Taxonomy(), prefixes)
     subscribe(linter, interests, run)
-    batches = () if sample is None else read_publications(sample, linter.vocabulary, context.prefixes, run, "--sample")
+    batches = () if sample is None else read_publications(sample, linter.vocabulary, prefixes, run, "--sample")
     for batch in batches:
-        publications, rejected = encode(batch.items, linter.vocabulary, context.prefixes)
+        publications, rejected = encode(batch.items, linter.vocabulary, prefixes)
         run.reject([*batch.rejected, *rejected])
         linter.learn(publications)
     return table_of(linter.findings())
@@ -212,6 +207,11 @@ def _write_data(folder: Path, stories: list[str]) -> None:
         stage.commands(f"# {story}", COMMANDS[story])
 
 
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("HG-025", f"{folder} is a file", fix="give a folder")
+
+
 # --- generate: the workloads of `heliograph.workloads`, whose options are the parameters of their generators ---
 
 PANEL = "Workloads"
@@ -220,37 +220,17 @@ OutOption = Annotated[Path, option("--out -o DIR", "Folder for the Parquet files
 SeedOption = Annotated[int, option("--seed N", "The same seed gives the same files.")]
 
 
-class Generator(NamedTuple):
-    """Where a workload is made: the function, and what its options are read from."""
-
-    module: str
-    function: str
-    parameters: str
-    summary: str
-
-
+# What the options of each are read from, and its summary; `generate_VERB` makes it.
 GENERATORS = {
-    "filter": Generator(
-        "heliograph.workloads.filter",
-        "generate_filter",
-        "FilterWorkload",
-        "Document graphs and graph-pattern subscriptions, after G-ToPSS.",
-    ),
-    "watch": Generator(
-        "heliograph.workloads.watch",
-        "generate_watch",
-        "WatchWorkload",
-        "A growing graph and continuous queries cut out of it.",
-    ),
-    "route": Generator(
-        "heliograph.workloads.route", "generate_route", "generate_route", "An advertising exchange and its visits."
-    ),
+    "filter": ("FilterWorkload", "Document graphs and graph-pattern subscriptions, after G-ToPSS."),
+    "watch": ("WatchWorkload", "A growing graph and continuous queries cut out of it."),
+    "route": ("generate_route", "An advertising exchange and its visits."),
 }
 
 
 class WorkloadCommands(LazyGroup):
     lazy: Mapping[str, Lazy] = {
-        verb: Lazy(f"heliograph.cli.tools:{verb}_workload", made.summary, PANEL) for verb, made in GENERATORS.items()
+        verb: Lazy(f"tools:{verb}_workload", summary, PANEL) for verb, (_, summary) in GENERATORS.items()
     }
 
 
@@ -263,24 +243,21 @@ def generate() -> None:
 
 
 def __getattr__(name: str) -> Any:
+    """A command whose options are the generator's parameters."""
     verb = name.removesuffix("_workload")
     if verb not in GENERATORS:
         raise AttributeError(name)
-    return _command(verb, GENERATORS[verb])
-
-
-def _command(verb: str, generator: Generator) -> Callable[..., None]:
-    """A command whose options are the generator's parameters."""
-    module = import_module(generator.module)
-    make: Callable[..., dict[str, pa.Table]] = getattr(module, generator.function)
+    source, summary = GENERATORS[verb]
+    module = import_module(f"heliograph.workloads.{verb}")
+    make: Callable[..., dict[str, pa.Table]] = getattr(module, f"generate_{verb}")
 
     def command(out: Path, seed: int, **given: Any) -> None:
         _write_tables(verb, make(seed, **given), out)
 
-    parameters = getattr(module, generator.parameters)
+    parameters = getattr(module, source)
     fixed = (_parameter("out", OutOption), _parameter("seed", SeedOption, 1))
     about = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(parameters) or "")
-    command.__name__, command.__doc__ = f"{verb}_workload", f"{generator.summary}\n\n{about}"
+    command.__name__, command.__doc__ = f"{verb}_workload", f"{summary}\n\n{about}"
     command.__annotations__ = {}
     command.__signature__ = inspect.Signature([*fixed, *_options_of(parameters)])  # type: ignore[attr-defined]
     return command

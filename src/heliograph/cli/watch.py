@@ -97,33 +97,25 @@ def load_watch(
 
     `before` may put something between the options and the engine.
     """
-    from heliograph.cli.inputs import read_context, subscribe
+    from heliograph.cli.inputs import read_context, read_graph, subscribe
     from heliograph.watch import Watch
 
     with run.loading():
-        context = read_context(interests, run)
+        prefixes, taxonomy = read_context(interests, run)
         engine = Watch(
             evolution.mode,
-            taxonomy=context.taxonomy,
-            prefixes=context.prefixes,
+            taxonomy=taxonomy,
+            prefixes=prefixes,
             initial=evolution.initial,
             window=evolution.window,
             window_updates=evolution.window_updates,
         )
-        if evolution.graph is not None:
-            load_graph(engine, evolution.graph, run)
+        for items, _, rejected in read_graph(evolution.graph) if evolution.graph is not None else ():
+            run.reject(rejected)
+            run.reject(engine.load_graph(items).rejected, evolution.graph)
         subscribe(before(engine) if before else engine, interests, run)
         run.subscribed(engine.stats().subscriptions)
     return engine
-
-
-def load_graph(engine: Watch, spec: str, run: CommandRun) -> None:
-    """Loads what the graph holds at the start."""
-    from heliograph.cli.inputs import read_graph
-
-    for items, _, rejected in read_graph(spec):
-        run.reject(rejected)
-        run.reject(engine.load_graph(items).rejected, spec)
 
 
 def read_updates(evolution: Evolution, run: CommandRun) -> Iterator[InputBatch]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -365,28 +365,25 @@ def coerce_values(kind: CellKind, values: Sequence[Any]) -> Coerced:
     return _one_by_one(kind, values, CELLS[kind])
 
 
-def _one_by_one(kind: CellKind, values: Sequence[Any], convert: Callable[[Any], Any]) -> Coerced:
-    cells, bad = _converted(values, convert, str if kind in TEXTUAL else None)
-    try:
-        return Coerced(pa.array(cells, target_type(kind)), bad)
-    except UnicodeEncodeError:
-        cells, worse = _converted(cells, _encodable)
-        return Coerced(pa.array(cells, target_type(kind)), sorted([*bad, *worse], key=lambda entry: entry.row))
+def _one_by_one(kind: CellKind, values: Sequence[Any], convert: Callable[[Any], Any], check: bool = False) -> Coerced:
+    """The cells of values, null where one is bad; texts in a column of texts need no conversion.
 
-
-def _converted(
-    values: Sequence[Any], convert: Callable[[Any], Any], as_it_is: type | None = None
-) -> tuple[list[Any], list[Bad]]:
-    """The cells of values, null where one is bad; values of the type `as_it_is` need no conversion."""
+    Whether UTF-8 can hold each is checked once it is known that it cannot hold all.
+    """
     cells: list[Any] = []
     bad: list[Bad] = []
+    as_it_is = str if kind in TEXTUAL else None
     for row, value in enumerate(values):
         try:
-            cells.append(value if type(value) is as_it_is else convert(value))
+            cell = value if type(value) is as_it_is else convert(value)
+            cells.append(_encodable(cell) if check else cell)
         except BadCell as error:
             cells.append(None)
             bad.append(Bad(row, value, str(error)))
-    return cells, bad
+    try:
+        return Coerced(pa.array(cells, target_type(kind)), bad)
+    except UnicodeEncodeError:
+        return _one_by_one(kind, values, convert, check=True)
 
 
 def _encodable(cell: Any) -> Any:
@@ -536,21 +533,15 @@ def _fallback(kind: CellKind, array: Array) -> Coerced:
         return _one_by_one(kind, _python_values(array), convert)
 
 
+_NOT_IN_PYTHON = (ValueError, OverflowError, pa.ArrowException, KeyError)
+
+
 def _python_values(array: Array) -> list[Any]:
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         array = array.cast(pa.timestamp("us", tz=array.type.tz), safe=False)
     try:
         return array.to_pylist(maps_as_pydicts="lossy")
     except _NOT_IN_PYTHON:
-        return list(_readable(array))
-
-
-_NOT_IN_PYTHON = (ValueError, OverflowError, pa.ArrowException, KeyError)
-
-
-def _readable(array: Array) -> Iterator[Any]:
-    for index in range(len(array)):
-        try:
-            yield array[index].as_py(maps_as_pydicts="lossy")
-        except _NOT_IN_PYTHON:
-            yield _UNREADABLE
+        if len(array) == 1:
+            return [_UNREADABLE]
+        return [value for index in range(len(array)) for value in _python_values(array[index : index + 1])]

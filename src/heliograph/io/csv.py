@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain, islice
 from typing import IO, NamedTuple, cast
 
@@ -23,7 +22,7 @@ import pyarrow as pa
 from heliograph.errors import Place, TableError
 from heliograph.io.schemas import TableSchema
 from heliograph.io.sources import Source, read_blocks
-from heliograph.io.tables import RawColumns, RejectedRow, numbered
+from heliograph.io.tables import RawColumns, numbered
 from heliograph.model import MessageLimit, Rejected
 
 # --- records ---
@@ -219,12 +218,12 @@ class _CsvFile:
         for first in records:
             columns: dict[str, list[str | None]] = {name: [] for name in self._wanted}
             rows: list[int] = []
-            refused: list[RejectedRow] = []
+            refused: list[tuple[int, Rejected]] = []
             limit = MessageLimit()
             for record in chain([first], islice(records, BATCH_ROWS - 1)):
-                fields = self._fields(record)
-                if fields is None:
-                    refused.append(RejectedRow(self._row, self._refused(record, limit)))
+                fields = self._fields(record, limit)
+                if isinstance(fields, Rejected):
+                    refused.append((self._row, fields))
                 else:
                     rows.append(self._row)
                     for column, field in zip(columns.values(), fields, strict=True):
@@ -232,26 +231,22 @@ class _CsvFile:
                 self._row += 1
             yield RawColumns(self._source, columns, np.array(rows, dtype=np.int64), refused)
 
-    def _fields(self, record: CsvRecord) -> list[str | None] | None:
-        """The wanted fields of a record as text; None where it must be refused."""
-        fields = record.fields
+    def _fields(self, record: CsvRecord, limit: MessageLimit) -> list[str | None] | Rejected:
+        """The wanted fields of a record as text, or why it is refused."""
+        fields, code, problem = record.fields, "HG-206", record.problem
         if fields is not None and len(fields) == self._width:
-            with suppress(UnicodeDecodeError):
+            try:
                 return [fields[index].decode("utf-8") or None for index in self._wanted.values()]
-        return None
-
-    def _refused(self, record: CsvRecord, limit: MessageLimit) -> Rejected:
-        fields, item = record.fields, str(self._row)
-        is_broken = fields is None or len(fields) != self._width
-        code = "HG-206" if is_broken else "HG-207"
+            except UnicodeDecodeError:
+                code = "HG-207"
+        elif fields is not None:
+            problem = f"{len(fields)} fields where the header has {self._width}"
+        item = str(self._row)
         if not limit.allows(code):
             return Rejected(self._source, item, code, "")
         place = Place(self._source, item, record.line)
-        if not is_broken:
+        if code == "HG-207":
             return Rejected.of(TableError(code, "text that is not UTF-8", place=place, fix="save it as UTF-8"))
-        problem = record.problem
-        if fields is not None:
-            problem = f"{len(fields)} fields where the header has {self._width}"
         return Rejected.of(_broken(problem, place))
 
 

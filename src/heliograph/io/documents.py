@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from heliograph.errors import DocumentError, HeliographError, Place
-from heliograph.io.feeds import dialect_of, is_rdf, read_feed
+from heliograph.io.feeds import dialect_of, read_feed
 from heliograph.io.publications import Publications, Triples
 from heliograph.io.rdf import (
     BLOCK,
@@ -39,7 +40,7 @@ from heliograph.io.rdf import (
 from heliograph.io.sources import DOCUMENT_SUFFIXES, FEED_SUFFIXES, Source, collector_paused
 from heliograph.io.xml import OpenedDocument, open_text, open_xml, read_prolog, shortened
 from heliograph.model import Rejected, Rejections
-from heliograph.terms import TermKind
+from heliograph.terms import RDF, TermKind
 
 if TYPE_CHECKING:
     from heliograph.vocabulary import Vocabulary
@@ -130,7 +131,7 @@ def _read_xml(document: OpenedDocument, interner: Interner) -> DocumentTriples:
     dialect = dialect_of(root, document.data)
     if dialect is not None:
         return read_feed(document, root, dialect, interner)
-    if is_rdf(root) or document.source.suffix == ".rdf":
+    if RDF in root.prefixes.values() or document.source.suffix == ".rdf":
         return read_rdf_xml(document, prolog, interner)
     fix = "give RDF/XML, RSS or Atom: their roots are rdf:RDF, rss and feed"
     shown = root.qname.decode("utf-8", "replace")[:60]
@@ -186,27 +187,16 @@ def _together(bundle: dict[str, bytes], interner: Interner) -> Iterator[Document
     if not bundle:
         return
     interner.begin()
-    codes = interner.columns([split(block, TRIPLES) for block in _blocks(bundle.values())], TRIPLES)
+    ends = accumulate(map(len, bundle.values()))
+    placed = groupby(zip(ends, bundle.values()), lambda pair: pair[0] // BLOCK)  # into blocks that a cache holds
+    blocks = [b"".join(lines for _, lines in some) for _, some in placed]
+    codes = interner.columns([split(block, TRIPLES) for block in blocks], TRIPLES)
     if (codes == REFUSED).any():
         for name, lines in bundle.items():
             yield read_lines(name, [lines], TRIPLES, interner, [])
         return
     counts = [lines.count(b"\n") for lines in bundle.values()]
     yield DocumentTriples(list(bundle), np.repeat(np.arange(len(counts)), counts), codes[:, :3], [])
-
-
-def _blocks(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in blocks that a cache holds."""
-    block: list[bytes] = []
-    size = 0
-    for part in parts:
-        block.append(part)
-        size += len(part)
-        if size >= BLOCK:
-            yield b"".join(block)
-            block, size = [], 0
-    if block:
-        yield b"".join(block)
 
 
 # --- what documents hold, joined to publications ---

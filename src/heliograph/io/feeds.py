@@ -11,16 +11,14 @@ Everything takes time linear in the size of the file, and nothing recurses, howe
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import lru_cache
 from html.entities import html5
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urljoin
 from xml.etree.ElementTree import Element, ParseError, XMLParser, XMLPullParser
 from xml.parsers import expat
@@ -31,31 +29,28 @@ from pyoxigraph import Quad, RdfFormat, parse
 
 from heliograph.errors import DocumentError
 from heliograph.io import xml as guards
-from heliograph.io.rdf import (
-    TRIPLES,
-    Codes,
-    DocumentTriples,
-    Interner,
-    Numbers,
-    base_of,
-    complaint,
-    interned,
-    split,
-    written,
-)
-from heliograph.io.xml import SEPARATOR, Bytes, OpenedDocument, PlaceFinder, XmlRoot, shortened
+from heliograph.io.rdf import TRIPLES, Codes, DocumentTriples, Interner, base_of, complaint, interned, split, written
+from heliograph.io.xml import MAX_BASE, SEPARATOR, Bytes, OpenedDocument, PlaceFinder, XmlRoot, shortened
 from heliograph.model import MessageLimit, Rejected
 from heliograph.terms import PREFIXES, RDF, RDF_TYPE, Term, TermKind, blank, iri, is_container_member, plain_name
 from heliograph.values import XSD_DATETIME, XSD_STRING
 
-if TYPE_CHECKING:
-    from heliograph.vocabulary import Vocabulary
+
+def read_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect, interner: Interner) -> DocumentTriples:
+    """The items of a feed as publications, with what was refused in it."""
+    interner.begin()
+    feed = Feed(document, root, dialect)
+    items = (RdfItems if dialect.kind is FeedKind.RSS1 else MappedItems)(feed, interner)
+    for run in feed.items():
+        items.take(run)
+    return items.triples(feed.around())
+
 
 # --- links and ids as IRIs, which they often nearly are ---
 
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_WEB = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+_IRI = re.compile(_SCHEME.pattern + r"[^\x00-\x20<>\"{}|^`\\]+")
+_WEB = re.compile(_SCHEME.pattern + "//")
 _FORBIDDEN = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 
 
@@ -68,23 +63,14 @@ def as_iri(text: str) -> str | None:
     return None
 
 
-MAX_BASE = 1024  # characters; against a longer one nothing is resolved: all links together would take too long
-
-
 def resolved(base: str, link: str) -> str:
-    """A relative link as an absolute one, where there is something to resolve it against."""
+    """A relative link as an absolute one; against a long base nothing is resolved: all together would take too long."""
     if not base or len(base) > MAX_BASE or _SCHEME.match(link):
         return link
     try:
         return urljoin(base, link)
     except ValueError:  # a base whose host cannot be read
         return link
-
-
-def subject_of(id: str, link: str) -> Term:
-    """The node that an item is: its id if that is an IRI, else its link, else the name that its id is."""
-    address = as_iri(id) or as_iri(link)
-    return plain_name(id) if address is None else iri(address)
 
 
 # --- dates as the lexical form of an `xsd:dateTime` with a zone ---
@@ -94,7 +80,9 @@ def subject_of(id: str, link: str) -> Term:
 # out counts as the earliest it may mean, in UTC where it names no zone. Anything else is no date: the caller keeps
 # the text. The law: `literal(as_datetime(text), XSD_DATETIME).value == as_datetime(text)`.
 
-_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_MONTHS = {
+    name: str(number) for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)
+}
 
 _HOURS = {  # zone names in hours east of UTC; those that mean two places (IST, AST) are not guessed
     "ut": 0, "gmt": 0, "utc": 0, "z": 0, "wet": 0,
@@ -108,7 +96,8 @@ _LONGEST = 64  # no date is longer; what is need not be looked at
 _FARTHEST = 840  # minutes: XSD knows no zone beyond 14 hours
 
 _USUAL = re.compile(  # nine dates in ten: the day and the zone are looked up, the clock is copied
-    r"(?:[A-Za-z]{3}, )?([0-9]{2} [A-Za-z]{3} [0-9]{4}) ((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) (\S{1,5})",
+    r"(?:[A-Za-z]{3}, )?([0-9]{2} [A-Za-z]{3} [0-9]{4}) ((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]) "
+    r"([A-Za-z]{1,5}|[+-][0-9]{4})",
     re.ASCII,
 )
 _RFC = re.compile(
@@ -129,75 +118,56 @@ _ISO = re.compile(
 def as_datetime(text: str) -> str | None:
     """The canonical lexical form of the dateTime that `text` writes, or None if it writes none."""
     usual = _USUAL.fullmatch(text)
-    if usual and (day := _usual_day(usual[1])) and (zone := _usual_zone(usual[3])):
-        return f"{day}T{usual[2]}{zone}"
-    return _any_datetime(text)
-
-
-def _any_datetime(text: str) -> str | None:
+    if usual and (date := _usual_day(usual[1])) and (offset := _zone(usual[3])):
+        return f"{date}T{usual[2]}{offset}"
     text = text.strip()
     if len(text) > _LONGEST:
         return None
     if match := _RFC.fullmatch(text):
-        day, month, year, hour, minute, second, zone = match.groups()
-        number = _MONTHS.get(month.lower())
-        full = int(year)
+        day, name, year, *clock, zone = match.groups()
+        month, fraction = _MONTHS.get(name.lower(), "0"), ""
         if len(year) == 2:  # RFC 2822: below 50 they are in this century
-            full += 2000 if full < 50 else 1900
-        return None if number is None else _written((full, number, int(day)), (hour, minute, second), "", zone)
-    if match := _ISO.fullmatch(text):
-        year, month, day, hour, minute, second, fraction, zone = match.groups()
-        return _written((int(year), int(month or 1), int(day or 1)), (hour, minute, second), fraction or "", zone)
-    return None
+            year = ("20" if year < "50" else "19") + year
+    elif match := _ISO.fullmatch(text):
+        year, month, day, *clock, fraction, zone = match.groups()
+    else:
+        return None
+    hour, minute, second = (int(part or 0) for part in clock)
+    offset = _zone(zone)
+    if offset is None or second > 60:
+        return None
+    try:
+        at = datetime(int(year), int(month or 1), int(day or 1), hour, minute)
+        at += timedelta(seconds=second)  # a leap second is the first of the next minute
+    except (ValueError, OverflowError):
+        return None
+    tail = (fraction or "").rstrip("0")
+    return f"{at.isoformat()}{'.' if tail else ''}{tail}{offset}"
 
 
 @lru_cache(maxsize=4096)
 def _usual_day(text: str) -> str | None:
-    at = _any_datetime(f"{text} 00:00")
+    at = as_datetime(f"{text} 00:00")
     return None if at is None else at.partition("T")[0]
 
 
 @lru_cache(maxsize=1024)
-def _usual_zone(text: str) -> str | None:
-    offset = _minutes(text) if re.fullmatch(r"[A-Za-z]+|[+-][0-9]{4}", text, re.ASCII) else None
-    return None if offset is None else _zone(offset)
-
-
-Clock = tuple[str | None, str | None, str | None]
-
-
-def _written(day: tuple[int, int, int], clock: Clock, fraction: str, zone: str | None) -> str | None:
-    offset = _minutes(zone)
-    hour, minute, second = (int(part or 0) for part in clock)
-    if offset is None or second > 60:
-        return None
-    try:
-        at = datetime(*day, hour, minute)
-        at += timedelta(seconds=second)  # a leap second is the first of the next minute
-    except (ValueError, OverflowError):
-        return None
-    tail = fraction.rstrip("0")
-    return f"{at.isoformat()}{'.' if tail else ''}{tail}{_zone(offset)}"
-
-
-def _minutes(zone: str | None) -> int | None:
-    """Minutes east of UTC; None for a zone that is not known."""
-    if zone is None:
-        return 0
-    if zone[-1].isdigit():
-        sign = max(zone.find("+"), zone.find("-"))
-        digits = zone[sign + 1 :].replace(":", "").ljust(4, "0")
-        hours, minutes = int(digits[:2]), int(digits[2:])
-        total = hours * 60 + minutes
-        return None if minutes > 59 or total > _FARTHEST else (-total if zone[sign] == "-" else total)
-    hours_east = _HOURS.get(zone.lower())
-    return None if hours_east is None else hours_east * 60
-
-
-def _zone(offset: int) -> str:
-    if not offset:
+def _zone(text: str | None) -> str | None:
+    """A zone as XSD spells it, UTC where none is named; None for one that is not known."""
+    if text is None:
         return "Z"
-    return f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
+    if text[-1].isdigit():
+        sign = max(text.find("+"), text.find("-"))
+        digits = text[sign + 1 :].replace(":", "").ljust(4, "0")
+        hours, minutes, is_west = int(digits[:2]), int(digits[2:]), text[sign] == "-"
+    elif text.lower() in _HOURS:
+        east = _HOURS[text.lower()]
+        hours, minutes, is_west = abs(east), 0, east < 0
+    else:
+        return None
+    if minutes > 59 or hours * 60 + minutes > _FARTHEST:
+        return None
+    return f"{'-' if is_west else '+'}{hours:02d}:{minutes:02d}" if hours or minutes else "Z"
 
 
 # --- the kinds of feeds, known by the root element ---
@@ -233,10 +203,6 @@ class Dialect(NamedTuple):
     def tag(self, local: str) -> str:
         """An element's name as the tree builder writes it."""
         return f"{{{self.namespace}}}{local}" if self.namespace else local
-
-
-def is_rdf(root: XmlRoot) -> bool:
-    return (root.namespace, root.local) == (RDF, "RDF") or RDF in root.prefixes.values()
 
 
 def dialect_of(root: XmlRoot, data: Bytes) -> Dialect | None:
@@ -334,42 +300,23 @@ _AMPERSAND = re.compile(  # what is never closed goes on to the end: looking for
 _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 
 
-class Edit(NamedTuple):
-    """A replacement: where it lies in the mended text, and where in the text as it came."""
-
-    start: int
-    end: int
-    original_start: int
-    original_end: int
-
-
-class Mended(NamedTuple):
-    """A mended text, and what was replaced in it."""
-
-    text: bytes
-    edits: list[Edit]
-
-    def original(self, position: int) -> int:
-        """Where the byte at `position` of the mended text stood; for one in a replacement, where that begins."""
-        number = bisect_right(self.edits, position, key=lambda edit: edit.start)
-        if number == 0:
-            return position
-        edit = self.edits[number - 1]
-        return edit.original_start if position < edit.end else position - edit.end + edit.original_end
-
-
-def mend(text: bytes) -> Mended:
+def mend(text: bytes) -> bytes:
     """The text with bare ampersands escaped and HTML's named characters as numbers."""
-    edits: list[Edit] = []
+    return _AMPERSAND.sub(_replacement, text) if b"&" in text else text
 
-    def replace(match: re.Match[bytes]) -> bytes:
+
+def unmended(text: bytes, position: int) -> int:
+    """Where the byte at `position` of the mended text stands in `text`; for one in a replacement, where that begins."""
+    shift = 0
+    for match in _AMPERSAND.finditer(text):
         new = _replacement(match)
-        if new != match[0]:
-            start = match.start() + (edits[-1].end - edits[-1].original_end if edits else 0)
-            edits.append(Edit(start, start + len(new), match.start(), match.end()))
-        return new
-
-    return Mended(_AMPERSAND.sub(replace, text) if b"&" in text else text, edits)
+        start = match.start() + shift
+        if position < start:
+            break
+        if position < start + len(new) and new != match[0]:
+            return match.start()
+        shift += len(new) - len(match[0])
+    return position - shift
 
 
 def _replacement(match: re.Match[bytes]) -> bytes:
@@ -380,128 +327,6 @@ def _replacement(match: re.Match[bytes]) -> bytes:
         return match[0]
     characters = html5.get(name.decode("ascii") + ";")
     return match[0] if characters is None else b"".join(b"&#%d;" % ord(character) for character in characters)
-
-
-# --- pieces of a feed, parsed inside an element that declares the namespaces of the feed's head ---
-#
-# Nothing but the piece and that element is given to the parser, so no entity can be declared, expanded or fetched.
-
-MAX_ITEM = 16 << 20  # bytes of an item
-MAX_ELEMENTS = 50_000  # elements in an item
-
-_UNDEFINED_ENTITY = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
-_UNBOUND_PREFIX = expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]
-_INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
-
-
-class Wrapper(NamedTuple):
-    """The tags around a piece, and what its items must be called."""
-
-    opening: bytes
-    closing: bytes
-    tag: str
-
-
-class Fault(NamedTuple):
-    """Why a piece was refused, and at which of its bytes."""
-
-    error: DocumentError
-    offset: int
-
-
-def wrap(
-    scope: Mapping[str, str], tag: str, name: str = "heliograph-feed", attributes: Mapping[str, str] | None = None
-) -> Wrapper:
-    """An element that declares the namespaces in scope, its start tag on a line of its own."""
-    declared = {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in scope.items() if prefix != "xml"}
-    escapes = {"\n": "&#10;", "\r": "&#13;"}
-    pairs = (*declared.items(), *(attributes or {}).items())
-    written = "".join(f" {key}={quoteattr(value, escapes)}" for key, value in pairs)
-    return Wrapper(f"<{name}{written}>\n".encode(), f"</{name}>".encode(), tag)
-
-
-def parse_run(text: bytes, count: int, wrapper: Wrapper) -> list[Element] | None:
-    """The elements of a run of items; None if anything about it is odd."""
-    if len(text) > MAX_ITEM or text.count(b"<") > MAX_ELEMENTS:
-        return None
-    try:
-        elements = _elements(text, wrapper)
-    except ParseError:
-        return None
-    if len(elements) != count or any(element.tag != wrapper.tag for element in elements):
-        return None
-    return elements
-
-
-def parse_item(text: bytes, wrapper: Wrapper) -> tuple[Element, bytes | None] | Fault:
-    """One item, and its text where that had to be mended."""
-    if text.count(b"<") > MAX_ELEMENTS and _count(text, wrapper) > MAX_ELEMENTS:
-        return Fault(too_large(f"more than {MAX_ELEMENTS:,} elements"), 0)
-    mended: Mended | None = None
-    try:
-        try:
-            elements = _elements(text, wrapper)
-        except ParseError:
-            mended = mend(text)
-            elements = _elements(mended.text, wrapper)
-    except ParseError as error:
-        assert mended is not None
-        offset = broken_at(wrapper.opening + mended.text + wrapper.closing) - len(wrapper.opening)
-        offset = min(max(0, offset), len(mended.text))
-        return Fault(_complaint(error, mended.text[offset:]), mended.original(offset))
-    if len(elements) == 1 and elements[0].tag == wrapper.tag:
-        return elements[0], mended and mended.text
-    found = shortened(", ".join(element.tag for element in elements[:3]))
-    fix = "declare the feed's namespace in its root element only"
-    return Fault(DocumentError("HG-311", f"{found} where an item was expected", fix=fix), 0)
-
-
-def too_large(what: str) -> DocumentError:
-    return DocumentError("HG-313", f"an item of {what}", fix="shorten the item; the others were read")
-
-
-def _elements(text: bytes, wrapper: Wrapper) -> list[Element]:
-    parser = XMLParser(encoding="utf-8")
-    for part in (wrapper.opening, text, wrapper.closing):
-        parser.feed(part)
-    return list(parser.close())
-
-
-def _count(text: bytes, wrapper: Wrapper) -> int:
-    """The number of elements, as far as the text is well-formed."""
-    count = 0
-
-    def enter(name: str, attributes: object) -> None:
-        nonlocal count
-        count += 1
-
-    parser = expat.ParserCreate(encoding="utf-8")
-    parser.StartElementHandler = enter
-    with suppress(expat.ExpatError):
-        parser.Parse(wrapper.opening + text + wrapper.closing, True)
-    return count - 1
-
-
-def broken_at(text: bytes) -> int:
-    """The byte at which the parser gives up."""
-    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
-    with suppress(expat.ExpatError):
-        parser.Parse(text, True)
-    return max(0, parser.ErrorByteIndex)
-
-
-def _complaint(error: ParseError, rest: bytes) -> DocumentError:
-    reason = expat.ErrorString(error.code) or "not well-formed"
-    if error.code == _UNDEFINED_ENTITY:
-        shown = rest[1:60].partition(b";")[0].decode("utf-8", "replace")
-        fix = "write the character itself; entities of a DTD are never expanded"
-        return DocumentError("HG-314", f"the entity &{shown};", fix=fix)
-    fix = "mend the XML there; the other items were read"
-    if error.code == _UNBOUND_PREFIX:
-        fix = "declare the prefix in the root element, as in xmlns:dc"
-    elif error.code == _INVALID_TOKEN and rest[:1] > b"\x7f":
-        fix = "save the feed in the encoding that it declares"
-    return DocumentError("HG-311", f"broken XML: {reason}", fix=fix)
 
 
 # --- where the items of a feed lie in its bytes, however broken it is ---
@@ -616,10 +441,21 @@ class ItemFinder:
         return end + len(closing)
 
 
-# --- the items of a feed, each on its own ---
+# --- a feed while it is read: its items, each on its own, and what stands around them ---
+#
+# Pieces are parsed inside an element that declares the namespaces of the feed's head. Nothing but the piece and that
+# element is given to the parser, so no entity can be declared, expanded or fetched.
 
+MAX_ITEM = 16 << 20  # bytes of an item
+MAX_ELEMENTS = 50_000  # elements in an item
 MAX_CHANNEL = 16 << 20  # bytes around the items
 MAX_SCOPE, MAX_SCOPE_SIZE = 100, 8192  # namespaces of the head: each item that is parsed alone declares them anew
+
+_UNDEFINED_ENTITY = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
+_UNBOUND_PREFIX = expat.errors.codes[expat.errors.XML_ERROR_UNBOUND_PREFIX]
+_INVALID_TOKEN = expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN]
+_XML = "http://www.w3.org/XML/1998/namespace"
+XML_BASE = f"{{{_XML}}}base"
 
 
 class Parsed(NamedTuple):
@@ -631,120 +467,12 @@ class Parsed(NamedTuple):
     mended: bytes | None = None
 
 
-@dataclass
-class Feed:
-    """A feed while it is read. `scope` and `head` are the namespaces and the tree before the first item."""
+class Surroundings(NamedTuple):
+    """A feed without its items: the mended text, and its tree up to where it breaks."""
 
-    document: OpenedDocument
-    root: XmlRoot
-    dialect: Dialect
-    items: ItemFinder
-    places: PlaceFinder
-    scope: dict[str, str] = field(default_factory=dict)
-    head: Element | None = None
-    gaps: list[Span] = field(default_factory=list)  # what stands around the items, and is not space
-    rejected: list[Rejected] = field(default_factory=list)
-    limit: MessageLimit = field(default_factory=MessageLimit)
-    count: int = 0
-
-    def name_of(self, number: int) -> str:
-        """What an item without an id is called."""
-        return f"{self.document.name}#{number}"
-
-    def refuse(self, error: DocumentError, item: str | None, position: int) -> None:
-        if not self.limit.allows(error.code):
-            self.rejected.append(Rejected(self.document.name, item, error.code, ""))
-            return
-        error.place = self.places.at(position, item)
-        self.rejected.append(Rejected.of(error, self.document.name, item))
-
-
-def open_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect) -> Feed:
-    """A feed of which the head has been read, as far as it can be."""
-    items = ItemFinder(document.data, dialect.names, dialect.parents)
-    feed = Feed(document, root, dialect, items, PlaceFinder(document.name, document.data))
-    start = items.next_start(root.end)
-    end = min(start if start >= 0 else len(document.data), root.start + MAX_CHANNEL)
-    _read_head(feed, mend(document.data[root.start : end]).text)
-    size = sum(len(prefix) + len(uri) for prefix, uri in feed.scope.items())
-    if len(feed.scope) > MAX_SCOPE or size > MAX_SCOPE_SIZE:
-        fix = f"the limits are {MAX_SCOPE} and {MAX_SCOPE_SIZE:,}; declare only those that are used"
-        message = f"a head that declares {len(feed.scope):,} namespaces of {size:,} characters"
-        raise DocumentError("HG-322", message, place=feed.places.at(root.start), fix=fix)
-    return feed
-
-
-def _read_head(feed: Feed, text: bytes) -> None:
-    declared: list[tuple[str, str]] = []
-    parser: Any = XMLPullParser(events=("start", "start-ns", "end-ns"))
-    try:
-        parser.feed(text)
-        for event, value in parser.read_events():
-            if event == "start-ns":
-                declared.append(value)
-            elif event == "end-ns":
-                declared.pop()
-            elif feed.head is None:
-                feed.head = value
-    except ParseError:  # reported with what stands around the items
-        declared = [*feed.root.prefixes.items(), *declared]
-    feed.scope = dict(declared)
-
-
-def read_items(feed: Feed) -> Iterator[list[Parsed]]:
-    """The good items, in runs; refusals and gaps are left in the feed."""
-    items = feed.items
-    wrapper = wrap(feed.scope, feed.dialect.tag(feed.dialect.item))
-    position = feed.root.end
-    start = items.next_start(position)
-    while start >= 0:
-        spans = items.run(start)
-        parsed = _run(feed, spans, wrapper)
-        if parsed is None:
-            spans = list(items.careful_run(start, spans[-1].end if spans else start + 1))
-            parsed = [good for span in spans if (good := _one(feed, span, wrapper)) is not None]
-        yield parsed
-        for span in spans:
-            _note_gap(feed, position, span.start)
-            position = span.end
-        start = items.next_start(position)
-    _note_gap(feed, position, len(feed.document.data))
-
-
-def _note_gap(feed: Feed, start: int, end: int) -> None:
-    if end - start > MAX_CHANNEL or feed.document.data[start:end].strip():
-        feed.gaps.append(Span(start, end))
-
-
-def _run(feed: Feed, spans: list[Span], wrapper: Wrapper) -> list[Parsed] | None:
-    if not spans or spans[-1].end - spans[0].start > MAX_ITEM:
-        return None
-    elements = parse_run(feed.document.data[spans[0].start : spans[-1].end], len(spans), wrapper)
-    if elements is None:
-        return None
-    first = feed.count + 1
-    feed.count += len(spans)
-    return [Parsed(first + row, span, element) for row, (span, element) in enumerate(zip(spans, elements, strict=True))]
-
-
-def _one(feed: Feed, span: Span, wrapper: Wrapper) -> Parsed | None:
-    """An item that is parsed alone; None if it was refused."""
-    feed.count += 1
-    if span.end - span.start > MAX_ITEM:
-        outcome: tuple[Element, bytes | None] | Fault = Fault(
-            too_large(f"{span.end - span.start:,} bytes; the limit is {MAX_ITEM:,}"), 0
-        )
-    else:
-        outcome = parse_item(feed.document.data[span.start : span.end], wrapper)
-    if isinstance(outcome, Fault):
-        feed.refuse(outcome.error, feed.name_of(feed.count), span.start + outcome.offset)
-        return None
-    return Parsed(feed.count, span, *outcome)
-
-
-# --- the channel, as far as it can be read ---
-
-XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+    text: bytes
+    tree: Element | None
+    is_whole: bool  # nothing was left out or refused
 
 
 class Channel(NamedTuple):
@@ -755,84 +483,251 @@ class Channel(NamedTuple):
     link: str
 
 
-class Surroundings(NamedTuple):
-    """A feed without its items: the mended pieces, and where they stood."""
+class Feed:
+    """`scope` and `head` are the namespaces and the tree before the first item, as far as they can be read."""
 
-    pieces: list[Mended]
-    spans: list[Span]
-    is_whole: bool  # nothing was left out
+    def __init__(self, document: OpenedDocument, root: XmlRoot, dialect: Dialect) -> None:
+        self.document, self.root, self.dialect = document, root, dialect
+        self.rejected: list[Rejected] = []
+        self._places = PlaceFinder(document.name, document.data)
+        self._limit = MessageLimit()
+        self._found = ItemFinder(document.data, dialect.names, dialect.parents)
+        self._gaps: list[Span] = []  # what stands around the items, and is not space
+        self._count = 0
+        self._ids: set[str] = set()
+        self.head: Element | None = None
+        self.scope = self._read_head()
+        size = sum(len(prefix) + len(uri) for prefix, uri in self.scope.items())
+        if len(self.scope) > MAX_SCOPE or size > MAX_SCOPE_SIZE:
+            fix = f"the limits are {MAX_SCOPE} and {MAX_SCOPE_SIZE:,}; declare only those that are used"
+            message = f"a head that declares {len(self.scope):,} namespaces of {size:,} characters"
+            raise DocumentError("HG-322", message, place=self._places.at(root.start), fix=fix)
+        self._opening, self._closing = wrap(self.scope)
+        self._tag = dialect.tag(dialect.item)
 
-    @property
-    def text(self) -> bytes:
-        return b"".join(piece.text for piece in self.pieces)
+    def _read_head(self) -> dict[str, str]:
+        start = self._found.next_start(self.root.end)
+        end = min(start if start >= 0 else len(self.document.data), self.root.start + MAX_CHANNEL)
+        declared: list[tuple[str, str]] = []
+        parser: Any = XMLPullParser(events=("start", "start-ns", "end-ns"))
+        try:
+            parser.feed(mend(self.document.data[self.root.start : end]))
+            for event, value in parser.read_events():
+                if event == "start-ns":
+                    declared.append(value)
+                elif event == "end-ns":
+                    declared.pop()
+                elif self.head is None:
+                    self.head = value
+        except ParseError:  # reported with what stands around the items
+            declared = [*self.root.prefixes.items(), *declared]
+        return dict(declared)
 
-    def position(self, offset: int) -> int:
-        """Where the byte at `offset` of the text stands in the file."""
-        for piece, span in zip(self.pieces, self.spans, strict=True):
-            if offset <= len(piece.text):
-                return span.start + piece.original(offset)
-            offset -= len(piece.text)
-        return self.spans[-1].end
+    def name_of(self, number: int) -> str:
+        """What an item without an id is called."""
+        return f"{self.document.name}#{number}"
+
+    def refuse(self, error: DocumentError, item: str | None, position: int) -> None:
+        if not self._limit.allows(error.code):
+            self.rejected.append(Rejected(self.document.name, item, error.code, ""))
+            return
+        error.place = self._places.at(position, item)
+        self.rejected.append(Rejected.of(error, self.document.name, item))
+
+    def is_new(self, id: str, position: int) -> bool:
+        """Whether no item had this id before; one that is not new is refused."""
+        if id in self._ids:
+            fix = "give each item of a feed an id of its own"
+            self.refuse(DocumentError("HG-312", f"a second item with the id {shortened(id)}", fix=fix), id, position)
+            return False
+        self._ids.add(id)
+        return True
+
+    def items(self) -> Iterator[list[Parsed]]:
+        """The good items, in runs; the others are refused."""
+        position = self.root.end
+        start = self._found.next_start(position)
+        while start >= 0:
+            spans = self._found.run(start)
+            parsed = self._run(spans)
+            if parsed is None:
+                spans = list(self._found.careful_run(start, spans[-1].end if spans else start + 1))
+                parsed = [good for span in spans if (good := self._alone(span)) is not None]
+            yield parsed
+            for span in spans:
+                self._note_gap(position, span.start)
+                position = span.end
+            start = self._found.next_start(position)
+        self._note_gap(position, len(self.document.data))
+
+    def _note_gap(self, start: int, end: int) -> None:
+        if end - start > MAX_CHANNEL or self.document.data[start:end].strip():
+            self._gaps.append(Span(start, end))
+
+    def _run(self, spans: list[Span]) -> list[Parsed] | None:
+        """The items of a run, parsed together; None if anything about it is odd."""
+        if not spans or spans[-1].end - spans[0].start > MAX_ITEM:
+            return None
+        text = self.document.data[spans[0].start : spans[-1].end]
+        if text.count(b"<") > MAX_ELEMENTS:
+            return None
+        try:
+            elements = self._elements(text)
+        except ParseError:
+            return None
+        if len(elements) != len(spans) or any(element.tag != self._tag for element in elements):
+            return None
+        first = self._count + 1
+        self._count += len(spans)
+        return [Parsed(first + row, *found) for row, found in enumerate(zip(spans, elements, strict=True))]
+
+    def _elements(self, text: bytes) -> list[Element]:
+        parser = XMLParser(encoding="utf-8")
+        for part in (self._opening, text, self._closing):
+            parser.feed(part)
+        return list(parser.close())
+
+    def _alone(self, span: Span) -> Parsed | None:
+        """An item that is parsed alone; None if it is refused."""
+        self._count += 1
+        offset = 0
+        size = span.end - span.start
+        text = self.document.data[span.start : span.end] if size <= MAX_ITEM else b""
+        mended: bytes | None = None
+        try:
+            if size > MAX_ITEM:
+                error = _too_large(f"{size:,} bytes; the limit is {MAX_ITEM:,}")
+            elif text.count(b"<") > MAX_ELEMENTS and self._element_count(text) > MAX_ELEMENTS:
+                error = _too_large(f"more than {MAX_ELEMENTS:,} elements")
+            else:
+                try:
+                    elements = self._elements(text)
+                except ParseError:
+                    mended = mend(text)
+                    elements = self._elements(mended)
+                if [element.tag for element in elements] == [self._tag]:
+                    return Parsed(self._count, span, elements[0], mended)
+                found = shortened(", ".join(element.tag for element in elements[:3]))
+                fix = "declare the feed's namespace in its root element only"
+                error = DocumentError("HG-311", f"{found} where an item was expected", fix=fix)
+        except ParseError as problem:
+            assert mended is not None
+            broken = broken_at(self._opening + mended + self._closing) - len(self._opening)
+            broken = min(max(0, broken), len(mended))
+            error, offset = _complaint(problem, mended[broken:]), unmended(text, broken)
+        self.refuse(error, self.name_of(self._count), span.start + offset)
+        return None
+
+    def _element_count(self, text: bytes) -> int:
+        """The number of elements, as far as the text is well-formed."""
+        count = -1  # without the one around them
+
+        def enter(name: str, attributes: object) -> None:
+            nonlocal count
+            count += 1
+
+        parser = expat.ParserCreate(encoding="utf-8")
+        parser.StartElementHandler = enter
+        with suppress(expat.ExpatError):
+            parser.Parse(self._opening + text + self._closing, True)
+        return count
+
+    def around(self) -> Surroundings:
+        """What stands around the items that were read, without what is too large to be any channel's."""
+        spans = [Span(self.root.start, self.root.end)]
+        size = 0
+        for gap in self._gaps:
+            if size + gap.end - gap.start > MAX_CHANNEL:
+                fix = f"the limit around all items is {MAX_CHANNEL:,}; the items were read"
+                error = DocumentError("HG-315", f"{gap.end - gap.start:,} bytes that belong to no item", fix=fix)
+                self.refuse(error, None, gap.start)
+            else:
+                size += gap.end - gap.start
+                spans.append(gap)
+        is_whole = len(spans) == len(self._gaps) + 1
+        text = b"".join(mend(self.document.data[start:end]) for start, end in spans)
+        tree: Element | None = None
+        parser: Any = XMLPullParser(events=("start",))
+        try:
+            parser.feed(text)
+            for _, element in parser.read_events():
+                tree = element if tree is None else tree
+            parser.close()
+        except ParseError as problem:
+            offset = broken_at(text)
+            is_reported = offset >= len(text) and self.rejected  # the file ends inside an item that was refused
+            if is_whole and not is_reported:
+                is_whole = False
+                fix = "mend it there; the items were read, the channel up to this place"
+                message = f"broken XML around the items: {expat.ErrorString(problem.code) or 'not well-formed'}"
+                self.refuse(DocumentError("HG-315", message, fix=fix), None, self._position(spans, offset))
+        return Surroundings(text, tree, is_whole)
+
+    def _position(self, spans: list[Span], offset: int) -> int:
+        """Where the byte at `offset` of the mended text of these spans stands in the file."""
+        for start, end in spans:
+            piece = self.document.data[start:end]
+            length = len(mend(piece))
+            if offset <= length:
+                return start + unmended(piece, offset)
+            offset -= length
+        return spans[-1].end
+
+    def channel(self, tree: Element | None) -> Channel:
+        """The channel that the tree around the items describes."""
+        if tree is None:
+            return Channel(blank("channel"), "", "")
+        tag = self.dialect.tag
+        found = tree.find(tag("channel")) if self.dialect.kind is FeedKind.RSS2 else None
+        place = tree if found is None else found
+
+        def first(name: str, read: Callable[[Element], str]) -> str:
+            return next((value for child in place.findall(tag(name)) if (value := read(child))), "")
+
+        id = first("id", content) if self.dialect.kind is FeedKind.ATOM else ""
+        link = resolved(place.get(XML_BASE, ""), first("link", content) or first("link", alternate))
+        address = as_iri(id) or as_iri(link)
+        return Channel(blank("channel") if address is None else iri(address), first("title", content), link)
 
 
-def surroundings(feed: Feed) -> Surroundings:
-    """The root's start tag and the gaps, without those that are too large to be any channel's."""
-    spans = [Span(feed.root.start, feed.root.end)]
-    size = 0
-    for gap in feed.gaps:
-        size += gap.end - gap.start
-        if size > MAX_CHANNEL:
-            fix = f"the limit around all items is {MAX_CHANNEL:,}; the items were read"
-            error = DocumentError("HG-315", f"{gap.end - gap.start:,} bytes that belong to no item", fix=fix)
-            feed.refuse(error, None, gap.start)
-            size -= gap.end - gap.start
-        else:
-            spans.append(gap)
-    pieces = [mend(feed.document.data[span.start : span.end]) for span in spans]
-    return Surroundings(pieces, spans, len(spans) == len(feed.gaps) + 1)
+def wrap(
+    scope: Mapping[str, str], name: str = "heliograph-feed", attributes: Mapping[str, str] | None = None
+) -> tuple[bytes, bytes]:
+    """The tags of an element that declares the namespaces in scope, its start tag on a line of its own."""
+    declared = {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in scope.items() if prefix != "xml"}
+    escapes = {"\n": "&#10;", "\r": "&#13;"}
+    pairs = (*declared.items(), *(attributes or {}).items())
+    written = "".join(f" {key}={quoteattr(value, escapes)}" for key, value in pairs)
+    return f"<{name}{written}>\n".encode(), f"</{name}>".encode()
 
 
-def read_surroundings(feed: Feed, around: Surroundings) -> Element | None:
-    """The tree around the items, up to where it breaks; the break is reported."""
-    parser: Any = XMLPullParser(events=("start",))
-    text = around.text
-    root: Element | None = None
-    try:
-        parser.feed(text)
-        for _, element in parser.read_events():
-            root = element if root is None else root
-        parser.close()
-    except ParseError as error:
-        offset = broken_at(text)
-        is_reported = offset >= len(text) and feed.rejected  # the file ends inside an item that was refused
-        if around.is_whole and not is_reported:
-            fix = "mend it there; the items were read, the channel up to this place"
-            message = f"broken XML around the items: {expat.ErrorString(error.code) or 'not well-formed'}"
-            feed.refuse(DocumentError("HG-315", message, fix=fix), None, around.position(offset))
-    return root
+def broken_at(text: bytes) -> int:
+    """The byte at which the parser gives up."""
+    parser = expat.ParserCreate(encoding="utf-8", namespace_separator=SEPARATOR)
+    with suppress(expat.ExpatError):
+        parser.Parse(text, True)
+    return max(0, parser.ErrorByteIndex)
 
 
-def channel_of(feed: Feed, tree: Element | None) -> Channel:
-    """The channel that the tree describes."""
-    if tree is None:
-        return Channel(blank("channel"), "", "")
-    tag = feed.dialect.tag
-    found = tree.find(tag("channel")) if feed.dialect.kind is FeedKind.RSS2 else None
-    place = tree if found is None else found
-    id = _first(place, tag("id"), content) if feed.dialect.kind is FeedKind.ATOM else ""
-    link = resolved(
-        place.get(XML_BASE, ""), _first(place, tag("link"), content) or _first(place, tag("link"), alternate)
-    )
-    address = as_iri(id) or as_iri(link)
-    node = blank("channel") if address is None else iri(address)
-    return Channel(node, _first(place, tag("title"), content), link)
+def _too_large(what: str) -> DocumentError:
+    return DocumentError("HG-313", f"an item of {what}", fix="shorten the item; the others were read")
 
 
-def _first(place: Element, tag: str, read: Callable[[Element], str]) -> str:
-    return next((value for child in place.findall(tag) if (value := read(child))), "")
+def _complaint(error: ParseError, rest: bytes) -> DocumentError:
+    reason = expat.ErrorString(error.code) or "not well-formed"
+    if error.code == _UNDEFINED_ENTITY:
+        shown = rest[1:60].partition(b";")[0].decode("utf-8", "replace")
+        fix = "write the character itself; entities of a DTD are never expanded"
+        return DocumentError("HG-314", f"the entity &{shown};", fix=fix)
+    fix = "mend the XML there; the other items were read"
+    if error.code == _UNBOUND_PREFIX:
+        fix = "declare the prefix in the root element, as in xmlns:dc"
+    elif error.code == _INVALID_TOKEN and rest[:1] > b"\x7f":
+        fix = "save the feed in the encoding that it declares"
+    return DocumentError("HG-311", f"broken XML: {reason}", fix=fix)
 
 
-# --- items as rows of ids ---
+# --- RSS 2.0 (and 0.91 to 0.94) and Atom, mapped to RSS 1.0 ---
 #
 # An item is
 #     <item> rdf:type rss:item ; rss:title … ; rss:link … ; rss:description … ; dc:date … ; dc:creator … ;
@@ -841,6 +736,16 @@ def _first(place: Element, tag: str, read: Callable[[Element], str]) -> str:
 #     <channel> rdf:type rss:channel ; rss:title … ; rss:link … ; rss:items _:items .
 #     _:items   rdf:type rdf:Seq ; rdf:_1 <item> .
 # All values are plain strings, links too, as they are in RSS 1.0; dates are xsd:dateTime where they can be read so.
+#
+# RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category`
+#           dc:subject, `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source;
+#           other elements keep their names in the namespace of RSS 1.0.
+# Atom      `title` is rss:title, the alternate link rss:link, `summary` rss:description, `content` content:encoded,
+#           `published` and `updated` are both dc:date, an author's name is dc:creator (the feed's own where an entry
+#           has none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
+# Elements of other namespaces that hold text keep their names. What holds no text says nothing.
+
+MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
 
 _DC = PREFIXES["dc"]
 _LITERAL = TermKind.LITERAL
@@ -852,7 +757,8 @@ _DC_TERMS = [iri(_DC + name) for name in "date creator contributor subject ident
 DATE, CREATOR, CONTRIBUTOR, SUBJECT, IDENTIFIER, RIGHTS, SOURCE = _DC_TERMS
 ENCODED = iri(PREFIXES["content"] + "encoded")
 SEQ = iri(RDF + "Seq")
-_FIRST = iri(RDF + "_1")
+DCTERMS = "http://purl.org/dc/terms/"
+DATES = {DATE.value} | {DCTERMS + name for name in "date created issued modified available".split()}
 
 
 def text(value: str) -> Term:
@@ -866,87 +772,8 @@ def date(value: str) -> Term:
     return text(value) if written is None else _new(Term, (_LITERAL, written, XSD_DATETIME, ""))
 
 
-class FeedEntry(NamedTuple):
-    """A mapped item: its id, its node, and what is said of it; predicates are codes that `FeedRows` gave."""
-
-    id: str
-    subject: Term
-    predicates: list[int]
-    objects: list[Term]
-
-
-class FeedRows:
-    """Mapped items, collected for one reading. Terms are interned a few items at a time, while still in the cache."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._ids: list[str] = []
-        self._counts: list[int] = []
-        self._predicates: list[int] = []
-        self._codes: dict[Term, int] = {}
-        self._terms: list[Term] = []  # not yet interned: of each item its node, then the objects
-        self._interned: list[int] = []
-
-    def code(self, predicate: Term) -> int:
-        """The code of a predicate."""
-        return self._codes.setdefault(predicate, len(self._codes))
-
-    def add(self, entry: FeedEntry) -> None:
-        self._ids.append(entry.id)
-        self._counts.append(len(entry.objects))
-        self._predicates += entry.predicates
-        self._terms.append(entry.subject)
-        self._terms += entry.objects
-
-    def flush(self) -> None:
-        """Interns what was added."""
-        self._interned += self._vocabulary.intern_many(self._terms)
-        self._terms = []
-
-    def rows(self, channel: Channel) -> tuple[list[str], Numbers, Codes]:
-        """All rows, each with the number of its item; the channel's come last."""
-        self.flush()
-        counts = np.array(self._counts, np.int64)
-        terms = np.array(self._interned, np.int32)
-        nodes = np.cumsum(counts + 1) - counts - 1
-        subjects = terms[nodes]
-        own = np.empty((len(self._predicates), 3), np.int32)
-        own[:, 0] = np.repeat(subjects, counts)
-        own[:, 1] = np.array(self._vocabulary.intern_many(list(self._codes)), np.int32)[self._predicates]
-        own[:, 2] = np.delete(terms, nodes)
-        shared = self._channel(channel)
-        width = len(shared)
-        shared = np.tile(shared, (len(subjects), 1))
-        shared[width - 1 :: width, 2] = subjects
-        items = np.arange(len(subjects))
-        numbers = np.concatenate((np.repeat(items, counts), np.repeat(items, width)))
-        return self._ids, numbers, np.concatenate((own, shared))
-
-    def _channel(self, channel: Channel) -> Codes:
-        """What every item says of its channel; the last object stands for the item."""
-        node, items = channel.node, blank("items")
-        facts = [(node, RDF_TYPE, CHANNEL)]
-        facts += [(node, TITLE, text(channel.title))] if channel.title else []
-        facts += [(node, LINK, text(channel.link))] if channel.link else []
-        facts += [(node, ITEMS, items), (items, RDF_TYPE, SEQ), (items, _FIRST, items)]
-        terms = [term for fact in facts for term in fact]
-        return np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)
-
-
-# --- RSS 2.0 (and 0.91 to 0.94) and Atom, mapped to RSS 1.0 ---
-#
-# RSS 2.0   title, link and description keep their names, `pubDate` is dc:date, `author` dc:creator, `category`
-#           dc:subject, `guid` dc:identifier (and rss:link if it is a link and there is no other), `source` dc:source;
-#           other elements keep their names in the namespace of RSS 1.0.
-# Atom      `title` is rss:title, the alternate link rss:link, `summary` rss:description, `content` content:encoded,
-#           `published` and `updated` are both dc:date, an author's name is dc:creator (the feed's own where an entry
-#           has none), a category's term dc:subject, `id` dc:identifier, `rights` dc:rights. XHTML is kept as markup.
-# Elements of other namespaces that hold text keep their names. What holds no text says nothing.
-
-DCTERMS = "http://purl.org/dc/terms/"
-DATES = {DATE.value} | {DCTERMS + name for name in "date created issued modified available".split()}
-
-Meaning = tuple[Term, Callable[[Element], str], Callable[[str], Term]]
+Read = Callable[[Element], str]
+Meaning = tuple[Term, Read, Callable[[str], Term]]
 """What is made of an element: the predicate, how its value is read, and the term it becomes."""
 
 _RSS2: Mapping[str, Meaning] = {
@@ -963,11 +790,12 @@ _RSS2: Mapping[str, Meaning] = {
 
 
 def _atom(dialect: Dialect) -> Mapping[str, Meaning]:
-    def person(element: Element) -> str:
-        return _inner(element, dialect.tag("name")) or _inner(element, dialect.tag("email"))
+    def inner(element: Element, local: str) -> str:
+        found = element.find(dialect.tag(local))
+        return "" if found is None else content(found)
 
-    def source(element: Element) -> str:
-        return _inner(element, dialect.tag("id"))
+    def person(element: Element) -> str:
+        return inner(element, "name") or inner(element, "email")
 
     return {
         "id": (IDENTIFIER, content, text),
@@ -979,37 +807,62 @@ def _atom(dialect: Dialect) -> Mapping[str, Meaning]:
         "category": (SUBJECT, category, text),
         "author": (CREATOR, person, text),
         "contributor": (CONTRIBUTOR, person, text),
-        "source": (SOURCE, source, text),
+        "source": (SOURCE, lambda element: inner(element, "id"), text),
         # The last three are those of Atom 0.3.
         **dict.fromkeys(("published", "updated", "issued", "modified", "created"), (DATE, content, date)),
     }
 
 
-def _inner(element: Element, tag: str) -> str:
-    found = element.find(tag)
-    return "" if found is None else content(found)
+class MappedItems:
+    """Collects the items of one feed. Terms are interned a run at a time, while they are still in the cache."""
 
+    def __init__(self, feed: Feed, interner: Interner) -> None:
+        self._feed, self._vocabulary = feed, interner.vocabulary
+        self._ids: list[str] = []
+        self._counts: list[int] = []
+        self._predicates: list[int] = []
+        self._interned: list[int] = []  # of each item its node, then the objects
+        self._codes: dict[Term, int] = {}  # of predicates
+        is_atom = feed.dialect.kind is FeedKind.ATOM
+        meanings = _atom(feed.dialect) if is_atom else _RSS2
+        self._uses = {feed.dialect.tag(local): self._coded(*meaning) for local, meaning in meanings.items()}
+        self._type, self._link, self._identifier, self._creator = map(self._code, (RDF_TYPE, LINK, IDENTIFIER, CREATOR))
+        head, author = feed.head, feed.dialect.tag("author")
+        self._base = "" if head is None else head.get(XML_BASE) or feed.channel(head).link
+        self._authors: list[str] = []
+        if head is not None and is_atom:
+            read = self._uses[author][1]
+            self._authors = [name for element in head.findall(author) if (name := read(element))]
+        if len(self._authors) > MAX_AUTHORS:
+            fix = f"the limit is {MAX_AUTHORS}; name them in the entries, which were read without"
+            error = DocumentError("HG-315", f"a feed of {len(self._authors):,} authors", fix=fix)
+            feed.refuse(error, None, feed.root.start)
+            self._authors = []
 
-class FeedMapper:
-    """Maps the items of one feed; `base` is what its relative links are resolved against."""
+    def _code(self, predicate: Term) -> int:
+        return self._codes.setdefault(predicate, len(self._codes))
 
-    def __init__(self, dialect: Dialect, base: str, collected: FeedRows) -> None:
-        meanings = _atom(dialect) if dialect.kind is FeedKind.ATOM else _RSS2
-        self._dialect = dialect
-        self._base = base
-        self._entries = collected
-        self._uses = {dialect.tag(local): self._coded(meaning) for local, meaning in meanings.items()}
-        self._type, self._link = collected.code(RDF_TYPE), collected.code(LINK)
-        self._identifier, self._creator = collected.code(IDENTIFIER), collected.code(CREATOR)
+    def _coded(self, predicate: Term, read: Read, make: Callable[[str], Term]) -> Any:
+        return self._code(predicate), read, make
 
-    def _coded(self, meaning: Meaning) -> tuple[int, Callable[[Element], str], Callable[[str], Term]]:
-        """The same, with the code of the predicate."""
-        predicate, read, make = meaning
-        return self._entries.code(predicate), read, make
+    def take(self, run: Sequence[Parsed]) -> None:
+        """Takes a run of items; those whose id is known are refused."""
+        terms: list[Term] = []
+        for good in run:
+            predicates, objects = [self._type], [ITEM]
+            id, link = self._read(good.element, predicates, objects)
+            id = id or link or self._feed.name_of(good.number)
+            if self._feed.is_new(id, good.span.start):
+                address = as_iri(id) or as_iri(link)
+                self._ids.append(id)
+                self._counts.append(len(objects))
+                self._predicates += predicates
+                terms.append(plain_name(id) if address is None else iri(address))
+                terms += objects
+        self._interned += self._vocabulary.intern_many(terms)
 
-    def entry(self, element: Element, name: str, authors: Sequence[str] = ()) -> FeedEntry:
-        """An item; `name` is its id if it has none of its own, `authors` its creators."""
-        predicates, objects = [self._type], [ITEM]
+    def _read(self, element: Element, predicates: list[int], objects: list[Term]) -> tuple[str, str]:
+        """Adds what an item says; its own id and its link, where it has them."""
         id = link = ""
         uses = self._uses
         for child in element:
@@ -1027,35 +880,57 @@ class FeedMapper:
         if not link and (link := self._permanent(element)):
             predicates.append(self._link)
             objects.append(text(link))
-        if authors and self._creator not in predicates:
-            predicates += [self._creator] * len(authors)
-            objects += map(text, authors)
-        id = id or link or name
-        return FeedEntry(id, subject_of(id, link), predicates, objects)
+        if self._authors and self._creator not in predicates:
+            predicates += [self._creator] * len(self._authors)
+            objects += map(text, self._authors)
+        return id, link
 
-    def _other(self, tag: str) -> tuple[int, Callable[[Element], str], Callable[[str], Term]]:
+    def _other(self, tag: str) -> Any:
         """An element that has no meaning of its own here."""
+        dialect = self._feed.dialect
         namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
-        predicate = as_iri((RSS if namespace == self._dialect.namespace else namespace) + local)
-        if predicate is None or (namespace == self._dialect.namespace and self._dialect.kind is FeedKind.ATOM):
-            use = self._coded((RDF_TYPE, lambda element: "", text))
+        predicate = as_iri((RSS if namespace == dialect.namespace else namespace) + local)
+        if predicate is None or (namespace == dialect.namespace and dialect.kind is FeedKind.ATOM):
+            use = self._coded(RDF_TYPE, lambda element: "", text)
         else:
-            use = self._coded((iri(predicate), content, date if predicate in DATES else text))
+            use = self._coded(iri(predicate), content, date if predicate in DATES else text)
         self._uses[tag] = use
         return use
 
     def _permanent(self, element: Element) -> str:
         """The guid of an item of RSS 2.0 is its link, unless it says that it is not."""
-        guid = element.find(self._dialect.tag("guid"))
+        guid = element.find(self._feed.dialect.tag("guid"))
         if guid is None or guid.get("isPermaLink", "true").strip().lower() == "false":
             return ""
         return content(guid) if as_iri(content(guid)) else ""
 
-    def authors(self, feed: Element) -> list[str]:
-        """The authors of an Atom feed."""
-        tag = self._dialect.tag("author")
-        read = self._uses[tag][1]
-        return [name for author in feed.findall(tag) if (name := read(author))]
+    def triples(self, around: Surroundings) -> DocumentTriples:
+        """All rows, each with the number of its item; the channel's come last."""
+        counts = np.array(self._counts, np.int64)
+        terms = np.array(self._interned, np.int32)
+        nodes = np.cumsum(counts + 1) - counts - 1
+        subjects = terms[nodes]
+        own = np.empty((len(self._predicates), 3), np.int32)
+        own[:, 0] = np.repeat(subjects, counts)
+        own[:, 1] = np.array(self._vocabulary.intern_many(list(self._codes)), np.int32)[self._predicates]
+        own[:, 2] = np.delete(terms, nodes)
+        shared = self._shared(self._feed.channel(around.tree))
+        width = len(shared)
+        shared = np.tile(shared, (len(subjects), 1))
+        shared[width - 1 :: width, 2] = subjects
+        items = np.arange(len(subjects))
+        numbers = np.concatenate((np.repeat(items, counts), np.repeat(items, width)))
+        return DocumentTriples(self._ids, numbers, np.concatenate((own, shared)), self._feed.rejected)
+
+    def _shared(self, channel: Channel) -> Codes:
+        """What every item says of its channel; the last object stands for the item."""
+        node, items = channel.node, blank("items")
+        facts = [(node, RDF_TYPE, CHANNEL)]
+        facts += [(node, TITLE, text(channel.title))] if channel.title else []
+        facts += [(node, LINK, text(channel.link))] if channel.link else []
+        facts += [(node, ITEMS, items), (items, RDF_TYPE, SEQ), (items, iri(RDF + "_1"), items)]
+        terms = [term for fact in facts for term in fact]
+        return np.array(self._vocabulary.intern_many(terms), np.int32).reshape(-1, 3)
 
 
 # --- RSS 1.0 as the RDF it is ---
@@ -1071,13 +946,12 @@ _TOGETHER = 512  # items that pyoxigraph reads together
 
 _DATE = re.compile(rb'(<(?:%b)>) "([^"\\]{4,64})" \.\n' % b"|".join(re.escape(name.encode()) for name in sorted(DATES)))
 _SHORT = 1 << 14  # bytes of an item that holds nothing dangerous
-_XML = "http://www.w3.org/XML/1998/namespace"
 
 Fact = tuple[int, int]
 Triple = tuple[int, int, int]
 
 
-class RssItem(NamedTuple):
+class RdfItem(NamedTuple):
     """An item: its id, its node, what is said of it, and where it stands."""
 
     id: str
@@ -1086,27 +960,7 @@ class RssItem(NamedTuple):
     position: int
 
 
-class ChannelListing(NamedTuple):
-    """A channel, and by which member of its list it names an item."""
-
-    channel: int
-    list: int = -1
-    member: int = -1
-
-
-class RssWords(NamedTuple):
-    """The ids of the terms that mean something here."""
-
-    type: int
-    item: int
-    channel: int
-    items: int
-    seq: int
-    title: int
-    link: int
-
-
-class Rss1:
+class RdfItems:
     """Collects the items of one feed, then makes their publications."""
 
     def __init__(self, feed: Feed, interner: Interner) -> None:
@@ -1114,17 +968,14 @@ class Rss1:
         self._interner = interner
         self._base = base_of(feed.document.name)
         scope = {prefix: RSS if uri in RSS_AS_RDF else uri for prefix, uri in feed.scope.items()}
-        kept = {
-            "base": feed.root.attributes.get(f"{_XML}{SEPARATOR}base"),
-            "lang": feed.root.attributes.get(f"{_XML}{SEPARATOR}lang"),
-        }
+        kept = {name: feed.root.attributes.get(f"{_XML}{SEPARATOR}{name}") for name in ("base", "lang")}
         attributes = {f"xml:{name}": value for name, value in kept.items() if value is not None}
-        self._wrapper = wrap(scope | {"heliograph-rdf": RDF}, "", "heliograph-rdf:RDF", attributes)
-        own = (ITEM, CHANNEL, ITEMS, SEQ, TITLE, LINK)
-        self._words = RssWords(*interner.vocabulary.intern_many((RDF_TYPE, *own)))
+        self._opening, self._closing = wrap(scope | {"heliograph-rdf": RDF}, "heliograph-rdf:RDF", attributes)
+        words = (RDF_TYPE, ITEM, CHANNEL, ITEMS, SEQ, TITLE, LINK)
+        found = interner.vocabulary.intern_many(words)
+        self._type, self._item, self._channel, self._list, self._seq, self._title, self._link = found
         self._waiting: list[Parsed] = []
-        self._items: list[RssItem] = []
-        self._known: set[str] = set()
+        self._items: list[RdfItem] = []
         self._facts: dict[int, list[Fact]] = defaultdict(list)  # of blank nodes, and of all nodes outside of items
         self._count = 0
 
@@ -1142,48 +993,45 @@ class Rss1:
 
     def _read(self, run: Sequence[Parsed]) -> list[list[Triple]]:
         """The triples of each item of a run. One that does not fall apart is halved: so a bad item costs little."""
-        parts = self._parts(run) if len(run) != 1 else None
-        if parts is not None:
-            return parts
+        if len(run) == 1:
+            return [self._alone(run[0])]
+        parts = self._parts(run)
         middle = len(run) // 2
-        return [*self._read(run[:middle]), *self._read(run[middle:])] if middle else [self._alone(run[0])]
+        return [*self._read(run[:middle]), *self._read(run[middle:])] if parts is None else parts
 
     def _parts(self, run: Sequence[Parsed]) -> list[list[Triple]] | None:
         """The triples of each item of a run; None if it does not fall apart as it should."""
         if not run:
             return []
-        texts = [self._text(good) for good in run]
         try:
-            for text in filter(_may_be_deep, texts):
-                guards.check_xml(text)
-            triples = self._triples(b"\n".join(texts))
+            triples = self._triples(run)
         except (SyntaxError, DocumentError):
             return None
-        start = (self._words.type, self._words.item)
-        starts = [row for row, triple in enumerate(triples) if triple[1:] == start]
+        starts = [row for row, triple in enumerate(triples) if triple[1:] == (self._type, self._item)]
         if len(starts) != len(run):
             return None
         return [triples[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
     def _alone(self, good: Parsed) -> list[Triple]:
-        name = self._feed.name_of(good.number)
-        text = self._text(good)
         try:
-            if _may_be_deep(text):
-                guards.check_xml(text)
-            return self._triples(text)
+            return self._triples([good])
         except SyntaxError as error:
             fix = "mend the item; the others were read"
-            self._feed.refuse(DocumentError("HG-316", f"no RDF: {complaint(error)}", fix=fix), name, good.span.start)
+            problem = DocumentError("HG-316", f"no RDF: {complaint(error)}", fix=fix)
         except DocumentError as error:
-            self._feed.refuse(error, name, good.span.start)
+            problem = error
+        self._feed.refuse(problem, self._feed.name_of(good.number), good.span.start)
         return []
 
-    def _text(self, good: Parsed) -> bytes:
-        return good.mended or self._feed.document.data[good.span.start : good.span.end]
-
-    def _triples(self, text: bytes) -> list[Triple]:
-        document = self._wrapper.opening + text + self._wrapper.closing
+    def _triples(self, run: Sequence[Parsed]) -> list[Triple]:
+        """The triples of items; raises where one is no RDF, or beyond the limits."""
+        data = self._feed.document.data
+        texts = [good.mended or data[good.span.start : good.span.end] for good in run]
+        for text in texts:
+            # Elements cannot nest deeper than there are tags, nor have many attributes in few bytes.
+            if text.count(b"<") > 2 * guards.MAX_DEPTH or len(text) > _SHORT:
+                guards.check_xml(text)
+        document = self._opening + b"\n".join(texts) + self._closing
         return self._interned(parse(document, format=RdfFormat.RDF_XML, base_iri=self._base))
 
     def _interned(self, quads: Iterable[Quad]) -> list[Triple]:
@@ -1206,17 +1054,17 @@ class Rss1:
     def _add(self, good: Parsed, triples: list[Triple]) -> None:
         node = triples[0][0]
         facts = [triple[1:] for triple in triples if triple[0] == node]
-        id = self._id(self._term(node), facts) or self._feed.name_of(good.number)
-        if id in self._known:
-            self._feed.refuse(duplicate(id), id, good.span.start)
+        term = self._term(node)
+        links = (self._term(value).value for predicate, value in facts if predicate == self._link)
+        id = (term.value if term.kind is TermKind.IRI else next(links, "")) or self._feed.name_of(good.number)
+        if not self._feed.is_new(id, good.span.start):
             return
-        self._known.add(id)
-        self._items.append(RssItem(id, node, facts, good.span.start))
+        self._items.append(RdfItem(id, node, facts, good.span.start))
         self._count += len(triples)
         if len(facts) < len(triples):
-            for subject, *fact in triples:
+            for subject, predicate, value in triples:
                 if subject != node and self._is_blank(subject):
-                    self._facts[subject].append((fact[0], fact[1]))
+                    self._facts[subject].append((predicate, value))
 
     def _term(self, id: int) -> Term:
         return self._interner.vocabulary.term(id)
@@ -1224,33 +1072,43 @@ class Rss1:
     def _is_blank(self, id: int) -> bool:
         return self._term(id).kind is TermKind.BLANK
 
-    def _id(self, node: Term, facts: list[Fact]) -> str:
-        if node.kind is TermKind.IRI:
-            return node.value
-        return next((self._term(value).value for predicate, value in facts if predicate == self._words.link), "")
-
-    def publications(self, around: Surroundings, is_whole: bool) -> Iterator[tuple[str, list[Triple]]]:
-        """Each item's id and triples. `around` is the feed without its items; a break in it has been reported."""
+    def triples(self, around: Surroundings) -> DocumentTriples:
+        """Each item with what it reaches and its channel, where that does not come to too much."""
         self._read_waiting()
-        listings, first = self._channels(self._outside(around, is_whole))
+        outside = self._outside(around)
+        for subject, predicate, value in outside:
+            self._facts[subject].append((predicate, value))
+        self._count += len(outside)
+        channels = [triple[0] for triple in outside if triple[1:] == (self._type, self._channel)]
+        listed: dict[int, Triple] = {}  # the channel that lists an item, its list, and the member that the item is
+        for channel in channels:
+            for list_ in (value for predicate, value in self._facts[channel] if predicate == self._list):
+                for predicate, value in self._facts.get(list_, ()):
+                    if is_container_member(self._term(predicate)):
+                        listed.setdefault(value, (channel, list_, predicate))
         spare = SPARE + 8 * self._count
+        ids: list[str] = []
+        counts: list[int] = []
+        rows: list[Triple] = []
         for item in self._items:
-            triples = [(item.node, *fact) for fact in (*item.facts, *self._facts.get(item.node, ()))]
-            reached = self._reached(item.node, triples, spare)
-            listing = listings.get(item.node, first)
-            channel = self._channel(listing, item.node) if listing and spare >= 0 else []
-            spare -= len(reached) + max(0, len(channel) - _CHANNEL)
+            own = [(item.node, *fact) for fact in (*item.facts, *self._facts.get(item.node, ()))]
+            reached = self._reached(item.node, own, spare)
+            listing = listed.get(item.node, (channels[0], -1, -1) if channels else None)
+            said = self._said(item.node, *listing) if listing and spare >= 0 else []
+            spare -= len(reached) + max(0, len(said) - _CHANNEL)
             if spare < 0:
                 fix = "name the node that they share with rdf:about"
-                error = DocumentError(
-                    "HG-313", "an item that reaches too many triples through blank nodes or its channel", fix=fix
-                )
-                self._feed.refuse(error, item.id, item.position)
+                message = "an item that reaches too many triples through blank nodes or its channel"
+                self._feed.refuse(DocumentError("HG-313", message, fix=fix), item.id, item.position)
                 continue
-            yield item.id, [*triples, *reached, *channel]
+            ids.append(item.id)
+            counts.append(len(own) + len(reached) + len(said))
+            rows += [*own, *reached, *said]
+        numbers = np.repeat(np.arange(len(ids)), counts)
+        return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), self._feed.rejected)
 
-    def _outside(self, around: Surroundings, is_whole: bool) -> list[Triple]:
-        """What is said outside of the items, up to where it cannot be read."""
+    def _outside(self, around: Surroundings) -> list[Triple]:
+        """What is said outside of the items, up to where it cannot be read; a break of the XML has been reported."""
         text = around.text
         for namespace in RSS_AS_RDF[1:]:
             text = text.replace(f'"{namespace}"'.encode(), f'"{RSS}"'.encode())
@@ -1259,36 +1117,19 @@ class Rss1:
             guards.check_xml(text)
             quads.extend(parse(text, format=RdfFormat.RDF_XML, base_iri=self._base))
         except (SyntaxError, DocumentError, MemoryError) as error:
-            if is_whole:
+            if around.is_whole:
                 message = error.message if isinstance(error, DocumentError) else complaint(error)
                 fix = "mend it; the items were read, the channel up to this place"
                 self._feed.refuse(DocumentError("HG-315", message, fix=fix), None, self._feed.root.start)
         return self._interned(quads)
 
-    def _channels(self, outside: list[Triple]) -> tuple[dict[int, ChannelListing], ChannelListing | None]:
-        """Which channel lists which item, and the channel of those that none lists."""
-        words = self._words
-        for subject, predicate, value in outside:
-            self._facts[subject].append((predicate, value))
-        self._count += len(outside)
-        channels = [subject for subject, *fact in outside if fact == [words.type, words.channel]]
-        listings: dict[int, ChannelListing] = {}
-        for channel in channels:
-            for list_ in (value for predicate, value in self._facts[channel] if predicate == words.items):
-                for predicate, value in self._facts.get(list_, ()):
-                    if is_container_member(self._term(predicate)):
-                        listings.setdefault(value, ChannelListing(channel, list_, predicate))
-        return listings, ChannelListing(channels[0]) if channels else None
-
-    def _channel(self, listing: ChannelListing, item: int) -> list[Triple]:
-        node, words = listing.channel, self._words
-        said = [
-            (node, predicate, value) for predicate, value in self._facts[node] if predicate in (words.title, words.link)
-        ]
-        if listing.list >= 0:
-            said += [(node, words.items, listing.list), (listing.list, words.type, words.seq)]
-            said += [(listing.list, listing.member, item)]
-        return [(node, words.type, words.channel), *said]
+    def _said(self, item: int, channel: int, list_: int, member: int) -> list[Triple]:
+        """What an item says of its channel: type, title and link, and where it stands in its list."""
+        facts = [fact for fact in self._facts[channel] if fact[0] in (self._title, self._link)]
+        said = [(channel, self._type, self._channel), *((channel, *fact) for fact in facts)]
+        if list_ >= 0:
+            said += [(channel, self._list, list_), (list_, self._type, self._seq), (list_, member, item)]
+        return said
 
     def _reached(self, node: int, triples: list[Triple], limit: int) -> list[Triple]:
         """What blank nodes reach from these triples, at most a little more than `limit`."""
@@ -1303,68 +1144,3 @@ class Rss1:
                 reached += [(found, *fact) for fact in known[found]]
                 stack += [value for _, value in known[found] if value in known]
         return reached
-
-
-def duplicate(id: str) -> DocumentError:
-    fix = "give each item of a feed an id of its own"
-    return DocumentError("HG-312", f"a second item with the id {shortened(id)}", fix=fix)
-
-
-def _may_be_deep(text: bytes) -> bool:
-    """Elements cannot nest deeper than there are tags, nor have many attributes in few bytes."""
-    return text.count(b"<") > 2 * guards.MAX_DEPTH or len(text) > _SHORT
-
-
-# --- a feed as publications: one per item ---
-
-MAX_AUTHORS = 100  # of a feed: each entry without authors has all of them
-
-
-def read_feed(document: OpenedDocument, root: XmlRoot, dialect: Dialect, interner: Interner) -> DocumentTriples:
-    """The items of a feed, with what was refused in it."""
-    interner.begin()
-    feed = open_feed(document, root, dialect)
-    return _as_rdf(feed, interner) if dialect.kind is FeedKind.RSS1 else _mapped(feed, interner)
-
-
-def _mapped(feed: Feed, interner: Interner) -> DocumentTriples:
-    collected = FeedRows(interner.vocabulary)
-    head = feed.head
-    base = "" if head is None else head.get(XML_BASE) or channel_of(feed, head).link
-    mapper = FeedMapper(feed.dialect, base, collected)
-    authors = [] if head is None or feed.dialect.kind is not FeedKind.ATOM else mapper.authors(head)
-    if len(authors) > MAX_AUTHORS:
-        fix = f"the limit is {MAX_AUTHORS}; name them in the entries, which were read without"
-        feed.refuse(DocumentError("HG-315", f"a feed of {len(authors):,} authors", fix=fix), None, feed.root.start)
-        authors = []
-    known: set[str] = set()
-    for run in read_items(feed):
-        for good in run:
-            entry = mapper.entry(good.element, feed.name_of(good.number), authors)
-            if entry.id in known:
-                feed.refuse(duplicate(entry.id), entry.id, good.span.start)
-            else:
-                known.add(entry.id)
-                collected.add(entry)
-        collected.flush()
-    tree = read_surroundings(feed, surroundings(feed))
-    return DocumentTriples(*collected.rows(channel_of(feed, tree)), feed.rejected)
-
-
-def _as_rdf(feed: Feed, interner: Interner) -> DocumentTriples:
-    rss1 = Rss1(feed, interner)
-    for run in read_items(feed):
-        rss1.take(run)
-    around = surroundings(feed)
-    refused = len(feed.rejected)
-    read_surroundings(feed, around)
-    is_whole = around.is_whole and refused == len(feed.rejected)
-    ids: list[str] = []
-    counts: list[int] = []
-    rows: list[Triple] = []
-    for id, triples in rss1.publications(around, is_whole):
-        ids.append(id)
-        counts.append(len(triples))
-        rows += triples
-    numbers = np.repeat(np.arange(len(ids)), counts)
-    return DocumentTriples(ids, numbers, np.array(rows, np.int32).reshape(-1, 3), feed.rejected)

@@ -19,7 +19,7 @@ from heliograph.errors import HeliographError, Place, TableError
 from heliograph.io.coerce import DECODER, BadCell, json_cell
 from heliograph.io.schemas import ARROW_TYPES, CellKind, TableSchema
 from heliograph.io.sources import Source, read_blocks
-from heliograph.io.tables import RawColumns, RejectedRow, numbered
+from heliograph.io.tables import RawColumns, numbered
 from heliograph.model import MessageLimit, Rejected
 
 # The scanner in C, which does not look at what follows the value.
@@ -99,7 +99,7 @@ def _by_line(schema: TableSchema, source: str, block: bytes, row: int, line: int
     rows: list[dict[str, Any]] = []
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     numbers: list[int] = []
-    refused: list[RejectedRow] = []
+    refused: list[tuple[int, Rejected]] = []
     limit = MessageLimit()
     for number, text in enumerate(block.split(b"\n"), line):
         if not text or text.isspace():
@@ -110,9 +110,9 @@ def _by_line(schema: TableSchema, source: str, block: bytes, row: int, line: int
         except TableError as error:
             if limit.allows(error.code):
                 error.place = Place(source, str(row), number, error.column)
-                refused.append(RejectedRow(row, Rejected.of(error)))
+                refused.append((row, Rejected.of(error)))
             else:
-                refused.append(RejectedRow(row, Rejected(source, str(row), error.code, "")))
+                refused.append((row, Rejected(source, str(row), error.code, "")))
         row += 1
         if len(rows) == _SLICE:
             _unload(schema, rows, columns)

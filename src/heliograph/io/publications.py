@@ -44,7 +44,7 @@ def group_rows(table: pa.Table, column: str) -> RowGroups:
     Where no id comes again after another one, which is usual, the rows are groups already and only runs are looked at.
     """
     cells = together(table[column])
-    starts = _run_starts(cells)
+    starts = run_starts(cells)
     runs = _encoded(cells.take(pa.array(starts)))
     lengths = np.diff(starts, append=len(cells))
     ids = tuple(runs.dictionary.to_pylist())
@@ -55,13 +55,12 @@ def group_rows(table: pa.Table, column: str) -> RowGroups:
     return RowGroups(ids, offsets, np.argsort(codes, kind="stable"))
 
 
-def run_starts(table: pa.Table, column: str) -> Numbers:
-    """The rows where the id differs from that of the row before; the first row counts."""
-    return _run_starts(together(table[column]))
+def run_starts(cells: Cells) -> Numbers:
+    """The rows where the id differs from that of the row before; the first row counts.
 
-
-def _run_starts(cells: Cells) -> Numbers:
-    """Encoded ids are compared by their numbers; a dictionary that lists an id twice may cut a run of it."""
+    Encoded ids are compared by their numbers; a dictionary that lists an id twice may cut a run of it.
+    """
+    cells = together(cells)
     if cells.null_count:
         cells = _encoded(cells)
     numbers = cells.indices if pa.types.is_dictionary(cells.type) else cells
@@ -91,7 +90,7 @@ def complete_publications(pieces: Iterable[TableRows], column: str = "publicatio
             continue
         if held:
             whole = _joined(held)
-            starts = run_starts(whole.table, column)
+            starts = run_starts(whole.table[column])
             yield from _without_repeats(whole, starts.tolist(), column)
             held = [_slice(whole, int(starts[-1]), whole.table.num_rows)]
     if held:

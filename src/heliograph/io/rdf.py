@@ -169,12 +169,30 @@ class Interner:
         return ids[codes].reshape(-1, width)
 
     def ids(self, texts: Texts) -> Codes:
-        """The id of each text, ABSENT for none, REFUSED for what we cannot hold.
+        """The id of each text, ABSENT for the dot and the empty text, REFUSED for what we cannot hold.
 
-        Sorted out by their first and last characters, nearly all texts become terms without a question asked of each.
+        Sorted out by their first and last characters (IRIs, strings without escapes, others), nearly all texts become
+        terms without a question asked of each. From ASCII they come as slices of one string.
         """
-        iris, plain, others = _sorted_out(texts)
-        cut = _Cut(texts)
+        buffers: Any = texts.buffers()
+        data = np.frombuffer(buffers[2], np.uint8)
+        bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        rows = np.flatnonzero(np.diff(bounds) > len(".\n"))
+        starts, ends = bounds[rows], bounds[rows + 1]
+        escapes = np.flatnonzero(data == _BACKSLASH)
+        is_iri = (data[starts] == _LESS) & (data[starts + 1] != _LESS)
+        is_plain = (data[starts] == _QUOTE) & (data[ends - 2] == _QUOTE)
+        is_plain &= np.searchsorted(escapes, starts) == np.searchsorted(escapes, ends)
+        iris, plain, others = rows[is_iri], rows[is_plain], rows[~(is_iri | is_plain)]
+        whole = None if (data > 0x7F).any() else bytes(data).decode("ascii")
+
+        def cut(rows: Numbers, left: int, right: int) -> list[str]:
+            """The texts of these rows without some characters on each side."""
+            if whole is None:
+                return [(text or "")[left : len(text or "") - right] for text in texts.take(rows).to_pylist()]
+            places = zip((bounds[rows] + left).tolist(), (bounds[rows + 1] - right).tolist(), strict=True)
+            return [whole[start:end] for start, end in places]
+
         terms = [_new(Term, (_IRI_KIND, value, "", "")) for value in cut(iris, 1, 2)]
         terms += [_new(Term, (_LITERAL_KIND, value, XSD_STRING, "")) for value in cut(plain, 1, 2)]
         read = [*map(self._read, cut(others, 0, 0))]
@@ -188,7 +206,12 @@ class Interner:
     def _read(self, text: str) -> Term | None:
         """The term that a text with a space behind it spells; None if we cannot hold it."""
         if text[0] == "_":
-            return self._blank(text[2:-1])
+            label = text[2:-1]
+            known = self._blanks.get(label)
+            if known is None:
+                known = self._next_blank() if _UNLABELLED.fullmatch(label) else blank(label)
+                self._blanks[label] = known
+            return known
         if text in self.ready:
             return self.ready[text]
         if text[0] == '"' and "\\" not in text:
@@ -198,52 +221,9 @@ class Interner:
         except TermError:
             return None
 
-    def _blank(self, label: str) -> Term:
-        known = self._blanks.get(label)
-        if known is None:
-            known = self._next_blank() if _UNLABELLED.fullmatch(label) else blank(label)
-            self._blanks[label] = known
-        return known
-
     def _next_blank(self) -> Term:
         self._named += 1
         return blank(f"anon{self._named}")
-
-
-def _sorted_out(texts: Texts) -> tuple[Numbers, Numbers, Numbers]:
-    """The rows of the texts that are IRIs, strings without escapes, and others; the dot and the empty text are none."""
-    data, bounds = _data(texts)
-    rows = np.flatnonzero(np.diff(bounds) > len(".\n"))
-    starts, ends = bounds[rows], bounds[rows + 1]
-    escapes = np.flatnonzero(data == _BACKSLASH)
-    iris = (data[starts] == _LESS) & (data[starts + 1] != _LESS)
-    plain = (data[starts] == _QUOTE) & (data[ends - 2] == _QUOTE)
-    plain &= np.searchsorted(escapes, starts) == np.searchsorted(escapes, ends)
-    return rows[iris], rows[plain], rows[~(iris | plain)]
-
-
-def _data(texts: Texts) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
-    """The bytes of texts, and where each begins and ends in them."""
-    buffers: Any = texts.buffers()
-    bounds = np.frombuffer(buffers[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(buffers[2], np.uint8), bounds
-
-
-class _Cut:
-    """Cuts texts out of an array. From ASCII they come as slices of one string, without strings in between."""
-
-    def __init__(self, texts: Texts) -> None:
-        data, self._bounds = _data(texts)
-        self._texts = texts
-        self._all = bytes(data).decode("ascii") if not (data > 0x7F).any() else None
-
-    def __call__(self, rows: Numbers, left: int, right: int) -> list[str]:
-        """The texts of these rows without some characters on each side."""
-        if self._all is None:
-            return [(text or "")[left : len(text or "") - right] for text in self._texts.take(rows).to_pylist()]
-        whole = self._all
-        bounds = zip((self._bounds[rows] + left).tolist(), (self._bounds[rows + 1] - right).tolist(), strict=True)
-        return [whole[start:end] for start, end in bounds]
 
 
 def _literal(text: str) -> Term | None:
@@ -342,16 +322,15 @@ def _scoped(context: Any) -> Iterator[tuple[str, int]]:
 
 def _depth(context: Any) -> int:
     """The longest chain of terms that are defined by one another; what a term's own context needs comes on top."""
-    return max(map(_chain, _objects(context)), default=0)
-
-
-def _chain(context: JsonPairs) -> int:
-    own: dict[str, int] = dict.fromkeys((term for term, _ in context), 1)
-    for term, value in context:
-        for key, inner in value if isinstance(value, tuple) else ():
-            if key == "@context":
-                own[term] = max(own[term], 1 + _depth(inner))
-    return _longest(_needs(context), own)
+    deepest = 0
+    for part in _objects(context):
+        own: dict[str, int] = dict.fromkeys((term for term, _ in part), 1)
+        for term, value in part:
+            for key, inner in value if isinstance(value, tuple) else ():
+                if key == "@context":
+                    own[term] = max(own[term], 1 + _depth(inner))
+        deepest = max(deepest, _longest(_needs(part), own))
+    return deepest
 
 
 def _length(context: Any) -> int:
@@ -515,17 +494,14 @@ def _all_lines(document: OpenedDocument, syntax: Syntax, base: str | None) -> It
                 raise DocumentError("HG-321", f"more than {most:,} bytes of IRIs, written in full", fix=fix)
             yield block
     except SyntaxError as error:
-        raise _whole_error(error, document.name) from error
+        if _REMOTE.search(str(error)):
+            fix, place = "put the context itself into the document; nothing is ever fetched", Place(document.name)
+            raise DocumentError("HG-306", "a context that lies elsewhere", place=place, fix=fix) from error
+        place = Place(document.name, None, error.lineno, error.offset if error.lineno else None)
+        fix = "mend it; nothing of the document was read"
+        raise DocumentError("HG-302", complaint(error), place=place, fix=fix) from error
     except OSError as error:
         raise DocumentError("HG-301", f"cannot be read: {error}", fix="check the file and its permissions") from error
-
-
-def _whole_error(error: SyntaxError, name: str) -> DocumentError:
-    if _REMOTE.search(str(error)):
-        fix = "put the context itself into the document; nothing is ever fetched"
-        return DocumentError("HG-306", "a context that lies elsewhere", place=Place(name), fix=fix)
-    place = Place(name, None, error.lineno, error.offset if error.lineno else None)
-    return DocumentError("HG-302", complaint(error), place=place, fix="mend it; nothing of the document was read")
 
 
 def complaint(error: SyntaxError | MemoryError) -> str:
@@ -534,35 +510,26 @@ def complaint(error: SyntaxError | MemoryError) -> str:
 
 
 def _good_lines(document: OpenedDocument, syntax: Syntax, rejected: list[Rejected]) -> Iterator[bytes]:
-    number = 1
+    data, number, end = document.data, 1, 0
     limit = MessageLimit()
-    for start, end in _cuts(document.data):
+    while end < len(data):
+        start, end = end, min(end + BLOCK, len(data))
+        if end < len(data):  # a block is of whole lines
+            end = data.rfind(b"\n", start, end) + 1 or data.find(b"\n", end) + 1 or len(data)
         if end - start > MAX_LINE:
             fix = f"the limit is {MAX_LINE:,}; shorten its literal"
             error = DocumentError("HG-307", f"a line of {end - start:,} bytes", fix=fix)
             rejected.append(_refused(error, document.name, number))
             number += 1
             continue
-        block = document.data[start:end]
+        block = data[start:end]
         block = block if block.endswith(b"\n") else block + b"\n"
         try:
             yield from _block(block, syntax)
         except (SyntaxError, DocumentError):
             lines = enumerate(block.splitlines(keepends=True), number)
             yield b"".join(_one(line, syntax, document.name, row, rejected, limit) for row, line in lines)
-        if end < len(document.data):
-            number += block.count(b"\n")
-
-
-def _cuts(data: Bytes) -> Iterator[tuple[int, int]]:
-    """Where blocks of whole lines lie."""
-    start = 0
-    while start < len(data):
-        end = min(start + BLOCK, len(data))
-        if end < len(data):
-            end = data.rfind(b"\n", start, end) + 1 or data.find(b"\n", end) + 1 or len(data)
-        yield start, end
-        start = end
+        number += block.count(b"\n")
 
 
 def _block(block: bytes, syntax: Syntax) -> list[bytes]:
@@ -653,14 +620,13 @@ def read_lines(
     codes = np.concatenate(found)
     graphs, first, inverse = np.unique(codes[:, 3], return_index=True, return_inverse=True)
     order = np.argsort(first)
-    ids = [name if graph == ABSENT else _graph_id(interner.vocabulary.term(graph)) for graph in graphs[order].tolist()]
+    ids = []
+    for graph in graphs[order].tolist():
+        term = None if graph == ABSENT else interner.vocabulary.term(graph)
+        ids.append(name if term is None else f"_:{term.value}" if term.kind is TermKind.BLANK else term.value)
     if not ids and not rejected:
         ids = [name]
     return DocumentTriples(ids, np.argsort(order)[inverse].astype(np.int64), codes[:, :3], rejected)
-
-
-def _graph_id(term: Term) -> str:
-    return f"_:{term.value}" if term.kind is TermKind.BLANK else term.value
 
 
 def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str, rejected: list[Rejected]) -> Codes:
@@ -670,16 +636,13 @@ def interned(blocks: Sequence[Texts], width: int, interner: Interner, name: str,
     if not kept.all():
         texts = [text or "" for block in blocks for text in block.to_pylist()]
         starts = (np.flatnonzero(~kept) * width).tolist()
-        rejected += [_refused_line("".join(texts[start : start + width]), name) for start in starts[:MOST_REPORTED]]
+        fix = "state it without << >> and without a base direction; the other triples were read"
+        for start in starts[:MOST_REPORTED]:
+            message = f"a term of RDF 1.2 in {shortened(''.join(texts[start : start + width]).strip())}"
+            rejected.append(Rejected.of(DocumentError("HG-308", message, place=Place(name), fix=fix), name))
         rejected += [Rejected(name, None, "HG-308", "")] * len(starts[MOST_REPORTED:])
         codes = codes[kept]
     return codes
-
-
-def _refused_line(line: str, name: str) -> Rejected:
-    shown = shortened(line.strip())
-    fix = "state it without << >> and without a base direction; the other triples were read"
-    return Rejected.of(DocumentError("HG-308", f"a term of RDF 1.2 in {shown}", place=Place(name), fix=fix), name)
 
 
 # --- RDF/XML: entities within limits, and the places of errors, which pyoxigraph does not report ---
@@ -691,11 +654,9 @@ def read_rdf_xml(document: OpenedDocument, prolog: Prolog, interner: Interner) -
     data = document.data
     if prolog.has_doctype:
         check_entities(data, prolog.entities)
-        declared = (
-            b'<!ENTITY %b "%b">' % (entity.name, (entity.value or b"").replace(b'"', b"&#34;"))
-            for entity in prolog.entities
-        )
-        data = b"<!DOCTYPE rdf [" + b"".join(declared) + b"]>" + data[prolog.root.start :]  # with nothing but these
+        values = ((name, (value or b"").replace(b'"', b"&#34;")) for name, value in prolog.entities)
+        declared = b"".join(b'<!ENTITY %b "%b">' % pair for pair in values)
+        data = b"<!DOCTYPE rdf [" + declared + b"]>" + data[prolog.root.start :]  # with nothing but these
     shift = prolog.root.start - (len(data) - (len(document.data) - prolog.root.start))
     plain = document._replace(data=data)
 

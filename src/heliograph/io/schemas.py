@@ -103,9 +103,8 @@ class TableSchema:
         names = list(present)
         twice = sorted({name for name in self.names if names.count(name) > 1})
         if twice:
-            raise TableError(
-                "HG-203", f"the column {_quoted(twice)} stands twice", place=place, fix="drop or rename one of the two"
-            )
+            fix = "drop or rename one of the two"
+            raise TableError("HG-203", f"the column {_quoted(twice)} stands twice", place=place, fix=fix)
         missing = [column.name for column in self.columns if column.required and column.name not in names]
         if missing:
             raise self.lacking(missing, names, place)
@@ -128,16 +127,14 @@ class TableSchema:
         """The error for a table, or one row, that does not name required columns."""
         shown = _quoted(present[:20]) + (" …" if len(present) > 20 else "") if present else "nothing"
         message = f"{self.name} without {_quoted(missing)}: there is {shown}"
-        return TableError("HG-202", message, place=place, fix=self._fix(missing, present))
-
-    def _fix(self, missing: list[str], present: list[str]) -> str:
-        if len(present) == 1 and (sign := next((sign for sign in ";\t|" if sign in present[0]), None)):
-            return f"separate the fields with commas, not {sign!r}"
+        fixes = []
+        if len(present) == 1:
+            fixes = [f"separate the fields with commas, not {sign!r}" for sign in ";\t|" if sign in present[0]]
         spare = {name.lower(): name for name in present if name not in self.names}
         for name in missing:
-            if near := difflib.get_close_matches(name, spare, 1, 0.6):
-                return f"rename {spare[near[0]][:60]!r} to {name!r}"
-        return f"add the column {_quoted(missing)}"
+            near = difflib.get_close_matches(name, spare, 1, 0.6)
+            fixes += [f"rename {spare[each][:60]!r} to {name!r}" for each in near]
+        return TableError("HG-202", message, place=place, fix=[*fixes, f"add the column {_quoted(missing)}"][0])
 
 
 def _quoted(names: Iterable[str]) -> str:

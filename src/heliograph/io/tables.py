@@ -52,20 +52,16 @@ class TableRows(NamedTuple):
         return Place(source, str(self.rows[index]))
 
 
-class RejectedRow(NamedTuple):
-    """A row that was refused before its cells were looked at."""
-
-    row: int
-    rejected: Rejected
-
-
 class RawColumns(NamedTuple):
-    """Columns as they were found, before coercion; `rows` are the numbers of their rows."""
+    """Columns as they were found, before coercion; `rows` are the numbers of their rows.
+
+    Rows that were `refused` before their cells were looked at come with their numbers.
+    """
 
     source: str | None
     columns: Mapping[str, Array | Sequence[Any]]
     rows: RowNumbers
-    refused: Sequence[RejectedRow] = ()
+    refused: Sequence[tuple[int, Rejected]] = ()
 
 
 def numbered(start: int, count: int) -> RowNumbers:
@@ -94,14 +90,14 @@ def coerce_rows(schema: TableSchema, raw: RawColumns) -> TableRows:
             if limit.allows("HG-204"):
                 message = f"{_shown(bad.value)} in column {name!r}"
                 error = TableError("HG-204", message, place=Place(raw.source, str(row)), fix=bad.expected)
-                refused.append(RejectedRow(row, Rejected.of(error, raw.source, key)))
+                refused.append((row, Rejected.of(error, raw.source, key)))
             else:
-                refused.append(RejectedRow(row, Rejected(raw.source, key or str(row), "HG-204", "")))
+                refused.append((row, Rejected(raw.source, key or str(row), "HG-204", "")))
         keep = np.ones(len(rows), dtype=bool)
         keep[list(worst)] = False
         table, rows = table.filter(pa.array(keep)), rows[keep]
-    refused.sort(key=lambda entry: entry.row)
-    return TableRows(raw.source, table, Rejections(entry.rejected for entry in refused), rows)
+    refused.sort(key=lambda entry: entry[0])
+    return TableRows(raw.source, table, Rejections(rejected for _, rejected in refused), rows)
 
 
 def joined(schema: TableSchema, parts: Sequence[TableRows], source: str | None = None) -> TableRows:
@@ -111,12 +107,12 @@ def joined(schema: TableSchema, parts: Sequence[TableRows], source: str | None =
     return TableRows(source, table, rejected, np.concatenate([numbered(1, 0), *(part.rows for part in parts)]))
 
 
-def _shown(value: Any, limit: int = 60) -> str:
+def _shown(value: Any) -> str:
     try:
         text = repr(value)
     except (ValueError, RecursionError):
         text = f"a {type(value).__name__}"
-    return text if len(text) <= limit else text[:limit] + "…"
+    return text if len(text) <= 60 else text[:60] + "…"
 
 
 # --- files and pipes ---
@@ -134,12 +130,10 @@ def read_table(name: str, sources: Iterable[Source]) -> Iterator[TableRows]:
             continue
         except HeliographError as error:
             problem = error
-        except OSError as error:
-            reason = f"cannot read it: {error.strerror or type(error).__name__}"
-            problem = TableError("HG-201", reason, place=Place(source.name), fix="check the file")
-        except (MemoryError, RecursionError) as error:
-            reason = f"cannot read it: {type(error).__name__}"
-            problem = TableError("HG-201", reason, place=Place(source.name), fix="cut it into smaller files")
+        except (OSError, MemoryError, RecursionError) as error:
+            reason = f"cannot read it: {getattr(error, 'strerror', None) or type(error).__name__}"
+            fix = "check the file" if isinstance(error, OSError) else "cut it into smaller files"
+            problem = TableError("HG-201", reason, place=Place(source.name), fix=fix)
         yield TableRows(source.name, schema.empty(), Rejections([Rejected.of(problem, source.name)]), numbered(1, 0))
 
 
@@ -201,8 +195,7 @@ def _read_group(file: ParquetFile, group: int, wanted: list[str], source: Source
             row += batch.num_rows
     except _DAMAGED as error:
         problem = _unreadable(source, f"rows {row} to {last} are damaged", error)
-        refused = [RejectedRow(row, Rejected.of(problem, item=str(row)))]
-        yield RawColumns(source.name, {}, numbered(row, 0), refused)
+        yield RawColumns(source.name, {}, numbered(row, 0), [(row, Rejected.of(problem, item=str(row)))])
 
 
 def _unreadable(source: Source, problem: str, error: BaseException) -> TableError:
@@ -303,22 +296,22 @@ def as_table(name: str, items: Any) -> TableRows:
         return _from_items(schema, (items,))
     if isinstance(items, (str, os.PathLike)):
         return joined(schema, tuple(read_table(name, find_sources(items))), os.fspath(items))
-    if _is_frame(items):
+    if hasattr(items, "__arrow_c_stream__") or hasattr(items, "__dataframe__"):
         return _from_frame(schema, items)
     if isinstance(items, Iterable):
         return _from_items(schema, items)
     raise UsageError("HG-024", f"{type(items).__name__} given as {name}", fix=_fix(schema))
 
 
-def _is_frame(items: Any) -> bool:
-    kinds = (pa.Table, pa.RecordBatch, pa.RecordBatchReader)
-    return isinstance(items, kinds) or hasattr(items, "__arrow_c_stream__") or hasattr(items, "__dataframe__")
-
-
 def _from_frame(schema: TableSchema, frame: Any) -> TableRows:
     """A whole table; a data frame whose columns mix types, which Arrow does not take, goes row by row."""
     try:
-        table = _arrow(frame)
+        if hasattr(frame, "__arrow_c_stream__"):  # Arrow's own batches and readers too
+            table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+        else:
+            from pyarrow.interchange.from_dataframe import from_dataframe
+
+            table = from_dataframe(frame)
     except (pa.ArrowException, TypeError, ValueError):
         # The many spellings of a missing value in pandas all mean null.
         return _from_items(schema, frame.astype(object).where(frame.notna(), None).to_dict(orient="records"))
@@ -334,30 +327,16 @@ def _from_frame(schema: TableSchema, frame: Any) -> TableRows:
     return joined(schema, parts)
 
 
-def _arrow(frame: Any) -> pa.Table:
-    if isinstance(frame, pa.Table):
-        return frame
-    if isinstance(frame, pa.RecordBatch):
-        return pa.Table.from_batches([frame])
-    if isinstance(frame, pa.RecordBatchReader):
-        return frame.read_all()
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pa.table(frame)
-    from pyarrow.interchange.from_dataframe import from_dataframe
-
-    return from_dataframe(frame)
-
-
 def _from_items(schema: TableSchema, items: Iterable[Any]) -> TableRows:
     rows: list[Mapping[str, Any]] = []
     numbers: list[int] = []
-    refused: list[RejectedRow] = []
+    refused: list[tuple[int, Rejected]] = []
     for number, item in enumerate(items, 1):
         try:
             made = _rows(schema, item)
         except HeliographError as error:
             error.place = Place(None, str(number))
-            refused.append(RejectedRow(number, Rejected.of(error)))
+            refused.append((number, Rejected.of(error)))
         else:
             rows += made
             numbers += [number] * len(made)
@@ -425,9 +404,7 @@ def _publication(schema: TableSchema, item: tuple[Any, ...] | list[Any]) -> list
 
 
 def _misshapen(schema: TableSchema, item: Any) -> TableError:
-    shown = repr(item)
-    shown = shown if len(shown) <= 60 else shown[:60] + "…"
-    return TableError("HG-208", f"no item of {schema.name}: {shown}", fix=_fix(schema))
+    return TableError("HG-208", f"no item of {schema.name}: {_shown(item)}", fix=_fix(schema))
 
 
 def _fix(schema: TableSchema) -> str:

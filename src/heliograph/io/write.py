@@ -14,8 +14,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Literal, Protocol, Self
+from typing import IO, Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -94,10 +93,10 @@ def _is_constant(cells: Cells) -> bool:
 
 def _json(kind: CellKind, cells: Cells) -> tuple[str, Cells, str]:
     """A column as JSON: the cells' texts, and what stands before and after each."""
-    if kind in (CellKind.INTEGER, CellKind.TRUTH):
+    if kind is CellKind.NUMBER and pc.all(pc.is_finite(cells)).as_py() is False:
+        texts = _mapped(cells, lambda value: json.dumps(value if math.isfinite(value) else str(value)))
+    elif kind in (CellKind.INTEGER, CellKind.TRUTH, CellKind.NUMBER):
         texts = cells.cast(pa.string())
-    elif kind is CellKind.NUMBER:
-        texts = _numbers(cells)
     elif kind is CellKind.LABELS:
         texts = _labels(cells)
     elif kind is CellKind.JSON:
@@ -125,12 +124,6 @@ def _data(cells: Cells) -> memoryview:
 
 def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _numbers(cells: Cells) -> Cells:
-    if pc.all(pc.is_finite(cells)).as_py() is False:
-        return _mapped(cells, lambda value: json.dumps(value if math.isfinite(value) else str(value)))
-    return cells.cast(pa.string())
 
 
 def _mapped(cells: Cells, text: Callable[[Any], str]) -> Cells:
@@ -178,19 +171,9 @@ def _nested(text: str) -> str:
 # --- writers ---
 
 
-class Writer(Protocol):
-    """Something that takes tables. `write` returns False once nobody reads any more."""
-
-    def write(self, table: pa.Table | pa.RecordBatch) -> bool: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
 def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
     """A writer of the table `name`; the suffix of `path` decides the format, `-` is NDJSON on standard output."""
-    table_schema(name)
+    schema = table_schema(name)
     text = os.fspath(path)
     if text == PIPE:
         return StreamWriter(name, sys.stdout.buffer)
@@ -198,18 +181,17 @@ def open_writer(name: str, path: str | os.PathLike[str]) -> Writer:
     if is_special(target):
         return StreamWriter(name, _opened(target, "wb"), close=True)
     if target.suffix.lower() not in TABLE_SUFFIXES:
-        raise UsageError(
-            "HG-022", f"{text} ends in {target.suffix or 'no suffix'}", fix=f"end it in {' '.join(TABLE_SUFFIXES)}"
-        )
+        fix = f"end it in {' '.join(TABLE_SUFFIXES)}"
+        raise UsageError("HG-022", f"{text} ends in {target.suffix or 'no suffix'}", fix=fix)
     if os.path.isdir(text):
         raise UsageError("HG-025", f"{text} is a folder", fix=f"give a file in it, such as {target / name}.parquet")
     if not os.path.isdir(target.parent):
         raise UsageError("HG-025", f"no folder {target.parent} for {text}", fix=f"make it: mkdir -p {target.parent}")
-    return FileWriter(table_schema(name), target)
+    return FileWriter(schema, target)
 
 
 class StreamWriter:
-    """NDJSON on a stream, flushed after each table. A reader that has gone away ends it quietly."""
+    """NDJSON on a stream, flushed after each table. `write` returns False once the reader has gone away."""
 
     def __init__(self, name: str, stream: IO[bytes], *, close: bool = False) -> None:
         self._schema = table_schema(name)
@@ -233,9 +215,7 @@ class StreamWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._close:
             with suppress(BrokenPipeError):
                 self._stream.close()
@@ -259,14 +239,15 @@ class FileWriter:
         self._schema = schema
         self._path = Path(os.path.realpath(path))
         storage.sweep(self._path.parent, f".{self._path.name}.", ".part", ours=Path.is_file)
-        self._part, self._lock = storage.begin(self._new_part)
+
+        def new_part() -> Path:
+            part = self._path.with_name(f".{self._path.name}.{storage.mark()}.part")
+            _opened(part, "xb").close()
+            return part
+
+        self._part, self._lock = storage.begin(new_part)
         self._file = _opened(self._part, "wb")
         self._encode, self._end = _encoder(schema, self._file, path.suffix.lower())
-
-    def _new_part(self) -> Path:
-        part = self._path.with_name(f".{self._path.name}.{storage.mark()}.part")
-        _opened(part, "xb").close()
-        return part
 
     def write(self, table: pa.Table | pa.RecordBatch) -> bool:
         try:
@@ -278,9 +259,7 @@ class FileWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         wanted = kind is None or issubclass(kind, KeyboardInterrupt)
         try:
             self._end()
@@ -294,6 +273,9 @@ class FileWriter:
             self._file.close()
             self._part.unlink(missing_ok=True)
             self._lock.release()
+
+
+Writer = StreamWriter | FileWriter
 
 
 def _opened(path: Path, mode: Literal["wb", "xb"]) -> IO[bytes]:

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -79,9 +79,8 @@ def open_text(source: Source) -> OpenedDocument:
     try:
         return OpenedDocument(source, _transcoded(source, data[len(mark) :], encoding, "strict"))
     except UnicodeDecodeError as error:
-        raise DocumentError(
-            "HG-303", f"not {encoding}, though its mark says so", place=Place(source.name), fix="save it as UTF-8"
-        ) from error
+        message = f"not {encoding}, though its mark says so"
+        raise DocumentError("HG-303", message, place=Place(source.name), fix="save it as UTF-8") from error
 
 
 def open_xml(source: Source) -> OpenedDocument:
@@ -105,10 +104,9 @@ def open_xml(source: Source) -> OpenedDocument:
 def _read(source: Source) -> Bytes:
     if source.data is not None:
         return source.data
+    place = Place(source.name)
     if source.path is None:
-        raise DocumentError(
-            "HG-301", "a document on standard input", place=Place(source.name), fix="give a file or a folder"
-        )
+        raise DocumentError("HG-301", "a document on standard input", place=place, fix="give a file or a folder")
     try:
         with open(source.path, "rb", buffering=0) as handle:  # of a small file, a buffer is a third of the time
             status = os.fstat(handle.fileno())
@@ -117,9 +115,8 @@ def _read(source: Source) -> Bytes:
             return handle.readall()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DocumentError(
-            "HG-301", f"cannot be read: {reason}", place=Place(source.name), fix="check the path and its permissions"
-        ) from error
+        fix = "check the path and its permissions"
+        raise DocumentError("HG-301", f"cannot be read: {reason}", place=place, fix=fix) from error
 
 
 def _mark(data: Bytes) -> tuple[bytes, str]:
@@ -157,12 +154,8 @@ def _transcoded(source: Source, data: Bytes, encoding: str, errors: str = "helio
     if encoding == "utf-8":
         return data
     if len(data) > MAX_TRANSCODED:
-        raise DocumentError(
-            "HG-303",
-            f"{len(data) >> 20} MiB in {encoding}",
-            place=Place(source.name),
-            fix=f"save it as UTF-8; other encodings are read up to {MAX_TRANSCODED >> 20} MiB",
-        )
+        fix = f"save it as UTF-8; other encodings are read up to {MAX_TRANSCODED >> 20} MiB"
+        raise DocumentError("HG-303", f"{len(data) >> 20} MiB in {encoding}", place=Place(source.name), fix=fix)
     return bytes(data).decode(encoding, errors).encode()
 
 
@@ -231,24 +224,21 @@ class XmlRoot(NamedTuple):
     end: int
 
 
-class Entity(NamedTuple):
-    """A declared entity; its value is None if it lies outside or is a parameter entity."""
-
-    name: bytes
-    value: bytes | None
+Entities = list[tuple[bytes, bytes | None]]
+"""Names and values, in order; the value is None of one that lies outside, and of a parameter entity."""
 
 
 class Prolog(NamedTuple):
     """The head of an XML file."""
 
     root: XmlRoot | None
-    entities: tuple[Entity, ...]
+    entities: Entities
     has_doctype: bool
 
 
 def read_prolog(data: Bytes) -> Prolog:
     """Skips to the root element; the root is None where there is none that can be read."""
-    entities: list[Entity] = []
+    entities: Entities = []
     has_doctype = False
     position = 0
     while True:
@@ -257,7 +247,7 @@ def read_prolog(data: Bytes) -> Prolog:
         if data[position : position + 9] == b"<!DOCTYPE":
             end, subset = _doctype(data, position)
             for percent, name, double, single, outside in _ENTITY.findall(_COMMENT.sub(b"", subset)):
-                entities.append(Entity(name, None if percent or outside else double or single))
+                entities.append((name, None if percent or outside else double or single))
             has_doctype = True
         elif data[position : position + 4] == b"<!--":
             end = _after(data, b"-->", position + 4)
@@ -268,7 +258,7 @@ def read_prolog(data: Bytes) -> Prolog:
         if end < 0:
             break
         position = end
-    return Prolog(_root(data, position), tuple(entities), has_doctype)
+    return Prolog(_root(data, position), entities, has_doctype)
 
 
 def _after(data: Bytes, closer: bytes, position: int) -> int:
@@ -358,9 +348,8 @@ _TRIPLE_TOKENS = re.compile(_TEXT + rb"|(<<\()|(\)>>)", re.DOTALL)
 
 
 def too_deep(what: str) -> DocumentError:
-    return DocumentError(
-        "HG-304", f"{what} nested deeper than {MAX_DEPTH}", fix="flatten it: name the inner nodes and state them apart"
-    )
+    fix = "flatten it: name the inner nodes and state them apart"
+    return DocumentError("HG-304", f"{what} nested deeper than {MAX_DEPTH}", fix=fix)
 
 
 def too_long(what: str) -> DocumentError:
@@ -478,17 +467,15 @@ class _Measured:
         if length > MAX_BASE:
             self._error = too_long("a base")
         if len(attributes) > MAX_ATTRIBUTES or scope > MAX_NAMESPACES:
-            self._error = DocumentError(
-                "HG-322",
-                f"an element of {len(attributes):,} attributes, with {scope:,} namespaces in scope",
-                fix=f"the limits are {MAX_ATTRIBUTES:,} and {MAX_NAMESPACES}; state properties as elements",
-            )
+            message = f"an element of {len(attributes):,} attributes, with {scope:,} namespaces in scope"
+            fix = f"the limits are {MAX_ATTRIBUTES:,} and {MAX_NAMESPACES}; state properties as elements"
+            self._error = DocumentError("HG-322", message, fix=fix)
 
     def _leave(self, name: str) -> None:
         self._open.pop()
 
 
-def check_entities(data: Bytes, entities: Sequence[Entity]) -> None:
+def check_entities(data: Bytes, entities: Entities) -> None:
     """Refuses entities that lie outside, or whose declarations and uses come to more than the limit."""
     sizes: dict[bytes, int] = {}
     total = 0
@@ -501,6 +488,5 @@ def check_entities(data: Bytes, entities: Sequence[Entity]) -> None:
     if sizes:
         total += sum(sizes.get(name, 0) * times for name, times in Counter(_REFERENCE.findall(data)).items())
     if total > MAX_EXPANSION:
-        raise DocumentError(
-            "HG-305", f"entities that expand to {total:,} bytes", fix=f"the limit is {MAX_EXPANSION:,}; write them out"
-        )
+        fix = f"the limit is {MAX_EXPANSION:,}; write them out"
+        raise DocumentError("HG-305", f"entities that expand to {total:,} bytes", fix=fix)

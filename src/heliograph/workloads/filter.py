@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import UsageError
-from heliograph.workloads import Flags, Ints, Random, Texts, named, parameters
+from heliograph.workloads import Flags, Ints, Random, Texts, named, parameters, texts_of
 
 # --- many small labelled graphs at once: rows of arrays, one graph a row, nodes by their position in it ---
 
@@ -138,7 +138,10 @@ def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: GraphShape) -> t
 
     Among the stretches those with enough edges are preferred. Also returns where each stretch begins.
     """
-    dense = _stretches(graphs, shape)
+    low, high = np.minimum(graphs.source, graphs.target), np.maximum(graphs.source, graphs.target)
+    stretches = range(graphs.labels.shape[1] - shape.nodes + 1)
+    edges = [((low >= at) & (high < at + shape.nodes)).sum(axis=1) for at in stretches]  # that lie within each
+    dense = np.stack(edges, axis=1)
     enough = np.where(
         (dense >= shape.edges).any(axis=1, keepdims=True), dense >= shape.edges, dense == dense.max(1)[:, None]
     )
@@ -146,13 +149,6 @@ def subgraphs(rng: Random, graphs: Graphs, owners: Ints, shape: GraphShape) -> t
     parts = parts or [_cut(rng, graphs, owners, enough, shape)]
     columns = zip(*(part for part, _ in parts), strict=True)
     return Graphs(*(np.concatenate(column) for column in columns)), np.concatenate([start for _, start in parts])
-
-
-def _stretches(graphs: Graphs, shape: GraphShape) -> Ints:
-    """How many edges lie within each stretch of the path."""
-    low, high = np.minimum(graphs.source, graphs.target), np.maximum(graphs.source, graphs.target)
-    starts = np.arange(graphs.labels.shape[1] - shape.nodes + 1)
-    return np.stack([((low >= at) & (high < at + shape.nodes)).sum(axis=1) for at in starts], axis=1)
 
 
 def _cut(rng: Random, graphs: Graphs, owners: Ints, enough: Flags, shape: GraphShape) -> tuple[Graphs, Ints]:
@@ -200,20 +196,6 @@ class Ranges(NamedTuple):
     above: Flags
 
 
-class SharedGraph(NamedTuple):
-    """A graph that stands in every publication, its first node with another value in each."""
-
-    graph: Graphs
-    values: Ints
-
-
-class MatchingPairs(NamedTuple):
-    """Subscriptions with the publications that they match, in parallel columns."""
-
-    subscription: Ints
-    publication: Ints
-
-
 class FilterTables:
     """Names for labels, and a taxonomy over them."""
 
@@ -256,7 +238,8 @@ class FilterTables:
             number = self._parents[number][int(self._rng.integers(len(self._parents[number])))]
         return number
 
-    def publications(self, graphs: Graphs, values: Ints | None, core: SharedGraph | None = None) -> pa.Table:
+    def publications(self, graphs: Graphs, values: Ints | None, core: Graphs | None = None) -> pa.Table:
+        """With a `core`, that graph stands in every publication, its first node with another value in each."""
         row, column = np.nonzero(graphs.property >= 0)
         none = np.zeros(graphs.labels.shape, bool)
         parts = [
@@ -270,10 +253,10 @@ class FilterTables:
         if values is not None:
             row, column = np.nonzero(~none)
             parts.append(_value_triples(row, graphs.labels[row, column], values[row, column]))
-        if core is not None:  # the same graph in every publication, and the value in which they differ
-            count = len(graphs.labels)
-            parts.append(self.publications(core.graph.take(np.zeros(count, np.int64)), None))
-            parts.append(_value_triples(np.arange(count), np.full(count, core.graph.labels[0, 0]), core.values))
+        if core is not None:
+            count = np.arange(len(graphs.labels))
+            parts.append(self.publications(core.take(count * 0), None))
+            parts.append(_value_triples(count, np.full(len(count), core.labels[0, 0]), count * GAP))
         return pa.concat_tables(parts)
 
     def taxonomy(self) -> pa.Table:
@@ -282,11 +265,10 @@ class FilterTables:
         members = _table(child=named("n", np.arange(len(self._class_of))), parent=named("C", self._class_of))
         return pa.concat_tables([_table(child=named("C", children), parent=named("C", parents)), members])
 
-    def expected(self, pairs: MatchingPairs) -> pa.Table:
-        """In the order of notifications: by publication, then by subscription."""
-        order = np.lexsort((pairs.subscription, pairs.publication))
-        columns = (column[order] for column in pairs)
-        return _table(subscription_id=named("s", next(columns)), publication_id=named("d", next(columns)))
+    def expected(self, subscription: Ints, publication: Ints) -> pa.Table:
+        """Pairs that match, in the order of notifications: by publication, then by subscription."""
+        order = np.lexsort((subscription, publication))
+        return _table(subscription_id=named("s", subscription[order]), publication_id=named("d", publication[order]))
 
 
 def _parents(rng: Random, number: int) -> list[int]:
@@ -295,12 +277,8 @@ def _parents(rng: Random, number: int) -> list[int]:
 
 
 def _table(**columns: Sequence[str] | Texts) -> pa.Table:
-    return pa.table(
-        {
-            name: column if isinstance(column, pa.Array) else pa.array(column, pa.string())
-            for name, column in columns.items()
-        }
-    )
+    arrays = {name: cells if isinstance(cells, pa.Array) else texts_of(list(cells)) for name, cells in columns.items()}
+    return pa.table(arrays)
 
 
 def _node_names(graphs: Graphs, stars: Flags, row: Ints, at: Ints) -> Texts:
@@ -367,13 +345,15 @@ def one_structure(
     graphs = core.take(zeros)
     stars = np.zeros(graphs.labels.shape, bool)
     stars[:, 2 : 2 + workload.variables] = True
-    values = np.arange(workload.publications) * GAP
+    # Every subscription matches every publication whose value it holds.
+    subscription = np.repeat(np.arange(len(drawn.first)), drawn.held)
+    place = np.arange(len(subscription)) - np.repeat(np.cumsum(drawn.held) - drawn.held, drawn.held)
     return {
         "patterns": tables.patterns(graphs, stars, ranges),
         "constraints": tables.constraints(graphs, ranges, np.zeros_like(stars)),
-        "publications": tables.publications(publications, None, SharedGraph(core, values)),
+        "publications": tables.publications(publications, None, core),
         "taxonomy": tables.taxonomy(),
-        "expected": tables.expected(_pairs(drawn)),
+        "expected": tables.expected(subscription, drawn.first[subscription] + place),
     }
 
 
@@ -410,13 +390,6 @@ def _one_sided(rng: Random, workload: FilterWorkload) -> _Drawn:
     end = cut * GAP - GAP // 2 + rng.integers(-GAP // 4, GAP // 4, count)
     held = np.where(upward, values - cut, cut)
     return _Drawn(upward, ~upward, end, end, np.where(upward, cut, 0), held)
-
-
-def _pairs(drawn: _Drawn) -> MatchingPairs:
-    """Every subscription with every publication whose value it holds."""
-    subscription = np.repeat(np.arange(len(drawn.first)), drawn.held)
-    place = np.arange(len(subscription)) - np.repeat(np.cumsum(drawn.held) - drawn.held, drawn.held)
-    return MatchingPairs(subscription, drawn.first[subscription] + place)
 
 
 # --- the workload ---
@@ -495,22 +468,26 @@ class DrawnPatterns(NamedTuple):
 
 def generate_filter(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
     """The tables patterns, constraints, publications, taxonomy and expected; see `FilterWorkload` for the options."""
-    workload = _checked(options)
+    workload = parameters(FilterWorkload, options, "HG-048")
+    for wrong, fix in _wrong(workload):
+        raise UsageError("HG-048", wrong, fix=fix)
     rng = np.random.default_rng(seed)
     publications = draw_graphs(rng, workload.publications, workload.publication_shape, workload.universe)
     tables = FilterTables(rng, workload.labels, workload.classes)
     if workload.one_structure:
         return one_structure(rng, workload, publications, tables)
     patterns = _patterns(rng, workload, publications)
-    values = _values(rng, publications) if workload.constraints else None
-    ranges = None if values is None else _ranges(rng, workload, patterns, values)
+    values = ranges = None
+    if workload.constraints:  # on the values of the nodes, each of its own in each publication
+        values = rng.permutation(publications.labels.size).reshape(publications.labels.shape) * SPREAD
+        ranges = _ranges(rng, workload, patterns, values)
     matching = np.flatnonzero(patterns.owner >= 0)
     return {
         "patterns": tables.patterns(patterns.graphs, patterns.stars, ranges),
         "constraints": tables.constraints(patterns.graphs, ranges, _asking(rng, workload, patterns.stars)),
         "publications": tables.publications(publications, values),
         "taxonomy": tables.taxonomy(),
-        "expected": tables.expected(MatchingPairs(matching, patterns.owner[matching])),
+        "expected": tables.expected(matching, patterns.owner[matching]),
     }
 
 
@@ -598,11 +575,6 @@ def _with_stars(
 # --- values and ranges ---
 
 
-def _values(rng: Random, publications: Graphs) -> Ints:
-    """A value for each node of each publication."""
-    return rng.permutation(publications.labels.size).reshape(publications.labels.shape) * SPREAD
-
-
 def _ranges(rng: Random, workload: FilterWorkload, patterns: DrawnPatterns, values: Ints) -> Ranges:
     """A range on the value of the witness's source, which is a constant; a match's range holds the value."""
     count = len(patterns.owner)
@@ -631,13 +603,6 @@ def _share(rng: Random, count: int, share: float) -> Flags:
 
 
 # --- checks ---
-
-
-def _checked(options: dict[str, Any]) -> FilterWorkload:
-    workload = parameters(FilterWorkload, options, "HG-048")
-    for wrong, fix in _wrong(workload):
-        raise UsageError("HG-048", wrong, fix=fix)
-    return workload
 
 
 def _wrong(workload: FilterWorkload) -> list[tuple[str, str]]:
@@ -676,6 +641,5 @@ def _sides_suffice(workload: FilterWorkload) -> bool:
 
 
 def _indistinct() -> UsageError:
-    return UsageError(
-        "HG-048", "publications too alike to know what matches", fix="ask for more labels or more properties"
-    )
+    fix = "ask for more labels or more properties"
+    return UsageError("HG-048", "publications too alike to know what matches", fix=fix)

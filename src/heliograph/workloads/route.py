@@ -228,7 +228,8 @@ def draw_targeting(rng: Random, count: int, selectivity: float) -> DrawnTargetin
     chances = (chance[:, None] ** (shares / shares.sum(axis=1, keepdims=True)))[chosen]
     attribute = shuffled[chosen]
     start, length = _draw_ranges(rng, attribute, chances)
-    return DrawnTargeting(attribute, start, length, _offsets(per_conjunction), _offsets(per_node))
+    conjunctions, nodes = (np.concatenate([[0], np.cumsum(counts)]) for counts in (per_conjunction, per_node))
+    return DrawnTargeting(attribute, start, length, conjunctions, nodes)
 
 
 def _draw_ranges(rng: Random, attribute: Ints, chances: npt.NDArray[np.float64]) -> tuple[Ints, Ints]:
@@ -243,10 +244,6 @@ def _draw_ranges(rng: Random, attribute: Ints, chances: npt.NDArray[np.float64])
     return start, length
 
 
-def _offsets(counts: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(counts)])
-
-
 def accepted(targeting: DrawnTargeting, event: Ints) -> Flags:
     """Which nodes accept an event, given as the number of its value in each attribute."""
     place = (event[targeting.attribute] - targeting.start) % DOMAINS[targeting.attribute]
@@ -257,15 +254,10 @@ def accepted(targeting: DrawnTargeting, event: Ints) -> Flags:
 def spell_targeting(targeting: DrawnTargeting) -> list[str]:
     """The SQL text of each node's targeting."""
     columns = (targeting.attribute.tolist(), targeting.start.tolist(), targeting.length.tolist())
-    predicates = [
-        _spell(ATTRIBUTES[attribute], start, length) for attribute, start, length in zip(*columns, strict=True)
-    ]
-    conjunctions = [" AND ".join(part) for part in _split(predicates, targeting.conjunctions)]
-    return [" OR ".join(f"({part})" for part in parts) for parts in _split(conjunctions, targeting.nodes)]
-
-
-def _split(items: list[str], offsets: Ints) -> list[list[str]]:
-    return [items[begin:end] for begin, end in pairwise(offsets.tolist())]
+    predicates = [_spell(ATTRIBUTES[number], start, length) for number, start, length in zip(*columns, strict=True)]
+    bounds = pairwise(targeting.conjunctions.tolist())
+    conjunctions = [f"({' AND '.join(predicates[begin:end])})" for begin, end in bounds]
+    return [" OR ".join(conjunctions[begin:end]) for begin, end in pairwise(targeting.nodes.tolist())]
 
 
 def _spell(attribute: EventAttribute, start: int, length: int) -> str:

@@ -237,31 +237,18 @@ _ANY_PATTERN = ("chain", "chain", "star", "star", "graph", "cyclic")
 SHAPES = ("any", *KINDS)
 
 
-class Cut(NamedTuple):
-    """How queries are cut out of a graph: in which shapes, equiprobably, with how many edges on average, give or take
-    how many."""
-
-    shapes: tuple[str, ...]
-    average: int
-    spread: int
-
-    @classmethod
-    def of(cls, shape: str, variables: bool, average: int, spread: int) -> Cut:
-        any_shape = _ANY_PATTERN if variables else _ANY_EDGES
-        return cls(any_shape if shape == "any" else (shape,), average, min(spread, average - 1))
-
-    @property
-    def lengths(self) -> range:
-        return range(self.average - self.spread, self.average + self.spread + 1)
-
-
-def draw_parts(rng: Random, shapes: PartShapes, count: int, cut: Cut) -> list[Ints]:
-    """Rows of edges, one for each query."""
-    lengths = rng.integers(cut.lengths.start, cut.lengths.stop, count)
-    kinds = rng.integers(0, len(cut.shapes), count)
+def draw_parts(rng: Random, workload: WatchWorkload, edges: DrawnEdges, count: int) -> list[Ints]:
+    """Rows of edges, one for each query: shapes equiprobably, lengths around their average."""
+    shapes = PartShapes(rng, edges, workload.vertices)
+    any_shape = _ANY_PATTERN if workload.variables else _ANY_EDGES
+    names = any_shape if workload.shape == "any" else (workload.shape,)
+    spread = min(workload.spread, workload.edges - 1)
+    sizes = range(workload.edges - spread, workload.edges + spread + 1)
+    lengths = rng.integers(sizes.start, sizes.stop, count)
+    kinds = rng.integers(0, len(names), count)
     rows: list[Ints] = [np.empty(0, np.int64)] * count
-    for kind, name in enumerate(cut.shapes):
-        for length in cut.lengths:
+    for kind, name in enumerate(names):
+        for length in sizes:
             wanted = np.flatnonzero((kinds == kind) & (lengths == length)).tolist()
             for place, part in zip(wanted, shapes.draw(name, len(wanted), length), strict=True):
                 rows[place] = part
@@ -307,58 +294,34 @@ def concrete_text(edges: DrawnEdges, row: Ints, last: tuple[int, int] | None) ->
 # --- queries with variables ---
 
 
-class Structure(NamedTuple):
-    """DrawnEdges between numbered slots: (source, property, target)."""
+Structure = list[tuple[int, int, int]]
+"""Edges between numbered slots: (source, property, target)."""
 
-    edges: tuple[tuple[int, int, int], ...]
-    slots: int
+FORMS = ("ask", "select", "count")
 
 
 def structure_of(edges: DrawnEdges, row: Ints) -> Structure:
     """The structure of a part: its vertices become slots in order of appearance."""
     slots: dict[int, int] = {}
     triples = zip(edges.source[row].tolist(), edges.property[row].tolist(), edges.target[row].tolist(), strict=True)
-    numbered = [
+    return [
         (slots.setdefault(source, len(slots)), label, slots.setdefault(target, len(slots)))
         for source, label, target in triples
     ]
-    return Structure(tuple(numbered), len(slots))
 
 
-class Filling(NamedTuple):
-    """What makes a query of a structure: classes for its first and its last variable, a vertex for one of its slots or
-    none."""
+def pattern_body(structure: Structure, classes: list[int], vertex: int | None, slot: int) -> str:
+    """A structure with classes for its first and its last variable, and a concrete vertex for one of its slots or none.
 
-    classes: list[int]
-    vertex: int | None
-    slot: int
-
-
-class QueryForm(NamedTuple):
-    """What a query asks: `ask`, `select` or `count`, the last with the least count that it waits for."""
-
-    name: str = "ask"
-    threshold: int = 1
-
-    def text(self, body: str) -> str:
-        if self.name == "count":
-            return f"SELECT (COUNT(*) AS ?n) {{ {body} }} HAVING (COUNT(*) >= {self.threshold})"
-        return f"{'ASK' if self.name == 'ask' else 'SELECT *'} {{ {body} }}"
-
-
-FORMS = ("ask", "select", "count")
-
-
-def pattern_text(structure: Structure, filling: Filling, form: QueryForm) -> str:
-    """A class for a concrete vertex would only say whether the query can ever be true, so variables have them."""
-    names = [f"?v{slot}" for slot in range(structure.slots)]
-    if filling.vertex is not None:
-        names[filling.slot % structure.slots] = f":v{filling.vertex}"
-    body = [f"{names[source]} :p{label} {names[target]}" for source, label, target in structure.edges]
+    A class for a concrete vertex would only say whether the query can ever be true, so variables have them.
+    """
+    names = [f"?v{slot}" for slot in range(1 + max(max(source, target) for source, _, target in structure))]
+    if vertex is not None:
+        names[slot % len(names)] = f":v{vertex}"
+    body = [f"{names[source]} :p{label} {names[target]}" for source, label, target in structure]
     variables = [name for name in names if name.startswith("?")]
-    typed = dict(zip((variables[0], variables[-1]), filling.classes)) if filling.classes else {}
-    body += [f"{name} a :C{kind}" for name, kind in typed.items()]
-    return form.text(" . ".join(body))
+    typed = dict(zip((variables[0], variables[-1]), classes)) if classes else {}
+    return " . ".join([*body, *(f"{name} a :C{kind}" for name, kind in typed.items())])
 
 
 # --- the parameters, and which values of them make sense ---
@@ -412,13 +375,11 @@ class WatchWorkload:
             return GraphSize(self.vertices, added, self.properties, self.degree_cap)
         return GraphSize(self.vertices, added)
 
-    @property
-    def cut(self) -> Cut:
-        return Cut.of(self.shape, self.variables, self.edges, self.spread)
-
-    @property
-    def asking(self) -> QueryForm:
-        return QueryForm(self.form, self.threshold)
+    def query(self, body: str) -> str:
+        """A query that asks for a pattern in this form."""
+        if self.form == "count":
+            return f"SELECT (COUNT(*) AS ?n) {{ {body} }} HAVING (COUNT(*) >= {self.threshold})"
+        return f"{'ASK' if self.form == 'ask' else 'SELECT *'} {{ {body} }}"
 
 
 def checked(options: dict[str, Any]) -> WatchWorkload:
@@ -548,7 +509,7 @@ def generate_watch(seed: int = 0, **options: Any) -> dict[str, pa.Table]:
 
 
 def _concrete(rng: Random, workload: WatchWorkload, edges: DrawnEdges, stream: Stream) -> dict[str, pa.Table]:
-    parts = draw_parts(rng, PartShapes(rng, edges, workload.vertices), workload.queries, workload.cut)
+    parts = draw_parts(rng, workload, edges, workload.queries)
     matching = rng.permutation(workload.queries) < round(workload.queries * workload.matching)
     silent = np.flatnonzero(~matching).tolist()
     source, target = bend(rng, edges, workload.size, [parts[row] for row in silent])
@@ -564,7 +525,7 @@ def _concrete(rng: Random, workload: WatchWorkload, edges: DrawnEdges, stream: S
 def _with_variables(rng: Random, workload: WatchWorkload, edges: DrawnEdges, stream: Stream) -> dict[str, pa.Table]:
     """Structures cut out of the graph; the concrete vertices are ends of its edges, so the busy ones come often."""
     count = workload.queries
-    parts = draw_parts(rng, PartShapes(rng, edges, workload.vertices), min(count, workload.structures), workload.cut)
+    parts = draw_parts(rng, workload, edges, min(count, workload.structures))
     structures = [structure_of(edges, part) for part in parts]
     chosen = rng.integers(0, max(len(structures), 1), count).tolist()
     classes = rng.integers(0, max(workload.classes, 1), (count, 2 if workload.classes else 0)).tolist()
@@ -572,26 +533,18 @@ def _with_variables(rng: Random, workload: WatchWorkload, edges: DrawnEdges, str
     slots = rng.integers(0, 1 << 30, count).tolist()
     concrete = (rng.permutation(count) < int(count * workload.concrete)).tolist()
     texts = [
-        pattern_text(
-            structures[chosen[row]],
-            Filling(classes[row], vertices[row] if concrete[row] else None, slots[row]),
-            workload.asking,
+        workload.query(
+            pattern_body(structures[chosen[row]], classes[row], vertices[row] if concrete[row] else None, slots[row])
         )
         for row in range(count)
     ]
     kinds = rng.integers(0, max(workload.classes, 1), workload.vertices if workload.classes else 0)
-    return {"subscriptions": _subscriptions(texts, workload.mode), "graph": _graph(kinds)}
-
-
-def _graph(kinds: Ints) -> pa.Table:
-    """A class for every vertex."""
-    return pa.table(
-        {
-            "subject": named("v", np.arange(len(kinds))),
-            "property": pa.array(["a"], pa.string()).take(np.zeros(len(kinds), np.int64)),
-            "object": named("C", kinds),
-        }
-    )
+    graph = {  # a class for every vertex
+        "subject": named("v", np.arange(len(kinds))),
+        "property": texts_of(["a"] * len(kinds)),
+        "object": named("C", kinds),
+    }
+    return {"subscriptions": _subscriptions(texts, workload.mode), "graph": pa.table(graph)}
 
 
 def _subscriptions(texts: list[str], mode: str = "") -> pa.Table:
