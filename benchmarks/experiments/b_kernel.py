@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import int64
 
+from heliograph.compiled.arrays import rows
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import rows
 from heliograph.papers import route as at
 from heliograph.papers.route import _TASK, Lists, Task, add, empty, has, is_valid, least_from, mark, next_entity
 from heliograph.predicate.kernels import INT64S, NEW_INT32S, lay_out, numba_type

@@ -84,7 +84,7 @@ def _sent(engine: Filter, publications: pa.Table) -> tuple[int, int]:
     assert isinstance(matcher, ShardedMatcher)
     version, batch = matcher.version(), encode(publications, engine.vocabulary, PREFIXES).publications
     sent, hit = set[int](), set[int]()
-    for shard, rows in enumerate(version.front(batch, Failures()).wanted):
+    for shard, rows in enumerate(version.front(batch, Failures())[1]):
         sent.update(rows.tolist())
         hit.update(rows[version.shard(shard, chosen(batch, rows), Failures()).publication].tolist())
     return len(sent), len(sent - hit)

@@ -61,7 +61,7 @@ def reckoned(case: Case, algorithm: str, repeats: int) -> Reckoned:
     matcher = case.engine._matcher
     assert isinstance(matcher, ShardedMatcher)
     version = matcher.version()
-    parts = [chosen(case.batch, wanted) for wanted in version.front(case.batch, Failures()).wanted]
+    parts = [chosen(case.batch, wanted) for wanted in version.front(case.batch, Failures())[1]]
     stages = _Rss(matcher.plan) if algorithm == "rss" else _Indexed(version)
     gc.collect()
     runs = [_seconds(stages, case, parts) for _ in range(repeats)]
@@ -120,7 +120,7 @@ class _Indexed:
         self._version = version
 
     def front(self, publications: Publications) -> Matches:
-        return self._version.front(publications, Failures()).matches
+        return self._version.front(publications, Failures())[0]
 
     def shard(self, number: int, publications: Publications) -> Matches:
         return self._version.shard(number, publications, Failures())

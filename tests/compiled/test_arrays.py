@@ -1,53 +1,68 @@
-"""The small helpers for flat arrays."""
+"""Bitmaps of two levels are sets: what was put in and not dropped is found, smallest first."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
-from heliograph.compiled.growing import fixed, power_of_two, ragged, rows_of
-from heliograph.filter.interests import offsets_of
-from heliograph.filter.layout import DocumentEdges, Left
-
-
-def test_fixed_arrays_cannot_be_written_to() -> None:
-    given = np.arange(3)
-    with pytest.raises(ValueError, match="read-only"):
-        fixed(given)[0] = 7
-    given[0] = 7  # whoever made it still can
-    assert fixed(given)[0] == 7
+from heliograph.compiled import arrays as bitmaps
+from heliograph.route.layout import words_for
 
 
-def test_fixed_keeps_tuples_and_whatever_is_no_array() -> None:
-    column = np.zeros(2, np.int32)
-    edges = fixed(DocumentEdges(np.zeros(1, np.int64), column, column, column))
-    left = fixed(Left(np.zeros(1, np.int64), 5))
-    assert isinstance(edges, DocumentEdges)
-    assert not any(part.flags.writeable for part in edges)
-    assert left.stamp == 5
+def for_python(part: Any) -> Any:
+    """A part of kernels, which only kernels can call, compiled by itself."""
+    return njit(part.py_func)
 
 
-@given(st.integers(0, 2**40))
-def test_the_next_power_of_two(least: int) -> None:
-    found = power_of_two(least)
-    assert found >= max(2, least)
-    assert found.bit_count() == 1
-    assert found == 2 or found // 2 < least
+_put, _drop, _following = for_python(bitmaps.put), for_python(bitmaps.drop), for_python(bitmaps.following)
+_count_bits, _first_bit = for_python(bitmaps.count_bits), for_python(bitmaps.first_bit)
+
+MOST = 3 * 64 * 64  # several words of the upper level
+numbers = st.one_of(st.integers(0, MOST - 1), st.sampled_from([0, 63, 64, 4095, 4096, 4097, MOST - 1]))
+steps = st.lists(st.tuples(st.sampled_from(["put", "put", "drop", "ask"]), numbers), max_size=40)
 
 
-@given(st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=6), st.data())
-def test_ragged_rows_are_those_of_the_chosen_parts(parts: list[list[int]], data: st.DataObject) -> None:
-    numbers = st.integers(0, len(parts) - 1) if parts else st.nothing()
-    chosen = data.draw(st.lists(numbers, max_size=8)) if parts else []
-    flat = np.array([item for part in parts for item in part], np.int64)
-    rows, offsets = ragged(offsets_of([len(part) for part in parts]), np.array(chosen, np.int64))
-    assert flat[rows].tolist() == [item for number in chosen for item in parts[number]]
-    assert offsets.tolist() == offsets_of([len(parts[number]) for number in chosen]).tolist()
+def make(size: int) -> tuple[Any, Any]:
+    words = words_for(size)
+    return np.zeros(words, np.uint64), np.zeros(words_for(words), np.uint64)
 
 
-def test_columns_become_rows() -> None:
-    table = rows_of([1, 2], [3.5, 4.5], dtype=np.float64)
-    assert table.tolist() == [[1.0, 3.5], [2.0, 4.5]]
-    assert table.flags.c_contiguous
+@given(steps)
+def test_the_smallest_member_from_a_number_on(drawn: list[tuple[str, int]]) -> None:
+    members, summary = make(MOST)
+    twin: set[int] = set()
+    for step, number in drawn:
+        if step == "put":
+            _put(members, summary, number)
+            twin.add(number)
+        elif step == "drop":
+            _drop(members, summary, number)
+            twin.discard(number)
+        expected = min((member for member in twin if member >= number), default=-1)
+        assert _following(members, summary, number) == expected
+    for member in sorted(twin):
+        assert _following(members, summary, 0) == member
+        _drop(members, summary, member)
+    assert not members.any()
+    assert not summary.any()
+
+
+@given(st.integers(0, 300))
+def test_a_set_of_any_size_has_room_for_its_last_number(size: int) -> None:
+    members, summary = make(size)
+    assert _following(members, summary, size) == -1
+    _put(members, summary, size)
+    assert _following(members, summary, 0) == size
+    assert _following(members, summary, size + 1) == -1
+    assert _following(members, summary, size + 5000) == -1
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_bits(mask: int) -> None:
+    assert _count_bits(np.uint64(mask)) == mask.bit_count()
+    assert _first_bit(np.uint64(mask)) == (mask & -mask).bit_length() - 1
+    assert _count_bits(np.uint64(0)) == 0

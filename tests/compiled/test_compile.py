@@ -244,7 +244,7 @@ _BEYOND = """
 import numpy as np
 from numba import int64
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import NEW_INT64S, array_at
+from heliograph.compiled.arrays import NEW_INT64S, array_at
 
 first = array_at(0, int64)
 

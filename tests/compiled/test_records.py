@@ -10,8 +10,8 @@ import pytest
 from numba import float64, int32, int64, njit, uint64
 
 from heliograph.compiled import growing
+from heliograph.compiled.arrays import NEW_INT32S, named, rows
 from heliograph.compiled.records import ANY, Struct, array, number, part, record_like, run, view, wanted
-from heliograph.compiled.types import NEW_INT32S, named, rows
 
 
 class Pool(Struct):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph.filter.interests import Interest, closure_of
 from heliograph.filter.search import search
-from heliograph.sparql.regions import Atom, Domain
+from heliograph.sparql.regions import Atom
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import iri
 from heliograph.vocabulary import Vocabulary
@@ -22,12 +22,10 @@ from tests.filter.index_worlds import (
     TERMS,
     TYPE,
     Graph,
-    World,
     answers_of,
     batch_of,
     check_answers,
     segment_of,
-    worlds,
 )
 
 _nodes = st.integers(0, NODES - 1)
@@ -78,18 +76,3 @@ def test_classes_of_publications(limit: int, copies: int, rows: list[tuple[int, 
     asked = copies * QUESTIONS
     found = answers_of(search(segment_of(asked), batch_of(given, taxonomy, limit), 0))
     check_answers(found, asked, given, taxonomy)
-
-
-@settings(max_examples=60)
-@given(worlds, _rows)
-def test_walking_and_looking_up_answer_alike(world: World, rows: list[tuple[int, int]]) -> None:
-    segment = segment_of(world.asked)
-    kept, walked = (search(segment, batch_of(world.given, taxonomy_of(rows), limit), 0) for limit in (10**6, 0))
-    assert answers_of(kept) == answers_of(walked)
-
-
-def test_a_class_of_the_publication_alone() -> None:
-    asked = [Interest(((~0, 0, ~1),), ((0, (Atom(Domain.IS_A, 2, 2),)),))]
-    graph: Graph = ((0, 0, 1), (0, TYPE, 3), (3, BELOW, 4), (4, BELOW, 2))
-    for held, expected in ((graph, {(0, 0)}), (graph[:-1], set())):
-        assert answers_of(search(segment_of(asked), batch_of([held]), 0)).sure == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -12,10 +11,10 @@ from hypothesis import strategies as st
 from heliograph.filter.interests import Conditions, conditions_of
 from heliograph.sparql import regions
 from heliograph.sparql.evaluate import Bindings, Condition, effective_boolean
-from heliograph.sparql.query import And, Arithmetic, Call, Compare, Expression, In, Negate, Not, Or, walk
-from heliograph.sparql.regions import HIGH_OPEN, LOW_OPEN, ROUNDED, Atom, Domain
-from heliograph.terms import RDF_LANG_STRING, Term, iri, literal
-from heliograph.values import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
+from heliograph.sparql.query import And, Call, Compare, Expression, In, Not, Or, walk
+from heliograph.sparql.regions import Atom, Domain
+from heliograph.terms import RDF_LANG_STRING, Term, literal
+from heliograph.values import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER, XSD_STRING
 from heliograph.vocabulary import Vocabulary
 from tests.filter.interest_strategies import POOL, SYMBOLS, X, Y, all_filters, number_filters, plain_filters, terms
 from tests.filter.membership import NO, PERHAPS, SURE, answer, locate
@@ -99,44 +98,11 @@ def test_the_oracle_agrees(expression: Expression, bindings: Bindings) -> None:
 # --- shapes -----------------------------------------------------------------------------------------------------
 
 FIVE, NINE = literal("5", XSD_INTEGER), literal("9", XSD_INTEGER)
-TENTH = literal("0.1", XSD_DECIMAL)
 ABC = literal("abc")
-INF = math.inf
 
 
 def conjuncts(*filters: Expression) -> list[tuple[Atom, ...]]:
     return [atoms for _, atoms in conditions_of(filters, VOCABULARY.intern).conjuncts]
-
-
-@pytest.mark.parametrize(
-    ("filters", "atoms"),
-    [
-        ([Compare(">=", X, FIVE)], [Atom(Domain.NUMBER, 5, INF)]),
-        ([Compare(">=", X, FIVE), Compare("<", X, NINE)], [Atom(Domain.NUMBER, 5, 9, HIGH_OPEN)]),
-        ([And((Compare("<", FIVE, X), Compare("<=", X, NINE)))], [Atom(Domain.NUMBER, 5, 9, LOW_OPEN)]),
-        (
-            [Not(Or((Compare("<=", X, FIVE), Compare(">", X, NINE), Compare("=", X, X))))],
-            [Atom(Domain.NUMBER, 5, 9, LOW_OPEN), Atom(Domain.NAN, -INF, INF)],
-        ),
-        ([Compare(">", X, TENTH)], [Atom(Domain.NUMBER, 0.1, INF, ROUNDED)]),
-        ([Compare("<", X, TENTH), Compare(">=", X, TENTH)], []),
-        ([In(X, (FIVE, NINE, FIVE))], [Atom(Domain.NUMBER, 5, 5), Atom(Domain.NUMBER, 9, 9)]),
-        ([Compare(">", X, FIVE), Compare("<", X, FIVE)], []),
-        (
-            [Compare("<=", X, TENTH), Compare(">", X, literal("0.1", XSD_DOUBLE))],  # 0.1 as a float is both
-            [Atom(Domain.FLOAT, -INF, INF)],
-        ),
-        ([Compare("=", X, FIVE), Compare("=", X, ABC)], []),
-        ([In(X, ())], None),
-        ([Call("ISIRI", (X,))], [Atom(Domain.IRI, -INF, INF)]),
-        ([Call("BOUND", (X,))], None),
-        ([Or((Compare("<", X, FIVE), Compare(">", X, literal("3", XSD_INTEGER))))], [Atom(Domain.NUMBER, -INF, INF)]),
-        ([Compare(">", X, literal("INF", XSD_DOUBLE))], []),
-        ([Compare("<=", X, literal("-INF", XSD_DOUBLE))], [Atom(Domain.NUMBER, -INF, -INF)]),
-    ],
-)
-def test_ranges_are_one_conjunct(filters: list[Expression], atoms: list[Atom] | None) -> None:
-    assert conjuncts(*filters) == ([] if atoms is None else [tuple(atoms)])
 
 
 @pytest.mark.parametrize(
@@ -157,42 +123,6 @@ def test_texts_are_asked_for_by_a_key(test: Expression) -> None:
     assert word.domain == Domain.WORD
     assert word.low == word.high < 2**53
     assert not conditions.exact
-
-
-def test_texts_within_other_conditions() -> None:
-    contains = Call("CONTAINS", (X, ABC))
-    (either,) = conjuncts(Or((contains, Compare("=", X, FIVE))))
-    assert [atom.domain for atom in either] == [Domain.NUMBER, Domain.WORD]
-    (both,) = conjuncts(Or((And((contains, Compare("!=", X, FIVE))), Compare("=", X, NINE))))
-    assert [atom.domain for atom in both] == [Domain.NUMBER, Domain.WORD]
-    (short,) = conjuncts(Call("CONTAINS", (X, literal("ab"))))
-    assert short == (Atom(Domain.TEXT, -INF, INF),)
-
-
-def test_what_is_known_without_a_variable() -> None:
-    false, true = literal("false", XSD_BOOLEAN), literal("true", XSD_BOOLEAN)
-    assert conditions_of([true, Compare("<", FIVE, NINE)], VOCABULARY.intern) == Conditions((), exact=True)
-    assert conditions_of([false], VOCABULARY.intern).never
-    assert conditions_of([In(Call("STR", (X,)), (), negated=True)], VOCABULARY.intern) == Conditions((), exact=False)
-    assert conditions_of([Compare("<", X, Negate(ABC))], VOCABULARY.intern).never  # always an error
-    assert conjuncts(Compare("<", X, Arithmetic("+", FIVE, FIVE))) == conjuncts(
-        Compare("<", X, literal("10", XSD_INTEGER))
-    )
-
-
-def test_several_variables() -> None:
-    above, other = Compare(">", X, FIVE), Compare("=", Y, iri("urn:y"))
-    apart = conditions_of([And((above, other))], VOCABULARY.intern)
-    assert apart.exact
-    assert [name for name, _ in apart.conjuncts] == [X, Y]
-    either = conditions_of([Or((above, other))], VOCABULARY.intern)
-    assert either == Conditions((), exact=False)
-    hull = conditions_of([Or((And((above, other)), Compare("<", X, literal("1", XSD_INTEGER))))], VOCABULARY.intern)
-    assert [name for name, _ in hull.conjuncts] == [X]
-    assert not hull.exact
-    contradiction = Compare("=", X, literal("NaN", XSD_DOUBLE))
-    assert conditions_of([Or((contradiction, other))], VOCABULARY.intern).conjuncts == apart.conjuncts[1:]
-    assert not conditions_of([Compare("=", X, Y)], VOCABULARY.intern).exact
 
 
 @pytest.mark.parametrize("negated", [True, False])

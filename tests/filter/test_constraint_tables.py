@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from heliograph.filter.interests import Interest
 from heliograph.filter.layout import FIRST_ENTRY, SCANNED, TABLES
 from heliograph.filter.search import search
-from heliograph.filter.segment import FEW, choose, selectivity
+from heliograph.filter.segment import FEW, choose
 from heliograph.sparql.regions import Atom, Domain
-from tests.filter.index_worlds import TERMS, World, answers_of, batch_of, columns_of, families, segment_of
+from tests.filter.index_worlds import TERMS, answers_of, batch_of, columns_of, segment_of
 
 _INFINITE = float("inf")
 EDGE = ((~0, 0, ~1),)
@@ -20,12 +20,6 @@ POINT, BOUNDED = Atom(Domain.NUMBER, 2, 2), Atom(Domain.NUMBER, 1, 2)
 HALF, OPEN = Atom(Domain.NUMBER, 1, _INFINITE), Atom(Domain.NUMBER, -_INFINITE, _INFINITE)
 ABOVE = Atom(Domain.SUPERCLASS_OF, 1, 1)
 WIDTHS = [POINT, BOUNDED, HALF, OPEN, ABOVE]
-
-
-def test_conjuncts_are_as_wide_as_their_widest_atom() -> None:
-    conjuncts = [(atom,) for atom in WIDTHS] + [(POINT, OPEN), (POINT, POINT), (), (ABOVE, POINT)]
-    interest = Interest(EDGE, tuple((1, atoms) for atoms in conjuncts))
-    assert selectivity(columns_of([interest]).conjuncts).tolist() == [0, 1, 2, 3, 4, 3, 0, 0, 4]
 
 
 @given(st.lists(st.lists(st.sampled_from(WIDTHS), max_size=4), max_size=6))
@@ -65,15 +59,6 @@ def test_each_variable_and_domain_has_a_table() -> None:
         *((row, number) for row in (0, 1, 3) for number in range(5)),
         *((row, number) for row in (2, 3) for number in range(5, 10)),
     }
-
-
-@settings(max_examples=60)
-@given(families)
-def test_entries_lie_by_their_low_ends(world: World) -> None:
-    index = segment_of(world.asked).index
-    for first, last in zip(index.tables[:, FIRST_ENTRY].tolist(), index.tables[1:, FIRST_ENTRY].tolist()):
-        lows = index.entries[first:last, 0].tolist()
-        assert lows == sorted(lows)
 
 
 _ends = st.one_of(st.integers(0, 4).map(float), st.sampled_from([-_INFINITE, _INFINITE]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,8 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import HeliographError, SparqlError, SubscriptionError, TableError, UsageError
-from heliograph.filter.encode import encode
-from heliograph.filter.strategy import Failures, MatcherVersion
-from heliograph.io.publications import Publications
 from heliograph.io.tables import as_table
 from heliograph.model import Notifications
-from heliograph.terms import PREFIXES
 
 ANY = "ASK { ?s ?p ?o }"
 
@@ -75,16 +70,6 @@ def test_every_way_to_give_a_publication(items: Any) -> None:
     assert pairs(subscribed(s="ASK { :x :p 1 }").publish(items)) == [("s", "a")]
 
 
-def test_interned_publications_are_taken_as_they_are() -> None:
-    from heliograph.filter.encode import encode
-    from heliograph.terms import PREFIXES
-    from heliograph.vocabulary import Vocabulary
-
-    batch = encode([("a", [("x", "p", "1")]), ("b", [("x", "p", "2")])], Vocabulary(), PREFIXES).publications
-    assert isinstance(batch, Publications)
-    assert pairs(subscribed(s="ASK { :x :p 2 }").publish(batch)) == [("s", "b")]
-
-
 def test_bad_rows_are_rejected_one_by_one_and_the_rest_stays() -> None:
     rows = [
         ("a", "x", "p", "1"),
@@ -121,12 +106,6 @@ def test_bad_rows_are_rejected_one_by_one_and_the_rest_stays() -> None:
 def test_publications_come_in_the_order_of_their_first_row_even_a_bad_one() -> None:
     rows = [("late", "x", "bad:p", "1"), ("gone", "x", "bad:p", "1"), ("early", "x", "p", "1"), ("late", "x", "p", "1")]
     assert pairs(subscribed(any=ANY).publish(rows)) == [("any", "late"), ("any", "early")]
-
-
-def test_publications_do_not_grow_the_vocabulary() -> None:
-    engine = subscribed(any=ANY)
-    engine.publish([(f"d{number}", [(f"x{number}", "p", "1")]) for number in range(50)])
-    assert len(engine.vocabulary) == 0
 
 
 def test_prefixes_of_ones_own() -> None:
@@ -270,50 +249,6 @@ def test_taxonomy_rows_that_cannot_be_read_are_reported() -> None:
     assert [entry.code for entry in engine.rejected] == ["HG-104"]
     engine.subscribe(("s", "ASK { ?x a :top ; :p 1 }"))
     assert len(engine.publish(("a", [("x", "p", "1")]))) == 1
-
-
-def test_thousands_of_removals_leave_the_rest_in_order() -> None:
-    engine = Filter()
-    engine.subscribe([(f"s{number}", ANY) for number in range(300)])
-    engine.unsubscribe([f"s{number}" for number in range(300) if number % 100])
-    assert [id for id, _ in pairs(engine.publish(("a", [("x", "p", "1")])))] == ["s0", "s100", "s200"]
-
-
-def test_a_version_in_use_is_not_disturbed() -> None:
-    engine = subscribed(a=ANY, b=ANY)
-    before = engine._matcher.version()
-    engine.unsubscribe(["a"])
-    engine.subscribe([("c", ANY)])
-    publications = encode([("d", [("x", "p", "1")])], engine.vocabulary, PREFIXES).publications
-
-    def matched(version: MatcherVersion) -> list[str]:
-        matches = version.match(publications, Failures())
-        return [each.id for each in matches.subscribed(matches.place)]
-
-    assert matched(before) == ["a", "b"]
-    assert matched(engine._matcher.version()) == ["b", "c"]
-    assert (len(before), len(engine._matcher.version())) == (2, 2)
-
-
-def test_each_publish_sees_one_version() -> None:
-    """A writer swaps between two sets in single calls; a publish must never see a mixture."""
-    engine = subscribed(**{f"a{number}": ANY for number in range(5)})
-    seen: list[set[str]] = []
-    stop = threading.Event()
-
-    def write() -> None:
-        for turn in range(40):
-            name, other = "ab" if turn % 2 == 0 else "ba"
-            engine.subscribe([(f"{other}{number}", ANY) for number in range(5)])
-            engine.unsubscribe([f"{name}{number}" for number in range(5)])
-        stop.set()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    while not stop.is_set():
-        seen.append({id for id, _ in pairs(engine.publish(("d", [("x", "p", "1")])))})
-    writer.join()
-    assert all(len(ids) in (5, 10) for ids in seen)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from heliograph.filter import strategy as indexed
 from heliograph.filter.encode import encode
 from heliograph.filter.interests import closure_of
 from heliograph.filter.strategy import ALGORITHMS
-from heliograph.model import Notification, Notifications
+from heliograph.model import Notifications
 from heliograph.terms import PREFIXES, plain_name
 from heliograph.vocabulary import Vocabulary
 from tests.filter.strategies import RIVALS, Interest, Workload, examples, subscribe, workloads
@@ -161,30 +161,7 @@ def test_nothing_at_all(algorithm: str) -> None:
     assert list(engine.publish([("d", [("A", "p", "B")])])) == []
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_bad_rows_lose_no_others(algorithm: str) -> None:
-    """What is refused of a publication is left out of it; a publication of which nothing is left is not published."""
-    rows = [
-        ("d", "A", "p", "B"),
-        ("d", "A", "odd:p", "C"),
-        ("e", "5", "p", "C"),
-        ("f", "A", "p", "5"),
-        ("", "A", "p", "1"),
-    ]
-    found, expected = (_published(each, rows) for each in (algorithm, "naive"))
-    assert list(found) == list(expected)
-    assert list(found.rejected) == list(expected.rejected)
-    assert [each.publication_id for each in found] == ["d", "f"]
-
-
 def _published(algorithm: str, rows: list[tuple[str, str, str, str]]) -> Notifications:
     engine = Filter(algorithm=algorithm)
     subscribe(engine, [Interest("s", "ASK { :A :p ?x }")])
     return engine.publish(rows)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_subscribers_are_told_by_name(algorithm: str) -> None:
-    engine = Filter(algorithm=algorithm)
-    engine.subscribe({"subscription_id": "s", "subscriber": "Ann", "query": "ASK { ?x :p 5 }", "options": None})
-    assert list(engine.publish(("d", [("A", "p", "05")]))) == [Notification("s", "Ann", "d", "filter", "+")]

@@ -19,11 +19,12 @@ from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications, Rejected
 from heliograph.papers import filter as filter_entries
 from heliograph.papers.filter import SubscriptionGraph
-from heliograph.partition import plan as placement
+from heliograph.partition import containment, merging
 from heliograph.partition.merging import Merging
 from heliograph.partition.plan import Placement
 from heliograph.sparql import solve
 from heliograph.sparql.evaluate import Condition
+from heliograph.sparql.normalize import NormalForm, form_of
 from heliograph.sparql.query import Query
 from heliograph.sparql.solve import QueryPlan
 from tests.filter.schemes import SCHEMES
@@ -169,7 +170,7 @@ def test_a_save_tries_it_again(make: Callable[[], Filter], failing: list[BaseExc
 @pytest.fixture
 def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a strategy makes of the bad query when it is inserted fails; the index has a way without it."""
-    graph_of, plan_of, query_of = SubscriptionGraph.of, QueryPlan.of, placement._query
+    graph_of, plan_of = SubscriptionGraph.of, QueryPlan.of
 
     def failing_graph(query: Query) -> SubscriptionGraph:
         if _is_bad(query):
@@ -181,14 +182,15 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
             raise IndexError("no plan")
         return plan_of(query)
 
-    def failing_query(subscription: Any) -> Query:
-        if _is_bad(subscription.query):
+    def failing_form(query: Query) -> NormalForm:
+        if _is_bad(query):
             raise IndexError("no place")
-        return query_of(subscription)
+        return form_of(query)
 
     monkeypatch.setattr(SubscriptionGraph, "of", failing_graph)
     monkeypatch.setattr(QueryPlan, "of", failing_plan)
-    monkeypatch.setattr(placement, "_query", failing_query)
+    monkeypatch.setattr(containment, "form_of", failing_form)
+    monkeypatch.setattr(merging, "form_of", failing_form)
 
 
 def test_one_that_cannot_be_inserted_loses_no_other(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from heliograph import Filter
-from heliograph.filter import tiers
+from heliograph.filter import segment as segments
 from heliograph.filter.strategy import ALGORITHMS
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import Interest, Workload, subscribe, workloads
@@ -184,7 +184,7 @@ def test_a_history_of_the_engine(tmp_path: Path) -> None:
 
 def test_a_history_with_merges_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a few dozen subscriptions count as many, nearly every step meets a merge that is under way."""
-    monkeypatch.setattr(tiers, "LARGE", 40)
+    monkeypatch.setattr(segments, "LARGE", 40)
     history = History(Filter(TAXONOMY, algorithm="indexed"), Pool.draw(4, 300, 20), seed=4, peaks=(400, 100, 1))
     check_history(history, 8_000, naive_each=3_000, reload_each=3_500, folder=tmp_path)
 

@@ -16,7 +16,6 @@ from heliograph.filter import interests as bulk
 from heliograph.filter.interests import Interest, Interests, interest_of, interests_of
 from heliograph.sparql.regions import Atom
 from heliograph.sparql.tables import PatternSet, Reader, read_patterns
-from heliograph.subscriptions import Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import plain_name
 from heliograph.vocabulary import Vocabulary
@@ -137,24 +136,11 @@ def test_an_interest_in_bulk_is_that_of_the_query(
     check_law(made, taxonomy, data.draw(st.permutations(right)))
 
 
-@given(st.lists(ranges, max_size=60))
-@settings(max_examples=100, deadline=None)
-def test_ranges_are_intersected(constraints: list[Row]) -> None:
-    made = pattern_set(BOUND, constraints)
-    check_law(made, Taxonomy(), range(len(made)))
-
-
 @pytest.mark.parametrize("options", [{}, {"constraints": 0.5}, {"classes": 20}, {"one_structure": True}], ids=str)
 def test_workloads(options: dict[str, Any]) -> None:
     made = generate_filter(subscriptions=300, publications=5, seed=3, **options)
     patterns = read_patterns(made["patterns"], made["constraints"], Reader())
     check_law(patterns, Taxonomy.read(made["taxonomy"]), range(len(patterns)))
-
-
-def test_nothing_is_no_interests() -> None:
-    made = pattern_set(BOUND)
-    found = interests_of(made, [], [], Vocabulary(), Taxonomy())
-    assert (len(found.numbers), found.edge_offsets.tolist(), found.conjunct_offsets.tolist()) == (0, [0], [0])
 
 
 def test_numbers_and_ranges_make_no_terms() -> None:
@@ -178,14 +164,3 @@ def test_too_many_edges_for_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("s0", "?x", f"p{number}", "?y") for number in range(9)]
     made = pattern_set([*rows, *BOUND])
     check_law(made, Taxonomy(), range(len(made)))
-
-
-def test_taken_subscriptions_come_in_batches() -> None:
-    """What the registry took is enough to make interests; queries are made for none of it."""
-    registry = Subscriptions("filter")
-    registry.subscribe([("text", "ASK { ?x :p :n1 }")])
-    taken = registry.subscribe(patterns=table(PATTERNS, BOUND))
-    ((patterns, rows, members),) = taken.parts.batches
-    found = interests_of(patterns, rows, [each.number for each in members], Vocabulary(), Taxonomy())
-    assert found.numbers.tolist() == list(range(1, len(IDS) + 1))
-    assert [each._query for each in members] == [None] * len(IDS)

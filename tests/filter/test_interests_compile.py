@@ -192,23 +192,6 @@ def compiled(text: str, taxonomy: Taxonomy = NONE) -> tuple[Interest, Vocabulary
     return interest_of(query(text), vocabulary, taxonomy), vocabulary
 
 
-def test_edges_hold_ids_and_variables() -> None:
-    interest, vocabulary = compiled("SELECT * { ?s :p ?o . ?o ?q :a . ?s :p ?o }")
-    p, a = vocabulary.find(plain_name("p")), vocabulary.find(plain_name("a"))
-    assert interest == Interest(((~0, p, ~1), (~1, ~2, a)))
-
-
-def test_filters_and_values_are_conjuncts() -> None:
-    text = "SELECT * { ?s :p ?o . ?o :q ?n . FILTER(?n >= 3 && ?n < 9) VALUES ?s { :a :b } FILTER(?n != 5) }"
-    interest, vocabulary = compiled(text)
-    a, b = vocabulary.find(plain_name("a")), vocabulary.find(plain_name("b"))
-    assert interest.flags == 0
-    assert dict(interest.conjuncts) == {
-        0: (Atom(Domain.IRI, a, a), Atom(Domain.IRI, b, b)),
-        2: (Atom(Domain.NUMBER, 3, 5, 2), Atom(Domain.NUMBER, 5, 9, 3)),
-    }
-
-
 @pytest.mark.parametrize(
     ("pattern", "domain"),
     [
@@ -235,11 +218,6 @@ def test_types_that_no_row_answers_are_plain_edges() -> None:
     ):
         interest, _ = compiled(f"SELECT * {{ {text} }}", taxonomy)
         assert (len(interest.edges), interest.conjuncts, interest.flags) == (1, (), 0)
-
-
-def test_a_row_of_the_taxonomy_answers_for_the_document() -> None:
-    interest, _ = compiled("SELECT * { :Cat a :Animal . ?x :p ?y }", CLASSES)
-    assert (len(interest.edges), interest.flags) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -284,12 +262,6 @@ def test_what_edges_and_conjuncts_cannot_say(text: str, edges: int) -> None:
 def test_what_is_left_to_the_conditions(text: str, flags: int) -> None:
     interest, _ = compiled(f"SELECT * {{ {text} }}")
     assert interest.flags == flags
-
-
-def test_what_never_matches_has_a_conjunct_without_atoms() -> None:
-    for condition in ("FILTER(1 > 2)", "VALUES ?y { }", "FILTER(?y = 5 && ?y = 'a')", "FILTER(?y IN ())"):
-        interest, _ = compiled(f"SELECT * {{ ?x :p ?y {condition} }}")
-        assert [atoms for _, atoms in interest.conjuncts] == [()]
 
 
 def test_a_query_beyond_all_bounds_keeps_some_of_its_edges() -> None:

@@ -17,14 +17,13 @@ from heliograph.filter import layout as filter_layout
 from heliograph.filter import segment as segments
 from heliograph.filter.interests import Interest, gather
 from heliograph.filter.layout import MOST_EDGES, MOST_PUBLICATIONS, MOST_ROWS, DocumentEdges
-from heliograph.filter.search import _room, ordered
+from heliograph.filter.search import ordered
 from heliograph.model import Columns
 from heliograph.subscriptions import MOST_SUBSCRIPTIONS
 from heliograph.terms import Position
 from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary import columns as bulk
 from heliograph.vocabulary import columns as lexicon_layout
-from tests.filter import oxigraph
 from tests.filter.strategies import Workload, workloads
 
 INT8, INT16 = 1 << 7, 1 << 15
@@ -75,23 +74,6 @@ def test_solutions_of_different_documents_are_not_mixed(variables: int) -> None:
         engine.subscribe(("s", DOUBTFUL[variables]))
         expected = [("s", f"d{number}") for number in sorted(wanted)]
         assert matched(engine, table(documents, triples)) == expected
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("documents", [INT16 + 1, 2 * INT16 + 1])
-@pytest.mark.parametrize("variables", DOUBTFUL)
-def test_every_strategy_agrees_on_large_batches(variables: int, documents: int) -> None:
-    second = ["yes" if number % 1000 == 999 else f"no{number}" for number in range(documents)]
-    first = ["a"] * documents if variables == 1 else [f"a{number}" for number in range(documents)]
-    triples = [first, ["p"] * documents, second, second, ["q"] * documents, ["c"] * documents]
-    given_table = table(documents, triples)
-    answers = []
-    for options in ({"algorithm": "naive"}, {"algorithm": "indexed"}, {"algorithm": "auto"}, {"shards": 2}):
-        engine = Filter(**options)
-        engine.subscribe([("s", DOUBTFUL[variables]), ("t", 'ASK { ?x :q ?y FILTER(CONTAINS(STR(?x), "999")) }')])
-        answers.append(matched(engine, given_table))
-    assert answers[0] == answers[1] == answers[2] == answers[3]
-    assert len(answers[0]) >= documents // 1000
 
 
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
@@ -283,11 +265,6 @@ def test_a_publications_own_array_says_where_its_parts_are() -> None:
     assert links(MOST_EDGES) <= MOST_ROWS < links(MOST_EDGES + 1)
 
 
-def test_room_for_solutions_ends_where_their_starts_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heliograph.filter.search.MOST_ROWS", 100)
-    assert [len(_room(size, 3).solutions) for size in (2, 99, 100, 101)] == [3, 99, 100, 100]
-
-
 def test_a_search_goes_on_where_room_for_solutions_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little room there is, each solution is judged once."""
     monkeypatch.setattr("heliograph.filter.search.MOST_ROWS", 200)
@@ -342,14 +319,6 @@ def test_a_sketch_stops_counting_at_its_limit() -> None:
         assert sketch.min() >= before
 
 
-def test_what_counts_events_of_a_batch_has_64_bits() -> None:
-    """Candidates, solutions and walks of one batch have no bound, so their marks must hold any number."""
-    from heliograph.filter.kernels import _trial
-
-    trial = _trial.py_func(3, 0)  # type: ignore[attr-defined]
-    assert {trial.reported.dtype, trial.met.dtype} == {np.dtype(np.int64)}
-
-
 def _fixed(edges: DocumentEdges) -> DocumentEdges:
     from heliograph.compiled.growing import fixed
 
@@ -392,17 +361,3 @@ def test_notifications_with_more_text_than_an_array_holds(most: int, monkeypatch
     assert rows["publication_id"].to_pylist() == ["f", "d", "e", "e", "d"]
     assert rows["evidence"].to_pylist() == list("abcde")
     assert all(chunk.nbytes <= most + 4 * (len(chunk) + 1) for chunk in rows["subscription_id"].chunks)
-
-
-@pytest.mark.long
-def test_an_oracle_agrees_on_many_variables() -> None:
-    """pyoxigraph on a star of 127 and 128 edges with a condition in doubt."""
-    for edges in (INT8 - 1, INT8):
-        star = " . ".join(f"?s :p{number} ?v{number}" for number in range(edges))
-        document = [("s", f"p{number}", f"v{number}") for number in range(edges)]
-        for needle, holds in (("v0", True), ("w", False)):
-            engine = Filter(algorithm="indexed")
-            engine.subscribe(("s", f'ASK {{ {star} FILTER(CONTAINS(STR(?v0), "{needle}")) }}'))
-            query = engine._subscriptions["s"].query
-            assert bool(oxigraph.bindings(oxigraph.store(document, []), query)) is holds
-            assert bool(matched(engine, [("d", document)])) is holds

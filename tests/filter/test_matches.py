@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from heliograph.filter.strategy import Matches
 from heliograph.subscriptions import Subscription, Subscriptions
@@ -20,19 +18,6 @@ def subscriptions(count: int) -> list[Subscription]:
 def matches(places: list[int], owners: list[list[Subscription]]) -> Matches:
     wanted = np.array(places, np.int64)
     return Matches(np.zeros_like(wanted), wanted, owners)
-
-
-@given(st.lists(st.integers(0, 4), max_size=4), st.data())
-def test_lists_lie_end_to_end(sizes: list[int], data: st.DataObject) -> None:
-    owners = subscriptions(sum(sizes))
-    starts = [sum(sizes[:place]) for place in range(len(sizes))]
-    lists = [owners[start : start + size] for start, size in zip(starts, sizes, strict=True)]
-    places = data.draw(st.lists(st.integers(0, len(owners) - 1), max_size=5)) if owners else []
-    for found in (matches(places, lists), matches(places, [owners])):
-        assert found.subscribed(found.place) == [owners[place] for place in places]
-        numbers, ids, subscribers = found.named()
-        assert [ids[number].as_py() for number in numbers] == [owners[place].id for place in places]
-        assert [subscribers[number].as_py() for number in numbers] == [owners[place].subscriber for place in places]
 
 
 def test_few_matches_name_few() -> None:

@@ -15,9 +15,8 @@ from heliograph import Filter
 from heliograph.errors import StorageError
 from heliograph.filter import save as saving
 from heliograph.filter import strategy as auto
-from heliograph.filter.tiers import Tiers
+from heliograph.filter.segment import Segments
 from heliograph.storage import read_folder, write_folder
-from heliograph.subscriptions import Subscription
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import subscribe
 
@@ -101,14 +100,6 @@ def test_nothing_is_built_and_nothing_compiled(saved: Path, monkeypatch: pytest.
     assert loaded.stats().subscriptions == expected
 
 
-def test_a_text_is_compiled_when_it_is_asked_for(saved: Path) -> None:
-    loaded = Filter.load(saved)
-    found: Subscription = loaded._subscriptions["count"]
-    assert found.counted
-    assert found.query is found.query
-    assert loaded.explain("any", DOCUMENTS[0]).subscription_id == "any"
-
-
 def test_auto_keeps_the_index_it_changed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "FEW", 100)
     engine = indexed("auto")
@@ -150,16 +141,16 @@ def test_a_newer_save_is_refused(saved: Path, tmp_path: Path) -> None:
 
 def test_a_save_while_a_merge_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The merge ends while the save waits for it."""
-    monkeypatch.setattr("heliograph.filter.tiers.LARGE", 64)
+    monkeypatch.setattr("heliograph.filter.segment.LARGE", 64)
     begun, release = threading.Event(), threading.Event()
-    merge = Tiers._run
+    merge = Segments._run
 
-    def slow(tiers: Tiers, *given: Any) -> None:
+    def slow(segments: Segments, *given: Any) -> None:
         begun.set()
         assert release.wait(60)
-        merge(tiers, *given)
+        merge(segments, *given)
 
-    monkeypatch.setattr(Tiers, "_run", slow)
+    monkeypatch.setattr(Segments, "_run", slow)
     engine = Filter(TAXONOMY, algorithm="indexed")
     for start in range(0, 200, 50):
         several = [POOL.interests[number]._replace(id=f"s{number}") for number in range(start, start + 50)]
@@ -170,14 +161,6 @@ def test_a_save_while_a_merge_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     engine.save(tmp_path / "saved")
     assert release.is_set()
     assert notified(Filter.load(tmp_path / "saved")) == notified(engine)
-
-
-def test_renumbered_although_members_have_gone(tmp_path: Path) -> None:
-    engine = indexed()
-    assert [each.number for each in engine._subscriptions] != list(range(len(engine._subscriptions)))
-    engine.save(tmp_path / "saved")
-    loaded = Filter.load(tmp_path / "saved")
-    assert [each.number for each in loaded._subscriptions] == list(range(len(engine._subscriptions)))
 
 
 # --- damage -----------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from hypothesis.stateful import initialize
 
 from heliograph import Filter
 from heliograph.errors import UsageError
+from heliograph.filter import segment as segments
 from heliograph.filter import shards as sharded
-from heliograph.filter import tiers
 from heliograph.filter.strategy import Failures
 from heliograph.partition.plan import Outline
 from tests.filter.pool import TAXONOMY, Pool
@@ -77,7 +77,7 @@ def test_a_history(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_history_with_merges_in_the_background(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 20)
+    monkeypatch.setattr(segments, "LARGE", 20)
     history = History(Filter(TAXONOMY, **SCHEMES[name]), POOL, seed=5, peaks=(120, 30))
     check_history(history, 600, naive_each=500, reload_each=450, folder=tmp_path)
 
@@ -92,18 +92,6 @@ def test_parts_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None
         found = engine.publish(DOCUMENTS, bindings=2)
         assert list(found) == expected != []
         assert len(found) <= found.stats.candidates <= pairs
-
-
-@pytest.mark.parametrize("name", SCHEMES)
-def test_nothing_published_and_nothing_subscribed(name: str) -> None:
-    engine = Filter(**SCHEMES[name])
-    assert list(engine.publish(DOCUMENTS)) == list(engine.publish([])) == []
-    engine.subscribe([])
-    engine.unsubscribe([])
-    subscribe(engine, [POOL.interests[0]._replace(id="s")])
-    assert list(engine.publish([])) == []
-    engine.unsubscribe("s")
-    assert list(engine.publish(DOCUMENTS)) == []
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -178,7 +166,7 @@ def test_a_merger_that_errs_is_taken_apart() -> None:
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("changes", [60, pytest.param(1_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
 def test_each_publish_sees_one_version(name: str, changes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 16)
+    monkeypatch.setattr(segments, "LARGE", 16)
     chronicle = Chronicle(Filter(**SCHEMES[name]), seed=5)
     check_under_load(chronicle, publishers=2, changes=changes)
     check_balance(chronicle.engine)

@@ -9,7 +9,7 @@ from heliograph import Filter
 from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications
 from tests.filter.conditions import WILD
-from tests.filter.strategies import Cells, Interest, Workload, documents, examples, subscribe, workloads
+from tests.filter.strategies import Cells, Workload, documents, examples, subscribe, workloads
 
 algorithms = st.sampled_from(sorted(ALGORITHMS))
 
@@ -119,11 +119,3 @@ def test_what_is_explained_is_what_is_notified(workload: Workload, algorithm: st
         told = {each.id: engine.explain(each.id, publication) for each in workload.interests}
         assert {id for id, explained in told.items() if explained.matched} == notified
         assert all(explained.failed for explained in told.values() if not explained.matched)
-
-
-def test_a_match_is_a_candidate_even_alone() -> None:
-    for algorithm in ALGORITHMS:
-        engine = Filter(algorithm=algorithm)
-        subscribe(engine, [Interest("s", "ASK { :A :p :B }"), Interest("t", "ASK { :A :q :B }")])
-        stats = engine.publish(("d", [("A", "p", "B")])).stats
-        assert stats.candidates >= stats.notifications == 1, algorithm

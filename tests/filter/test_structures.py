@@ -133,9 +133,3 @@ def test_what_has_no_edge_is_always_looked_at() -> None:
     keys = access_keys(grouped.edges, sketch())
     assert len(keys.always) == len(keys.postings) == 1
     assert {*keys.always.tolist(), *keys.postings.tolist()} == {0, 1}
-
-
-def test_no_interests_are_no_structures() -> None:
-    grouped = group(gather([], []))
-    assert (len(grouped.variables), grouped.offsets.tolist()) == (0, [0])
-    assert len(access_keys(grouped.edges, sketch()).postings) == 0

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from heliograph import Filter
-from heliograph.filter import tiers
+from heliograph.filter import segment as segments
 from heliograph.filter.strategy import ALGORITHMS
 from heliograph.model import Notifications
 
@@ -81,11 +81,11 @@ def eager_threads() -> Iterator[None]:
 
 @pytest.mark.usefixtures("eager_threads")
 @pytest.mark.parametrize(
-    ("algorithm", "large"), [*((name, tiers.LARGE) for name in ALGORITHMS), ("indexed", 16), ("auto", 16)]
+    ("algorithm", "large"), [*((name, segments.LARGE) for name in ALGORITHMS), ("indexed", 16), ("auto", 16)]
 )
 def test_each_publish_sees_one_version(algorithm: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With merges that are done at once, and with as many as possible in the background."""
-    monkeypatch.setattr(tiers, "LARGE", large)
+    monkeypatch.setattr(segments, "LARGE", large)
     check_under_load(Chronicle(Filter(algorithm=algorithm), seed=5), publishers=3, changes=120)
 
 

@@ -21,8 +21,8 @@ from typing import Any
 from unittest import mock
 
 from heliograph import Filter
+from heliograph.filter import segment as segments
 from heliograph.filter import strategy as auto
-from heliograph.filter import tiers
 from tests.filter import oxigraph
 from tests.filter.conditions import CLASSES, NAMES, PROPERTIES, TAME, WILD, Palette, token
 from tests.filter.schemes import SCHEMES
@@ -359,7 +359,7 @@ def bulked(bulk: dict[str, Any]) -> list[int]:
 def _patched(scene: Scene, way: Way) -> Iterator[None]:
     with ExitStack() as stack:
         if "merge" in scene.settings:
-            stack.enter_context(mock.patch.object(tiers, "LARGE", scene.settings["merge"]))
+            stack.enter_context(mock.patch.object(segments, "LARGE", scene.settings["merge"]))
         if way.pairs is not None:
             stack.enter_context(mock.patch.object(auto, "PAIRS", way.pairs))
             stack.enter_context(mock.patch.object(auto, "COLD", 1))
@@ -468,11 +468,11 @@ def script(scene: Scene, first: Way, way: Way) -> str:
     parts = [
         "from heliograph import Filter",
         "from heliograph.filter import strategy as auto",
-        "from heliograph.filter import tiers",
+        "from heliograph.filter import segment as segments",
         "",
     ]
     for name, each in (("expected", first), ("found", way)):
-        body = [f"tiers.LARGE = {scene.settings['merge']}"] if "merge" in scene.settings else []
+        body = [f"segments.LARGE = {scene.settings['merge']}"] if "merge" in scene.settings else []
         body += [f"auto.PAIRS, auto.COLD = {each.pairs}, 1"] if each.pairs is not None else []
         given = ", ".join(f"{key}={value!r}" for key, value in each.given)
         body += [f"engine = Filter({spell(scene.settings.get('taxonomy'))}, {given})", "told = []"]

@@ -8,43 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.partition.plan import PlanChange
+from heliograph.partition.plan import Arrangement, PlanChange
 from heliograph.sparql.query import Query, TriplePattern
 from heliograph.terms import RDF_TYPE, RDFS_MEMBER, Term, Variable
 
 
-class ByProperty:
+class ByProperty(Arrangement):
     """Patterns by property, with mergers or without."""
 
     def __init__(self, mergers: bool) -> None:
+        super().__init__()
         self.mergers = mergers
         self._next = 0
-        self._nodes: dict[Query, int] = {}
+        self._by_query: dict[Query, int] = {}
         self._queries: dict[int, Query] = {}
-        self._subscribers: dict[int, list[int]] = {}
-        self._node: dict[int, int] = {}
         self._synthetic: dict[Term, int] = {}  # by property
         self._root: dict[int, int] = {}
 
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         for number, query in subscriptions:
-            if query not in self._nodes:
-                self._nodes[query] = self._new(query)
-            self._node[number] = self._nodes[query]
-            self._subscribers[self._node[number]].append(number)
+            if query not in self._by_query:
+                self._by_query[query] = self._new(query)
+            self._subscribe(number, self._by_query[query])
         return self._arranged()
 
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         for number in numbers:
-            node = self._node.pop(number)
-            self._subscribers[node].remove(number)
+            node = self._nodes.pop(number)
+            del self._subscribers[node][number]
             if not self._subscribers[node]:
-                del self._nodes[self._queries[node]]
+                del self._by_query[self._queries[node]]
         return self._arranged()
 
     def _new(self, query: Query) -> int:
         node, self._next = self._next, self._next + 1
-        self._queries[node], self._subscribers[node] = query, []
+        self._queries[node] = query
         return node
 
     def _arranged(self) -> PlanChange:
@@ -60,7 +58,7 @@ class ByProperty:
     def _roots(self) -> dict[int, int]:
         groups: dict[Term, list[int]] = {}
         roots: dict[int, int] = {}
-        for query, node in self._nodes.items():
+        for query, node in self._by_query.items():
             name = _property(query)
             roots[node] = node
             if name is not None:
@@ -81,17 +79,11 @@ class ByProperty:
             self._synthetic[name] = self._new(Query(patterns=(edge,)))
         return self._synthetic[name]
 
-    def node_of(self, number: int) -> int:
-        return self._node[number]
-
     def root_of(self, node: int) -> int:
         return self._root[node]
 
     def query_of(self, node: int) -> Query:
         return self._queries[node]
-
-    def subscribers_of(self, node: int) -> Sequence[int]:
-        return tuple(self._subscribers[node])
 
     def is_synthetic(self, node: int) -> bool:
         return node in self._synthetic.values()

@@ -56,6 +56,40 @@ FOUND = [
     ("?x ?r :Other", "?x a :Other"),  # no row of the taxonomy could answer it
 ]
 
+# Conditions on one variable, what implies them, and what does not.
+IMPLIED = [
+    ("?b > 5", ["?b > 10", "?b IN (6, 7.5)", "?b > 6 || ?b = 5.5"], ["?b > 4", "?b > 6 || ?b = 4.5"]),
+    ("?b != 5", ["?b < 5"], ["?b <= 5"]),
+    ("?b >= 0 && ?b < 10", ["?b > 1 && ?b <= 9"], []),
+    ("isIRI(?b)", ["?b IN (:A, :B)"], []),
+    ("isLiteral(?b)", ["?b > 1"], []),
+    ("?b != :A", ['?b = "text"'], []),
+    ("!(?b < 5)", ["?b >= 5"], []),
+    ("?b >= 5", [], ["!(?b < 5)"]),  # not-a-number
+    ("?b > 16777216", [], ["?b >= 16777217"]),  # 16777216 as xsd:float
+]
+# Conditions on two, the ends of two edges, and what stands there in another pattern.
+BOTH = "?x :p ?a ; :q ?b "
+SATISFIED = [
+    ("?b = 5", "?x :p ?a ; :q 5.0"),
+    ("?b != :B", "?x :p ?a ; :q :A"),
+    ('?b IN ("a", "b")', '?x :p ?a ; :q "a"'),
+    ("?a != ?b", f"{BOTH}FILTER(?b != ?a)"),
+    ("?a < ?b", "?x :p 1 ; :q ?b FILTER(?b > 5)"),
+    ("?a != ?b", "?x :p :A ; :q :B"),
+]
+NOT_SATISFIED = [
+    ("?b > 5", "?x :p ?a ; :q 5"),
+    ('?b IN ("a", "b")', '?x :p ?a ; :q "a"@en'),
+    ('CONTAINS(?b, "x")', '?x :p ?a ; :q "age"'),
+    ("?a < ?b", f"{BOTH}FILTER(?b < ?a)"),
+    ("?a < ?b", "?x :p 1 ; :q ?b FILTER(?b < 5)"),
+    ("?a != ?b", "?x :p :A ; :q :A"),
+]
+FOUND += [(f"?x :p ?b FILTER({one})", f"?x :p ?b FILTER({each})") for one, several, _ in IMPLIED for each in several]
+FOUND += [(f"{BOTH}FILTER({one})", other) for one, other in SATISFIED]
+FOUND += [(f"{BOTH}VALUES (?a ?b) {{ (:A :B) (:C :D) }}", f"{BOTH}VALUES (?a ?b) {{ (:C :D) (:A :B) }}")]
+
 NOT_FOUND = [
     (":A :p :B", "?x :p ?y"),
     ("?x :p ?x", "?x :p ?y"),
@@ -74,6 +108,9 @@ NOT_FOUND = [
     ("?x a :Animal", "?x a/rdfs:subClassOf* :Animal"),
     ("?x rdfs:subClassOf :C", "?x rdfs:subClassOf+ :C"),
     (":Animal rdfs:subClassOf+ :Dog . ?x :p ?y", "?a :p ?b"),
+    (f"{BOTH}VALUES (?a ?b) {{ (:A :B) (:C :D) }}", f"{BOTH}VALUES (?a ?b) {{ (:A :B) }}"),
+    *((f"?x :p ?b FILTER({one})", f"?x :p ?b FILTER({each})") for one, _, several in IMPLIED for each in several),
+    *((f"{BOTH}FILTER({one})", other) for one, other in NOT_SATISFIED),
 ]
 
 

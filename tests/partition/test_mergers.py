@@ -21,7 +21,6 @@ from heliograph.partition.merging import (
     Tolerance,
     alike,
     antiunify,
-    distinct_first,
     propose,
     same_edges,
 )
@@ -127,27 +126,6 @@ def test_nobody_meets_at_a_class_or_at_a_variable_property() -> None:
         world.merge_keys.paths,
     )
     assert [world.keys(way, number) for way in ways for number in range(4)] == [[]] * 16
-
-
-def test_nothing_is_known_of_counts_and_of_patterns_without_edges() -> None:
-    names = TermNumbers(Taxonomy())
-    counts = parse_sparql("ASK { ?x :p ?y } HAVING (COUNT(*) > 2)", verb="filter")
-    assert names.candidate(form_of(counts)) is None
-    assert names.candidate(NormalForm(())) is None
-
-
-def test_neighbours_are_sorted_by_what_differs_least() -> None:
-    assert distinct_first([[(0, 1.0), (0, 5.0)], [(0, 2.0), (0, 5.0)], [(0, 3.0), (0, 6.0)]]) == [1, 0]
-
-
-def test_values_begin_where_intervals_do() -> None:
-    world = World("?x :p ?y FILTER(?y > 5)", f"?x :p ?y FILTER(?y < 1{'0' * 400})", "?x :p ?y VALUES ?y { :A :B }")
-    begins = [world.names.begin(world.pool[number], 1) for number in range(3)]
-    assert begins[0][1] == 5
-    assert begins[1][1] == float("-inf")
-    assert begins[2][1] >= 0
-    huge = World(f"?x :p ?y FILTER(?y > 1{'0' * 400})", f"?x :p ?y FILTER(?y > -1{'0' * 400})")
-    assert [huge.names.begin(huge.pool[number], 1)[1] for number in range(2)] == [float("inf"), float("-inf")]
 
 
 # --- proposals --------------------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ class Model:
             assert numbers == sorted(numbers)
             for number in numbers:
                 assert self.places.setdefault(number, place) == place
-        self.placement.routes.tidy()
+        self.placement.tidy()
         self.check()
         heads = {number: self.head(number) for number in self.live}
-        self.older.append((self.version, dict(self.places), heads, self.placement.routes.table))
+        self.older.append((self.version, dict(self.places), heads, self.placement.routes))
 
     def head(self, number: int) -> int:
         root = self.placement.root_of(number)
@@ -87,7 +87,7 @@ class Model:
         assert self.places.keys() == self.live.keys() | mergers
         assert all(placement.place_of(number) == place for number, place in self.places.items())
         front = {number for number, place in self.places.items() if place == FRONT}
-        assert len(front) == len(list(arrangement.roots())) == len(placement.routes)
+        assert len(front) == len(list(arrangement.roots())) == len(placement.front)
         assert all(placement.root_of(n) == arrangement.root_of(arrangement.node_of(n)) for n in self.live)
         check_balance([list(self.places.values()).count(shard) for shard in range(len(placement.sharding.sizes))])
         self.check_routes()
@@ -98,7 +98,7 @@ class Model:
         for number in self.live:
             if self.places[number] != FRONT and self.head(number) != EVERYTHING:
                 below[self.head(number)] |= 1 << self.places[number]
-        table = self.placement.routes.table
+        table = self.placement.routes
         assert {number: table[number].shards(self.version) for number in below} == below
         for version, places, heads, older in self.older:
             for number, head in heads.items():

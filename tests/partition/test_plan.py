@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,18 +11,14 @@ import pytest
 
 from heliograph import Filter
 from heliograph.errors import StorageError, UsageError
-from heliograph.filter import tiers
-from heliograph.filter.encode import encode
-from heliograph.filter.shards import ShardedMatcher
-from heliograph.filter.strategy import Failures
-from heliograph.io.publications import Publications
+from heliograph.filter import segment as segments
+from heliograph.filter.shards import Stage
 from heliograph.partition.plan import FRONT, MERGERS, Plan, Scheme
 from heliograph.storage import read_folder, write_folder
-from heliograph.terms import PREFIXES
 from tests.filter.pool import TAXONOMY, Pool
 from tests.filter.strategies import subscribe
 from tests.filter.test_histories import History, check_history
-from tests.filter.test_versions import Chronicle, eager_threads
+from tests.filter.test_versions import Chronicle, check_under_load, eager_threads
 from tests.partition.arrangements import ByProperty
 
 __all__ = ["eager_threads"]
@@ -62,15 +57,11 @@ def places(plan: Plan) -> dict[str, int]:
     return {each.id: plan.find(each.number) for each in plan.members.values()}
 
 
-def batch_of(plan: Plan) -> Publications:
-    return encode(DOCUMENTS, plan.context.vocabulary, PREFIXES).publications
-
-
 # --- answers and versions ---------------------------------------------------------------------------------------
 
 
 def test_a_history(scheme: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "LARGE", 30)
+    monkeypatch.setattr(segments, "LARGE", 30)
     history = History(Filter(TAXONOMY, **scheme), POOL, seed=6, peaks=(100, 30))
     history.engine.subscribe([])
     check_history(history, 600, naive_each=250, reload_each=280, folder=tmp_path)
@@ -79,29 +70,11 @@ def test_a_history(scheme: dict[str, Any], tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("eager_threads")
 def test_each_publish_sees_one_version(scheme: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Roots come and go all the time: of the seven queries one is above most of the others."""
-    monkeypatch.setattr(tiers, "LARGE", 16)
+    monkeypatch.setattr(segments, "LARGE", 16)
     chronicle = Chronicle(Filter(**scheme), seed=8)
     chronicle.engine.subscribe(("warm", "ASK { ?x :never ?y }"))
     chronicle.engine.unsubscribe("warm")
-    failures: list[BaseException] = []
-    over = threading.Event()
-
-    def publisher() -> None:
-        try:
-            while not over.is_set():
-                chronicle.check_publish()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=publisher) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    while len(chronicle.versions) <= 60 and not failures:
-        chronicle.change()
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    check_under_load(chronicle, publishers=2, changes=60)
 
 
 def test_whoever_is_not_stale_does_not_wait(scheme: dict[str, Any]) -> None:
@@ -129,15 +102,14 @@ def test_a_large_change_lets_nobody_wait(scheme: dict[str, Any]) -> None:
 def test_a_saved_plan_has_everybody_in_the_same_place(scheme: dict[str, Any], tmp_path: Path) -> None:
     engine = filled(scheme)
     engine.save(tmp_path / "filter")
-    plan_of(engine).save(tmp_path / "plan")
     expected = list(engine.publish(DOCUMENTS, bindings=1))
-    loaded, opened = Filter.load(tmp_path / "filter"), Plan.load(tmp_path / "plan")
+    loaded = Filter.load(tmp_path / "filter")
     assert list(loaded.publish(DOCUMENTS, bindings=1)) == expected != []
-    assert places(plan_of(loaded)) == places(opened) == places(plan_of(engine))
+    assert places(plan_of(loaded)) == places(plan_of(engine))
     assert loaded.plan() is not None
     assert loaded.stats().subscriptions == engine.stats().subscriptions
     for place, words in ((FRONT, "at the front"), (2, "in shard 2 of 3")):
-        name = next(name for name, found in places(opened).items() if found == place)
+        name = next(name for name, found in places(plan_of(engine)).items() if found == place)
         assert loaded.explain(name, DOCUMENTS[0]).index[0].startswith(words)
 
 
@@ -157,11 +129,11 @@ def test_an_opened_plan_goes_on_with_everybody_in_the_same_place(scheme: dict[st
 
 
 def test_the_manifest_says_what_is_where(scheme: dict[str, Any], tmp_path: Path) -> None:
-    plan = plan_of(filled(scheme))
-    plan.save(tmp_path / "plan")
-    opened = read_folder(tmp_path / "plan", "plan", {1})
+    engine = filled(scheme)
+    engine.save(tmp_path / "saved")
+    opened = read_folder(tmp_path / "saved", "filter", {3})
     manifest, roots = opened.meta["plan"], opened.tables["roots"].to_pylist()
-    found = places(plan)
+    found = places(plan_of(engine))
     assert manifest["partition"] == "containment"
     assert manifest["counts"] == [list(found.values()).count(shard) for shard in range(3)]
     assert manifest["front"] == len(roots) == list(found.values()).count(FRONT) + manifest["mergers"]
@@ -173,28 +145,19 @@ def test_the_manifest_says_what_is_where(scheme: dict[str, Any], tmp_path: Path)
 def test_stages_run_apart(scheme: dict[str, Any], tmp_path: Path) -> None:
     """One process opens the front and others a shard each; together they find what all of it finds."""
     engine = filled(scheme)
-    plan_of(engine).save(tmp_path / "plan")
-    front = ShardedMatcher(Plan.load(tmp_path / "plan", {FRONT})).version()
-    batch = batch_of(front.matcher.plan)
-    first = front.front(batch, Failures())
-    found = {(each.id, batch.ids[row]) for each, row in _pairs(first.matches)}
+    engine.save(tmp_path / "saved")
+    first = Stage.open(tmp_path / "saved").front(DOCUMENTS)
+    found = list(first.notifications)
     for number, wanted in enumerate(first.wanted):
-        shard = ShardedMatcher(Plan.load(tmp_path / "plan", {number})).version()
-        second = shard.shard(number, batch, Failures())
-        reached = {(each.id, batch.ids[row]) for each, row in _pairs(second)}
-        assert {batch.ids.index(id) for _, id in reached} <= set(wanted.tolist())
-        found |= reached
-    assert found == {(each.subscription_id, each.publication_id) for each in engine.publish(DOCUMENTS)}
-
-
-def _pairs(matches: Any) -> list[tuple[Any, int]]:
-    subscriptions = matches.subscribed(matches.place)
-    return list(zip(subscriptions, matches.publication.tolist(), strict=True))
+        reached = list(Stage.open(tmp_path / "saved", number).match(DOCUMENTS))
+        assert {first.ids.index(str(each.publication_id)) for each in reached} <= set(wanted.tolist())
+        found += reached
+    assert sorted(map(str, found)) == sorted(map(str, engine.publish(DOCUMENTS)))
 
 
 def test_a_part_of_a_plan_cannot_change(scheme: dict[str, Any], tmp_path: Path) -> None:
-    plan_of(filled(scheme)).save(tmp_path / "plan")
-    opened = Plan.load(tmp_path / "plan", {1})
+    filled(scheme).save(tmp_path / "saved")
+    opened = Stage.open(tmp_path / "saved", 1)._matcher.plan
     with pytest.raises(UsageError) as raised:
         opened.remove(list(opened.members.values())[:1])
     assert raised.value.code == "HG-053"
@@ -233,18 +196,16 @@ def test_an_empty_plan_is_saved(scheme: dict[str, Any], tmp_path: Path) -> None:
         lambda arrays, tables, meta: meta.update(plan=None),
     ],
 )
-@pytest.mark.parametrize("kind", ["filter", "plan"])
-def test_what_is_damaged_is_refused(kind: str, spoil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_damaged_is_refused(spoil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Scheme, "arrangement", lambda *_: ByProperty(True))
     engine = Filter(TAXONOMY, shards=3, partition="containment")
     engine.subscribe([*GENERAL, *((f"s{n}", f"ASK {{ ?x :p{n % 3} :n{n} }}") for n in range(12))])
-    version = {"filter": 3, "plan": 1}[kind]
-    (engine if kind == "filter" else plan_of(engine)).save(tmp_path / "saved")
-    arrays, tables, meta, _ = read_folder(tmp_path / "saved", kind, {version})
+    engine.save(tmp_path / "saved")
+    arrays, tables, meta, _ = read_folder(tmp_path / "saved", "filter", {3})
     spoil(arrays, tables, meta)
-    write_folder(tmp_path / "spoilt", kind, version, arrays=arrays, tables=tables, meta=meta)
+    write_folder(tmp_path / "spoilt", "filter", 3, arrays=arrays, tables=tables, meta=meta)
     with pytest.raises(StorageError) as raised:
-        (Filter if kind == "filter" else Plan).load(tmp_path / "spoilt")
+        Filter.load(tmp_path / "spoilt")
     assert raised.value.code == "HG-810"
 
 

@@ -61,20 +61,6 @@ def test_the_difference_is_what_changed(seed: int) -> None:
         before = now
 
 
-def test_what_came_and_went_in_between_is_not_reported() -> None:
-    trees = Trees()
-    trees.cut(trees.grow())
-    assert trees.difference() == PlanChange()
-
-
-def test_a_node_that_leaves_the_front_and_returns_is_not_reported() -> None:
-    trees = Trees()
-    nodes = [trees.grow(), trees.grow()]
-    trees.difference()
-    trees.cut(join(trees, nodes))
-    assert trees.difference() == PlanChange()
-
-
 def test_deep_trees_need_no_recursion() -> None:
     trees = Trees()
     top = leaf = trees.grow()

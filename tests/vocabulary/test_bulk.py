@@ -13,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.errors import StorageError, TermError
+from heliograph.errors import StorageError
 from heliograph.terms import Position, Term, iri, literal, parse_cell, plain_name, spell
-from heliograph.vocabulary import CellIds, Vocabulary, vocabulary
+from heliograph.vocabulary import Vocabulary, vocabulary
 from heliograph.vocabulary import columns as bulk
-from heliograph.vocabulary import columns as cells
-from heliograph.vocabulary import columns as lexicon
 from heliograph.vocabulary.columns import TEXTS, typed_of
 from tests import term_strategies as hostile
-from tests.vocabulary.columns import same
+from tests.vocabulary.columns import interned_singly, same, shown, through_tables
 
 OBJECT, PROPERTY, SUBJECT = Position.OBJECT, Position.PROPERTY, Position.SUBJECT
 TERMS = st.lists(hostile.objects, max_size=6)
@@ -44,27 +42,7 @@ CELLS = st.lists(
 @pytest.fixture(autouse=True)
 def always_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything goes through the interner table, in blocks of a few rows."""
-    monkeypatch.setattr(bulk, "is_worth", lambda rows, held: rows > 0)
-    monkeypatch.setattr(bulk, "FEW", 0)
-    monkeypatch.setattr(bulk, "BLOCK", 7)
-    monkeypatch.setattr(lexicon, "_SMALL", 2)
-    monkeypatch.setattr(cells, "_VARIED", 1 << 20)
-
-
-def _naive(into: Vocabulary, texts: list[str | None], position: Position) -> tuple[list[int], list[tuple[int, str]]]:
-    ids, errors = [], []
-    for row, text in enumerate(texts):
-        try:
-            ids.append(into.intern(parse_cell(text, position)))
-        except TermError as error:
-            ids.append(-1)
-            errors.append((row, str(error)))
-    return ids, errors
-
-
-def _shown(result: CellIds) -> tuple[list[int], list[tuple[int, str]]]:
-    assert result.ids.dtype == np.int32
-    return result.ids.tolist(), [(row, str(error)) for row, error in result.errors]
+    through_tables(monkeypatch)
 
 
 def assert_same_terms(ours: Vocabulary, terms: list[Term]) -> None:
@@ -114,16 +92,16 @@ def test_kernels_are_loaded_for_many_cells_and_used_for_some(
 
 def test_columns_are_judged_by_a_sample() -> None:
     names = pa.array([f"v{number}" for number in range(5000)])
-    assert cells.is_varied(names)
-    assert cells.is_varied(pa.chunked_array([names, names]).cast(pa.string_view()))
-    assert not cells.is_varied(names.dictionary_encode())
-    assert not cells.is_varied(pa.array(range(5000)))
+    assert bulk.is_varied(names)
+    assert bulk.is_varied(pa.chunked_array([names, names]).cast(pa.string_view()))
+    assert not bulk.is_varied(names.dictionary_encode())
+    assert not bulk.is_varied(pa.array(range(5000)))
 
 
 def test_a_column_of_few_texts_is_not_varied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert not cells.is_varied(pa.array([f"p{number % 100}" for number in range(5000)]))
-    assert cells.is_varied(pa.array([f"p{number % 300}" for number in range(5000)]))
+    assert not bulk.is_varied(pa.array([f"p{number % 100}" for number in range(5000)]))
+    assert bulk.is_varied(pa.array([f"p{number % 300}" for number in range(5000)]))
 
 
 # --- columns ----------------------------------------------------------------------------------------------------
@@ -133,9 +111,9 @@ def test_a_column_of_few_texts_is_not_varied(monkeypatch: pytest.MonkeyPatch) ->
 @given(CELLS, st.sampled_from(Position))
 def test_a_column_is_interned_as_cell_by_cell(texts: list[str | None], position: Position) -> None:
     ours, naive = Vocabulary(), Vocabulary()
-    expected = _naive(naive, texts, position)
+    expected = interned_singly(naive, texts, position)
     for _ in range(2):  # anew, and known
-        assert _shown(ours.intern_cells(pa.array(texts, pa.string()), position)) == expected
+        assert shown(ours.intern_cells(pa.array(texts, pa.string()), position)) == expected
     assert_same_terms(ours, _terms(naive))
 
 
@@ -173,65 +151,14 @@ def _also(naive: Vocabulary) -> Vocabulary:
 def check_steps(ours: Vocabulary, naive: Vocabulary, steps: Any) -> None:
     for what, batch, position in steps:
         if what == "column":
-            assert _shown(ours.intern_cells(pa.array(batch, pa.string()), position)) == _naive(naive, batch, position)
+            assert shown(ours.intern_cells(pa.array(batch, pa.string()), position)) == interned_singly(
+                naive, batch, position
+            )
         elif what == "terms":
             assert ours.intern_many(batch) == naive.intern_many(batch)
         else:
             assert_same_terms(ours, _terms(naive))
     assert_same_terms(ours, _terms(naive))
-
-
-@settings(max_examples=40, deadline=None)
-@given(CELLS, st.sampled_from(Position))
-def test_every_layout_is_interned_alike(texts: list[str | None], position: Position) -> None:
-    expected = _naive(Vocabulary(), texts, position)
-    for name, column in _layouts(texts).items():
-        ours = Vocabulary()
-        for _ in range(2):
-            assert _shown(ours.intern_cells(column, position)) == expected, name
-
-
-def _layouts(texts: list[str | None]) -> dict[str, Any]:
-    array, middle = pa.array(texts, pa.string()), len(texts) // 2
-    padded = pa.array(["not this", *texts, None], pa.string())
-    return {
-        "large_string": array.cast(pa.large_string()),
-        "string_view": array.cast(pa.string_view()),
-        "slice": padded.slice(1, len(texts)),
-        "slice of large": padded.cast(pa.large_string()).slice(1, len(texts)),
-        "dictionary": array.dictionary_encode(),
-        "slice of a dictionary": padded.dictionary_encode().slice(1, len(texts)),
-        "dictionary of views": pa.DictionaryArray.from_arrays(
-            pa.array(range(len(texts)), pa.int32()), array.cast(pa.string_view())
-        ),
-        "chunks": pa.chunked_array([array[:middle], array[:0], array[middle:]], pa.string()),
-        "chunks of dictionaries": pa.chunked_array(
-            [array[:middle].dictionary_encode(), array[middle:].dictionary_encode()]
-        ),
-    }
-
-
-def test_nulls_and_nothing() -> None:
-    ours = Vocabulary()
-    assert [code.code for _, code in ours.intern_cells(pa.nulls(9), SUBJECT).errors] == ["HG-101"] * 9
-    assert _shown(ours.intern_cells(pa.array([], pa.string()), OBJECT)) == ([], [])
-    assert _shown(ours.intern_cells(pa.chunked_array([], pa.string()), OBJECT)) == ([], [])
-
-
-def test_bytes_that_are_not_utf8_are_refused_alone() -> None:
-    offsets, data = pa.py_buffer(np.array([0, 1, 3, 4, 4], np.int32).tobytes()), pa.py_buffer(b"c\xff\xfeb")
-    column = pa.StringArray.from_buffers(4, offsets, data, pa.py_buffer(b"\x07"))
-    for layout in (column, column.cast(pa.large_string(), safe=False), pa.chunked_array([column])):
-        ids, errors = Vocabulary().intern_cells(layout, OBJECT)
-        assert ids.tolist() == [0, -1, 1, -1]
-        assert [(row, error.code) for row, error in errors] == [(1, "HG-108"), (3, "HG-101")]
-
-
-def test_unused_entries_of_a_dictionary_are_not_interned() -> None:
-    ours = Vocabulary()
-    column = pa.DictionaryArray.from_arrays(pa.array([1, None, 1]), pa.array(["unused", "used", "zz:bad"]))
-    assert ours.intern_cells(column, OBJECT).ids.tolist() == [0, -1, 0]
-    assert len(ours) == 1
 
 
 def test_many_names_over_blocks_chunks_and_growth() -> None:
@@ -288,12 +215,12 @@ def test_rows_of_an_interrupted_call_are_overwritten(monkeypatch: pytest.MonkeyP
     ours = Vocabulary()
     ours.intern_cells(pa.array(["x"]), OBJECT)
 
-    def interrupt(self: lexicon.InternerTable, rows: Any) -> None:
+    def interrupt(self: bulk.InternerTable, rows: Any) -> None:
         raise KeyboardInterrupt
 
     for number in range(40):
         with monkeypatch.context() as patched:
-            patched.setattr(lexicon.InternerTable, "publish", interrupt)
+            patched.setattr(bulk.InternerTable, "publish", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 ours.intern_cells(pa.array([f"lost{number}", "also"]), OBJECT)
     assert len(ours) == 1

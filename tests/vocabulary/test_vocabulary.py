@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import gc
-import threading
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks import interning
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import TermError, UsageError
 from heliograph.terms import PREFIXES, RDF_TYPE, Position, Term, blank, iri, literal, parse_cell, plain_name, spell
-from heliograph.values import XSD
-from heliograph.vocabulary import CellIds, Vocabulary
+from heliograph.vocabulary import Vocabulary
 from heliograph.vocabulary import columns as memo
 from heliograph.vocabulary.columns import typed_of
 from tests import term_strategies as hostile
-from tests.vocabulary.columns import same
+from tests.vocabulary.columns import interned_singly, same, shown, through_tables
 
 OBJECT, PROPERTY, SUBJECT = Position.OBJECT, Position.PROPERTY, Position.SUBJECT
 TERMS = st.lists(hostile.objects, max_size=12)
@@ -83,12 +81,16 @@ def _layouts(texts: list[str | None]) -> dict[str, Any]:
         "large_string": array.cast(pa.large_string()),
         "string_view": array.cast(pa.string_view()),
         "slice": padded.slice(1, len(texts)),
+        "slice of large": padded.cast(pa.large_string()).slice(1, len(texts)),
         "dictionary": encoded,
         "dictionary of bytes": encoded.cast(pa.dictionary(pa.uint8(), pa.string())),
         "dictionary of large": encoded.cast(pa.dictionary(pa.int64(), pa.large_string())),
         "slice of a dictionary": padded.dictionary_encode().slice(1, len(texts)),
         "dictionary with a null entry": pa.DictionaryArray.from_arrays(pa.array(range(len(texts)), pa.int32()), array),
-        "chunks": pa.chunked_array([array[:middle], array[middle:]], pa.string()),
+        "dictionary of views": pa.DictionaryArray.from_arrays(
+            pa.array(range(len(texts)), pa.int32()), array.cast(pa.string_view())
+        ),
+        "chunks": pa.chunked_array([array[:middle], array[:0], array[middle:]], pa.string()),
         "chunks of dictionaries": pa.chunked_array(
             [array[:middle].dictionary_encode(), array[middle:].dictionary_encode()]
         ),
@@ -96,49 +98,29 @@ def _layouts(texts: list[str | None]) -> dict[str, Any]:
     }
 
 
-def _naive(
-    vocabulary: Vocabulary, texts: list[str | None], position: Position
-) -> tuple[list[int], list[tuple[int, str]]]:
-    ids, errors = [], []
-    for row, text in enumerate(texts):
-        try:
-            ids.append(vocabulary.intern(parse_cell(text, position)))
-        except TermError as error:
-            ids.append(-1)
-            errors.append((row, error.code))
-    return ids, errors
+@pytest.fixture(params=["cell by cell", "through a table"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "through a table":
+        through_tables(monkeypatch)
 
 
-def _plain(result: CellIds) -> tuple[list[int], list[tuple[int, str]]]:
-    assert result.ids.dtype == np.int32
-    return result.ids.tolist(), [(row, error.code) for row, error in result.errors]
-
-
-@settings(max_examples=60, deadline=None)
+@pytest.mark.usefixtures("either_way")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CELLS, st.sampled_from(Position))
 def test_every_layout_of_a_column_is_interned_alike(texts: list[str | None], position: Position) -> None:
-    expected = _naive(Vocabulary(), texts, position)
+    expected = interned_singly(Vocabulary(), texts, position)
     for name, column in _layouts(texts).items():
         vocabulary = Vocabulary()
-        assert _plain(vocabulary.intern_cells(column, position)) == expected, name
-        assert _plain(vocabulary.intern_cells(column, position)) == expected, name  # from memory
+        assert shown(vocabulary.intern_cells(column, position)) == expected, name
+        assert shown(vocabulary.intern_cells(column, position)) == expected, name  # from memory
         assert len(vocabulary) == max(expected[0], default=-1) + 1, name
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(CELLS, st.sampled_from(Position), st.booleans()), max_size=4))
-def test_columns_one_after_another(columns: list[tuple[list[str | None], Position, bool]]) -> None:
-    ours, naive = Vocabulary(), Vocabulary()
-    for texts, position, over in columns:
-        one, two = (ours.overlay(), naive.overlay()) if over else (ours, naive)
-        assert _plain(one.intern_cells(pa.array(texts, pa.string()), position)) == _naive(two, texts, position)
-    assert len(ours) == len(naive)
-
-
+@pytest.mark.usefixtures("either_way")
 def test_a_column_of_nulls() -> None:
     result = Vocabulary().intern_cells(pa.nulls(2), SUBJECT)
-    assert _plain(result) == ([-1, -1], [(0, "HG-101"), (1, "HG-101")])
-    assert _plain(Vocabulary().intern_cells(pa.array([], pa.string()), OBJECT)) == ([], [])
+    assert shown(result) == ([-1, -1], [(0, "HG-101"), (1, "HG-101")])
+    assert shown(Vocabulary().intern_cells(pa.array([], pa.string()), OBJECT)) == ([], [])
 
 
 def test_an_error_names_its_row_and_the_rest_is_taken() -> None:
@@ -165,19 +147,21 @@ def test_the_same_text_means_different_things_in_different_columns() -> None:
         assert vocabulary.term(int(ids[0])) == iri(expected)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_unused_dictionary_entries_are_not_interned() -> None:
     vocabulary = Vocabulary()
     column = pa.DictionaryArray.from_arrays(pa.array([1, None, 1]), pa.array(["unused", "used", "zz:bad"]))
-    assert _plain(vocabulary.intern_cells(column, OBJECT)) == ([0, -1, 0], [(1, "HG-101")])
+    assert shown(vocabulary.intern_cells(column, OBJECT)) == ([0, -1, 0], [(1, "HG-101")])
     assert len(vocabulary) == 1
 
 
+@pytest.mark.usefixtures("either_way")
 def test_bytes_that_are_not_utf8_are_refused_alone() -> None:
     offsets, data = pa.py_buffer(np.array([0, 1, 3, 4, 4], np.int32).tobytes()), pa.py_buffer(b"a\xff\xfeb")
     column = pa.StringArray.from_buffers(4, offsets, data, pa.py_buffer(b"\x07"))
-    assert _plain(Vocabulary().intern_cells(column, OBJECT)) == ([0, -1, 1, -1], [(1, "HG-108"), (3, "HG-101")])
+    assert shown(Vocabulary().intern_cells(column, OBJECT)) == ([0, -1, 1, -1], [(1, "HG-108"), (3, "HG-101")])
     encoded = pa.DictionaryArray.from_arrays(pa.array([3, 1, 0]), column)
-    assert _plain(Vocabulary().intern_cells(encoded, OBJECT)) == ([-1, -1, 0], [(0, "HG-101"), (1, "HG-108")])
+    assert shown(Vocabulary().intern_cells(encoded, OBJECT)) == ([-1, -1, 0], [(0, "HG-101"), (1, "HG-108")])
 
 
 def test_other_columns_are_a_usage_error() -> None:
@@ -276,40 +260,6 @@ def test_cells_met_in_an_overlay_are_remembered_in_the_base_if_they_are_its_own(
 
 
 # --- threads ----------------------------------------------------------------------------------------------------
-
-
-def test_readers_see_whole_terms_while_writers_append() -> None:
-    vocabulary = Vocabulary()
-    terms = [literal(str(number), XSD + "integer") for number in range(3000)]
-    failures: list[str] = []
-    done = threading.Event()
-
-    def write(start: int) -> None:
-        for term in terms[start:] + terms[:start]:
-            vocabulary.intern(term)
-
-    def read() -> None:
-        while not done.is_set():
-            overlay = vocabulary.overlay()
-            size = len(overlay)
-            typed = overlay.typed()
-            if len(typed.kind) != size or [overlay.find(overlay.term(id)) for id in range(size)] != list(range(size)):
-                failures.append(f"a snapshot of {size} terms changed")
-            if overlay.intern(literal("own")) != size:
-                failures.append("an overlay's first id is not its start")
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    writers = [threading.Thread(target=write, args=(start,)) for start in (0, 1000, 2000)]
-    for thread in (*readers, *writers):
-        thread.start()
-    for thread in writers:
-        thread.join()
-    done.set()
-    for thread in readers:
-        thread.join()
-    assert failures == []
-    assert len(vocabulary) == 3000
-    assert sorted(vocabulary.find_many(terms)) == list(range(3000))
 
 
 def test_an_interrupted_append_is_overwritten() -> None:

@@ -1,4 +1,6 @@
-"""Arrays with room to grow, hash tables of pairs, texts kept end to end, and how much room they begin with."""
+"""Arrays with room to grow, hash tables of pairs, texts kept end to end, and how much room they begin with. Does not
+import Numba.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,11 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-# ----------------------------------------------------------------------------------------------------------------------
-# How much room there is in arrays that kernels fill. Does not import Numba.
-#
+# --- how much room there is in arrays that kernels fill ---------------------------------------------------------------
 # A kernel that lacks room stops, its caller makes more, and it goes on from there. The law: where a kernel stops
 # changes no answer. To test it, set the environment variable HELIOGRAPH_LEAST_ROOM to 1 (or LEAST here): then every
 # array begins with room for one item and grows by no more than is lacking, so that every stop is taken again and
 # again. It is slow, and of no other use.
-# ----------------------------------------------------------------------------------------------------------------------
 
 LEAST = os.environ.get("HELIOGRAPH_LEAST_ROOM", "0") not in ("", "0")
 
@@ -27,9 +26,7 @@ def first_room(usual: int, least: int = 1) -> int:
     return least if LEAST else usual
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arrays with room to grow, and hash tables of pairs in the form that kernels read.
-#
+# --- arrays with room to grow, and hash tables of pairs in the form that kernels read ---------------------------------
 # Rows are only ever appended: a row keeps its number for good. An array that is full is exchanged for one twice as
 # large, so appending costs a constant each; `exchanged` tells whoever handed the arrays on that they must be fetched
 # again.
@@ -37,7 +34,6 @@ def first_room(usual: int, least: int = 1) -> int:
 # A table of pairs is open addressing with linear probing over rows (key, value), its size a power of two and at most
 # half of it taken; the key of (first, second) is 1 + (first << 32 | second), and 0 is free. Removal moves later rows
 # of the same run back, so that no search ends too early.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Array: TypeAlias = "npt.NDArray[Any]"
 
@@ -153,12 +149,11 @@ class Pairs:
             self.array[self._slot(key)] = key, value
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Arrays that only grow: what was handed out stays as it was while the one writer goes on.
+# --- arrays that only grow --------------------------------------------------------------------------------------------
+# What was handed out stays as it was while the one writer goes on.
 #
 # The law: a view shows the elements that there were when it was taken, for ever; appending costs a copy of everything
 # only when the capacity, which doubles, is used up.
-# ----------------------------------------------------------------------------------------------------------------------
 
 _LEAST = 16
 _Arrays = TypeVar("_Arrays")
@@ -219,14 +214,11 @@ def fixed(arrays: _Arrays) -> _Arrays:
     return arrays
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Pieces of arrays kept end to end, each content once.
-#
+# --- pieces of arrays kept end to end, each content once --------------------------------------------------------------
 # The law: equal contents have one number for ever. The pieces lie in arrays that only grow, so whoever took a view
 # keeps it. They are found by a flat hash table of numbers, about 20 bytes a piece where a dictionary of bytes takes
 # 150; the hash is Python's keyed one, so that no choice of contents makes it slow, and contents are compared before
 # they count as equal. A pool that was opened from arrays makes the table when it is first asked for a content.
-# ----------------------------------------------------------------------------------------------------------------------
 
 Int64s = npt.NDArray[np.int64]
 
@@ -353,9 +345,7 @@ class Pool:
         self._slots = slots
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Small helpers for the flat arrays of an index.
-# ----------------------------------------------------------------------------------------------------------------------
+# --- small helpers for the flat arrays of an index --------------------------------------------------------------------
 
 
 def power_of_two(least: int) -> int:

@@ -5,7 +5,8 @@ an entry stands at its home, or behind it with no free place between. So a searc
 is taken out leaves a hole that later entries of the same run must fill (`vacate`).
 
 `search` makes the one probe loop for any kind of entry: numbers that lead to rows, marks of hashes, texts. Tables whose
-entries are keys themselves (whole numbers, 0 is free) have `find_key`, `vacate` and `rehash` ready.
+entries are keys themselves (whole numbers, 0 is free) have `find_key`, `vacate` and `rehash` ready. A table of another
+size, whose homes the caller knows, is searched by `search_from`.
 """
 
 from __future__ import annotations
@@ -79,6 +80,19 @@ def search(compare: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any, 
         while compare(table, place, key) == OTHER:
             place = (place + _1) & mask
         return np.int64(place)
+
+    return find
+
+
+def search_from(compare: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any, Any, Any], Any]:
+    """The same for a table of any size, whose home of an entry the caller knows: `find(table, size, home, key)`."""
+
+    @kernel(inline=True)
+    def find(table: Any, size: Any, home: Any, key: Any) -> Any:
+        place = np.int64(home)
+        while compare(table, place, key) == OTHER:
+            place = place + 1 if place + 1 < size else np.int64(0)
+        return place
 
     return find
 

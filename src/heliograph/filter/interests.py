@@ -192,7 +192,9 @@ def interest_of(query: Query, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Int
             (variable,) = block.variables
             choices.append(Box({variable: just(term for (term,) in block.rows if term is not None)}))
     conditions = conditions_of(filters, vocabulary.intern, choices)
-    conjuncts: list[Conjunct] = [(variables[form.variable], (_class_atom(form, ids),)) for form in forms]
+    conjuncts: list[Conjunct] = [
+        (variables[form.variable], (Atom(form.domain, ids[form.kind], ids[form.kind]),)) for form in forms
+    ]
     conjuncts += [(variables[variable], atoms) for variable, atoms in conditions.conjuncts]
     if conditions.never and variables:
         conjuncts.append((0, ()))
@@ -200,10 +202,6 @@ def interest_of(query: Query, vocabulary: Vocabulary, taxonomy: Taxonomy) -> Int
     flags = 0 if whole and taken and not query.counted else COMPLEX
     flags |= 0 if conditions.exact and not conditions.never else INEXACT
     return Interest(tuple(dict.fromkeys([(ids[s], ids[p], ids[o]) for s, p, o in edges])), tuple(conjuncts), flags)
-
-
-def _class_atom(form: ClassForm, ids: dict[Node, int]) -> Atom:
-    return Atom(form.domain, ids[form.kind], ids[form.kind])
 
 
 def edge_variables(query: Query, taxonomy: Taxonomy) -> tuple[Variable, ...]:

@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64
 
-from heliograph.compiled.compile import kernel
-from heliograph.compiled.hashmap import FREE, OTHER, SAME, edge_hash, find_key, mask_of, mixed, pair_key
-from heliograph.compiled.hashmap import search as table_search
-from heliograph.compiled.text import prefetch
-from heliograph.compiled.types import (
+from heliograph.compiled.arrays import (
     FLOAT_ROWS,
     FLOATS,
     INT8S,
@@ -29,7 +25,11 @@ from heliograph.compiled.types import (
     NEW_INT64S,
     ROWS,
     named,
+    prefetch,
 )
+from heliograph.compiled.compile import kernel
+from heliograph.compiled.hashmap import FREE, OTHER, SAME, edge_hash, find_key, mask_of, mixed, pair_key
+from heliograph.compiled.hashmap import search as table_search
 from heliograph.filter import layout
 from heliograph.filter.layout import (
     ALONE,
@@ -315,26 +315,15 @@ def order_steps(edges: DocumentEdges, variables: Int16s, modes: Int8s) -> None:
 
 
 @kernel()
-def _arrive(node: Any, step: int, reached: Any) -> None:
-    if node < 0 and reached[~node] < 0:
+def _arrive(node: Any, known: Any, step: int, reached: Any) -> None:
+    if node < 0 and not known:
         reached[~node] = step
 
 
-@kernel()
-def _reach(edges: DocumentEdges, structure: int, variables: int, reached: Any) -> None:
-    """After how many steps each variable is bound."""
-    for variable in range(variables):
-        reached[variable] = -1
-    for edge in range(edges.offsets[structure], edges.offsets[structure + 1]):
-        step = edge - edges.offsets[structure] + 1
-        _arrive(edges.subject[edge], step, reached)
-        _arrive(edges.predicate[edge], step, reached)
-        _arrive(edges.object[edge], step, reached)
-
-
-@kernel((EDGES, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
+@kernel((EDGES, INT8S, INT16S, INT64S, INT8S, INT64S, INT16S, NEW_INT32S, NEW_INT8S))
 def find_gates(
     edges: DocumentEdges,
+    modes: Int8s,
     variables: Int16s,
     members: Int64s,
     flags: Int8s,
@@ -348,10 +337,13 @@ def find_gates(
     most = np.int64(1)
     for structure in range(len(variables)):
         most = max(most, np.int64(variables[structure]))
-    reached = np.zeros(most, np.int32)
+    reached = np.zeros(most, np.int32)  # after how many steps each variable is bound
     for structure in range(len(variables)):
-        _reach(edges, structure, variables[structure], reached)
         before, gate = edges.offsets[structure] - 1, 0
+        for edge in range(edges.offsets[structure], edges.offsets[structure + 1]):
+            _arrive(edges.subject[edge], modes[edge] & 1, edge - before, reached)
+            _arrive(edges.predicate[edge], modes[edge] & 2, edge - before, reached)
+            _arrive(edges.object[edge], modes[edge] & 4, edge - before, reached)
         for member in range(members[structure], members[structure + 1]):
             if flags[member] & 1:
                 gate = edges.offsets[structure + 1] - edges.offsets[structure]
@@ -384,9 +376,7 @@ def seen(hashed: Any, sketch: Any) -> Any:
     return min(one, other)
 
 
-@kernel()
-def _constants(mask: Any) -> Any:
-    return (mask & 1) + ((mask >> 1) & 1) + ((mask >> 2) & 1)
+_CONSTANTS = np.array([0, 1, 1, 2, 1, 2, 2, 3], np.int64)  # known parts, by mask
 
 
 @kernel((EDGES, NEW_COUNTS, NEW_COUNTS, NEW_INT64S))
@@ -404,7 +394,7 @@ def choose_access(edges: DocumentEdges, sketch: Any, counts: Any, chosen: Int64s
             )
             hashed = edge_hash(subject, predicate, object)
             live, sharing = np.int64(seen(hashed, sketch)), np.int64(counts[hashed & mask])
-            constants = np.int64(_constants(mask_of(subject, predicate, object)))
+            constants = _CONSTANTS[mask_of(subject, predicate, object)]
             better = live < least or (live == least and (constants > most or (constants == most and sharing < fewest)))
             if best < 0 or better:
                 best, least, most, fewest = edge, live, constants, sharing
@@ -602,19 +592,20 @@ def _visit_edges(walk: ClassWalk, graph: Int32s, term: Any, predicate: Any) -> N
 
 
 @kernel()
-def _visit_parents(walk: ClassWalk, closure: Closure, term: Any) -> None:
-    if term < len(closure.parent_offsets) - 1:
-        for place in range(closure.parent_offsets[term], closure.parent_offsets[term + 1]):
-            _visit(walk, closure.parents[place])
+def _visit_listed(walk: ClassWalk, offsets: Int64s, above: Int32s, term: Any) -> None:
+    """What the taxonomy lists above a term: its parents, or all its ancestors."""
+    if term < len(offsets) - 1:
+        for place in range(offsets[term], offsets[term + 1]):
+            _visit(walk, above[place])
 
 
 @kernel()
-def _climb(walk: ClassWalk, closure: Closure, graph: Int32s, begin: int) -> None:
-    """Everything above the terms reached from number `begin` on, along rows and the publication's own edges."""
-    place = begin
+def _climb(walk: ClassWalk, closure: Closure, graph: Int32s) -> None:
+    """Everything above the terms reached so far, along rows and the publication's own edges."""
+    place = 0
     while place < walk.state[0]:
         term = walk.reached[place]
-        _visit_parents(walk, closure, term)
+        _visit_listed(walk, closure.parent_offsets, closure.parents, term)
         _visit_edges(walk, graph, term, np.int32(closure.subclass_of))
         place += 1
 
@@ -624,10 +615,13 @@ def gather_types(closure: Closure, graph: Int32s, walk: ClassWalk, term: int, di
     """Writes into walk.reached the classes a term is an instance of: directly, or all of them."""
     walk.state[0] = 0
     walk.state[1] += 1
-    _visit_parents(walk, closure, np.int32(term))
+    _visit_listed(walk, closure.parent_offsets, closure.parents, np.int32(term))
     _visit_edges(walk, graph, np.int32(term), np.int32(closure.rdf_type))
-    if not direct:
-        _climb_all(walk, closure, graph, term)
+    if not direct and walk.state[2]:
+        _climb(walk, closure, graph)
+    elif not direct:
+        for place in range(walk.state[0]):
+            _visit_listed(walk, closure.offsets, closure.ancestors, walk.reached[place])
 
 
 @kernel()
@@ -636,27 +630,11 @@ def gather_superclasses(closure: Closure, graph: Int32s, walk: ClassWalk, term: 
     walk.state[0] = 0
     walk.state[1] += 1
     if walk.state[2]:
-        _visit_parents(walk, closure, np.int32(term))
+        _visit_listed(walk, closure.parent_offsets, closure.parents, np.int32(term))
         _visit_edges(walk, graph, np.int32(term), np.int32(closure.subclass_of))
-        _climb(walk, closure, graph, 0)
+        _climb(walk, closure, graph)
     else:
-        _visit_ancestors(walk, closure, term)
-
-
-@kernel()
-def _visit_ancestors(walk: ClassWalk, closure: Closure, term: Any) -> None:
-    if term < len(closure.offsets) - 1:
-        for place in range(closure.offsets[term], closure.offsets[term + 1]):
-            _visit(walk, closure.ancestors[place])
-
-
-@kernel()
-def _climb_all(walk: ClassWalk, closure: Closure, graph: Int32s, term: int) -> None:
-    if walk.state[2]:
-        _climb(walk, closure, graph, 0)
-        return
-    for place in range(walk.state[0]):
-        _visit_ancestors(walk, closure, walk.reached[place])
+        _visit_listed(walk, closure.offsets, closure.ancestors, term)
 
 
 @kernel()
@@ -891,12 +869,6 @@ def refuse(path: Int64s) -> None:
 
 
 @kernel()
-def give_up(path: Int64s) -> None:
-    """There is nothing left to look for."""
-    path[STEP] = -1
-
-
-@kernel()
 def pass_gate(path: Int64s) -> None:
     path[ENTERING] = _THROUGH
 
@@ -1071,15 +1043,9 @@ def _furthest(high: Floats, first: int, last: int, reach: Floats) -> None:
 
 
 @kernel()
-def open_table(stack: Int64s, first: int, last: int) -> Any:
-    """Begins a search of a table; returns the height of the stack."""
-    stack[0], stack[1] = first, last
-    return 2
-
-
-@kernel()
 def find(entries: Floats, at: float, stack: Int64s, top: int) -> Any:
-    """Goes on until one entry is found that may hold the coordinate: the entry or -1, and the new height."""
+    """Goes on with the parts on the stack until one entry is found that may hold the coordinate: the entry or -1, and
+    the new height of the stack."""
     while top:
         begin, end = stack[top - 2], stack[top - 1]
         top -= 2
@@ -1106,11 +1072,13 @@ _FULL = np.uint32((1 << 32) - 1)
 
 
 @kernel()
-def _find(slots: Int64s, subject: Any, predicate: Any, object: Any) -> Any:
-    """The number of a key, or -1. Some 48 bits of the hash decide: a mistake, once in 2^48, costs a candidate."""
-    hashed = edge_hash(subject, predicate, object)
-    slot = _find_slot(slots, len(slots), hashed, np.int64(hashed >> _33))
-    return (slots[slot] & 0xFFFFFFFF) - 1
+def _hash_known(edges: DocumentEdges, edge: int, mask: Any) -> Any:
+    """The hash of an edge of which only some parts are known."""
+    return edge_hash(
+        edges.subject[edge] if mask & 1 else _ANY,
+        edges.predicate[edge] if mask & 2 else _ANY,
+        edges.object[edge] if mask & 4 else _ANY,
+    )
 
 
 @kernel()
@@ -1131,12 +1099,9 @@ def _post(keys: AccessKeys, edges: DocumentEdges, publication: int, met: Any, le
         count = _offer(structure, emptied, stamp, found, count)
     for mask in keys.masks:
         for edge in range(edges.offsets[publication], edges.offsets[publication + 1]):
-            key = _find(
-                slots,
-                edges.subject[edge] if mask & 1 else np.int32(-1),
-                edges.predicate[edge] if mask & 2 else np.int32(-1),
-                edges.object[edge] if mask & 4 else np.int32(-1),
-            )
+            hashed = _hash_known(edges, edge, mask)  # some 48 bits decide: a mistake, once in 2^48, costs a candidate
+            slot = _find_slot(slots, len(slots), hashed, np.int64(hashed >> _33))
+            key = (slots[slot] & 0xFFFFFFFF) - 1
             if key >= 0 and met[key] != publication + 1:
                 met[key] = publication + 1
                 for place in range(keys.offsets[key], keys.offsets[key + 1]):
@@ -1187,11 +1152,7 @@ def sketch_edges(edges: DocumentEdges, begin: int, every: int, sketch: Any) -> N
     for publication in range(begin, len(edges.offsets) - 1, every):
         for edge in range(edges.offsets[publication], edges.offsets[publication + 1]):
             for mask in range(8):
-                hashed = edge_hash(
-                    edges.subject[edge] if mask & 1 else np.int32(-1),
-                    edges.predicate[edge] if mask & 2 else np.int32(-1),
-                    edges.object[edge] if mask & 4 else np.int32(-1),
-                )
+                hashed = _hash_known(edges, edge, mask)
                 _count(sketch, hashed & (half - _ONE))
                 _count(sketch, half + ((hashed >> _32) & (half - _ONE)))
 
@@ -1236,8 +1197,8 @@ def _stab(index: SegmentArrays, table: int, at: float, world: SearchWorld, path:
     """Tries the members of which an interval holds a coordinate; one that asks nothing else is a hit if it does."""
     entries, died, stack = index.entries, index.died, trial.stack
     reported, met, hits, doubts, state = trial.reported, trial.met, trial.hits, trial.doubts, trial.state
-    top = open_table(stack, index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY])
-    entry, top = find(entries, at, stack, top)
+    stack[0], stack[1] = index.tables[table, FIRST_ENTRY], index.tables[table + 1, FIRST_ENTRY]
+    entry, top = find(entries, at, stack, 2)
     while entry >= 0:
         member = int(entries[entry, MEMBER])
         if entries[entry, ALONE] and entries[entry, ENTRY_LOW] < at < entries[entry, ENTRY_HIGH]:
@@ -1268,21 +1229,11 @@ def _stab_classes(
 
 
 @kernel()
-def _row_of(words: TextKeys, term: Any) -> Any:
-    """Where the keys of a term are, or where they would be."""
-    row, end = 0, len(words.ids)
-    while row < end:
-        middle = (row + end) // 2
-        row, end = (middle + 1, end) if words.ids[middle] < term else (row, middle)
-    return row
-
-
-@kernel()
 def _stab_words(
     index: SegmentArrays, table: int, term: Any, world: SearchWorld, path: Int64s, trial: MemberTrial
 ) -> None:
     words = world.words
-    row = _row_of(words, term)
+    row = np.searchsorted(words.ids, term)
     if row < len(words.ids) and words.ids[row] == term:
         for place in range(words.offsets[row], words.offsets[row + 1]):
             _stab(index, table, words.keys[place], world, path, trial)
@@ -1360,22 +1311,11 @@ def doubt(found: SearchOutput, counts: Int64s, publication: int, member: int, so
 
 
 @kernel()
-def _write_solution(found: SearchOutput, counts: Int64s, path: Int64s, variables: int) -> Any:
-    """Writes a solution out; returns where it begins, or -1 if there is no room."""
-    begin = counts[2]
-    if begin + variables > len(found.solutions):
-        return -1
-    for variable in range(variables):
-        found.solutions[begin + variable] = value(path, variable)
-    counts[2] += variables
-    return begin
-
-
-@kernel()
 def report(index: SegmentArrays, structure: int, publication: int, path: Int64s, trial: MemberTrial, out: Any) -> Any:
     """Reports the hits of one solution; whether there was room for them."""
     found, counts = out
-    written = -1
+    variables = index.structures[structure, VARIABLES]
+    written: Any = np.int64(-1)
     for hit in range(trial.state[HITS]):
         member, tag = trial.hits[hit], trial.state[TAG]
         flags = index.members[member, FLAGS]
@@ -1388,8 +1328,11 @@ def report(index: SegmentArrays, structure: int, publication: int, path: Int64s,
         elif trial.reported[member] == tag:
             fits = doubt(found, counts, publication, member, -1)
         else:
-            if written < 0:
-                written = _write_solution(found, counts, path, index.structures[structure, VARIABLES])
+            if written < 0 and counts[2] + variables <= len(found.solutions):
+                written = counts[2]
+                for variable in range(variables):
+                    found.solutions[written + variable] = value(path, variable)
+                counts[2] += variables
             fits = written >= 0 and doubt(found, counts, publication, member, written)
         if not fits:
             return False
@@ -1481,7 +1424,7 @@ def _decide(
             return False
         retreat(index.structures, structure, index.steps, path)
         if trial.state[SETTLED] == index.structures[structure, MEMBERS]:  # no further solution tells anything
-            give_up(path)
+            path[STEP] = -1
     return True
 
 
@@ -1556,32 +1499,6 @@ def _ask_ahead(index: SegmentArrays, wanted: Int32s, candidate: int) -> None:
     prefetch(index.conjuncts, 2 * np.int64(index.members[member, FIRST_CONJUNCT]))
 
 
-@kernel()
-def _most_edges(edges: DocumentEdges) -> Any:
-    most = 1
-    for publication in range(len(edges.offsets) - 1):
-        most = max(most, edges.offsets[publication + 1] - edges.offsets[publication])
-    return most
-
-
-@kernel()
-def _copy(source: Int64s, target: Int64s) -> None:
-    for place in range(3):
-        target[place] = source[place]
-
-
-@kernel(allocates=True)
-def _trial(members: int, stamp: int) -> Any:
-    return MemberTrial(
-        np.empty(members, np.int32),
-        np.empty(members, np.int32),
-        np.zeros(members, np.int64),
-        np.zeros(members, np.int64),
-        np.empty(2 * DEPTH, np.int64),
-        np.array([0, 0, 0, stamp, 0, 0], np.int64),
-    )
-
-
 @kernel((INDEX, BATCH, CANDIDATES, NEW_INT64S, FOUND, NEW_INT64S))
 def verify(
     index: SegmentArrays,
@@ -1598,8 +1515,18 @@ def verify(
     state[1:4] count the sure matches, the doubtful ones and the numbers of solutions.
     """
     structures, steps, numbers, died, stamp = index.structures, index.steps, index.numbers, index.died, settings[0]
-    trial, path = _trial(len(numbers), stamp), make_path(settings[4], settings[5])
-    graph, current = make_graph(_most_edges(batch.edges)), np.int32(-1)
+    members, path, largest = len(numbers), make_path(settings[4], settings[5]), 1
+    trial = MemberTrial(
+        np.empty(members, np.int32),
+        np.empty(members, np.int32),
+        np.zeros(members, np.int64),
+        np.zeros(members, np.int64),
+        np.empty(2 * DEPTH, np.int64),
+        np.array([0, 0, 0, stamp, 0, 0], np.int64),
+    )
+    for publication in range(len(batch.edges.offsets) - 1):
+        largest = max(largest, batch.edges.offsets[publication + 1] - batch.edges.offsets[publication])
+    graph, current = make_graph(largest), np.int32(-1)
     walked = settings[2] if settings[3] else 1
     walk = ClassWalk(np.empty(walked, np.int32), np.zeros(walked, np.int64), np.zeros(3, np.int64))
     world = SearchWorld(graph, batch.values, batch.words, batch.closure, walk)
@@ -1626,13 +1553,13 @@ def verify(
                 fits = sure(found, counts, int(current), numbers[member])
         if answer == PERHAPS:
             start(path, _budget(index, structure, edges))
-            _copy(counts, before)
+            before[:] = counts
             trial.state[TAG] = candidate + 1
             fits = _search(index, structure, int(current), world, path, trial, (found, counts))
             if not fits:
-                _copy(before, counts)
+                counts[:] = before
         if not fits:
             break
         candidates.cost[candidate] = min(path[COST], MOST_ROWS)
         state[0] = candidate + 1
-    _copy(counts, state[1:])
+    state[1:] = counts

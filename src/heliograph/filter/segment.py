@@ -12,8 +12,10 @@ satisfies its chosen condition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy.typing as npt
 from heliograph.compiled.growing import fixed, power_of_two, ragged, rows_of
 from heliograph.errors import SubscriptionError
 from heliograph.filter import layout
-from heliograph.filter.interests import COMPLEX, Interests, offsets_of
+from heliograph.filter.interests import COMPLEX, Interests, chained, in_order, offsets_of
 from heliograph.filter.layout import (
     ASKED,
     FIRST_ATOM,
@@ -231,6 +233,8 @@ def _index(
     order: Int64s,
     choice: ChosenConjuncts,
 ) -> SegmentArrays:
+    from heliograph.filter.kernels import find_gates
+
     conjuncts, offsets = grouped.conjuncts, interests.conjunct_offsets
     count = len(grouped.variables)
     tables = constraint_tables(conjuncts, choice, count)
@@ -246,7 +250,9 @@ def _index(
             f"subscriptions with {most} parts in one index, which holds {MOST_ROWS}",
             fix="divide them among several engines, or among more shards",
         )
-    gates, asked = _gates(steps, grouped, flags, members, variable)
+    gates, asked = np.zeros(count, np.int32), np.zeros(len(steps.subject), np.uint8)
+    asking = (fixed(flags), fixed(members), fixed(variable))
+    find_gates(fixed(steps), fixed(modes), fixed(grouped.variables), fixed(grouped.offsets), *asking, gates, asked)
     first = grouped.offsets[:-1]
     single = (sizes == 1) & (flags[first] == 0)
     structures = rows_of(
@@ -273,18 +279,6 @@ def _index(
         fixed(tables.tables),
         fixed(tables.entries),
     )
-
-
-def _gates(
-    steps: DocumentEdges, grouped: Structures, flags: Int8s, members: Int64s, variable: Int16s
-) -> tuple[Int32s, Int8s]:
-    """Of each structure the gate; and the steps that bind a variable about which a member asks."""
-    from heliograph.filter.kernels import find_gates
-
-    gates, asked = np.zeros(len(grouped.variables), np.int32), np.zeros(len(steps.subject), np.uint8)
-    variables, offsets = fixed(grouped.variables), fixed(grouped.offsets)
-    find_gates(fixed(steps), variables, offsets, fixed(flags), fixed(members), fixed(variable), gates, asked)
-    return gates, asked
 
 
 def _needs(index: SegmentArrays) -> Needs:
@@ -346,26 +340,19 @@ def group(interests: Interests) -> Structures:
     )
     first = np.searchsorted(numbers[order], np.arange(total)) if count else np.zeros(0, np.int64)
     chosen = order[first]
+    begins, lengths = interests.edge_offsets[:-1][chosen], ends[chosen] - interests.edge_offsets[:-1][chosen]
+    offsets = offsets_of(lengths)
+    rows = np.repeat(begins - offsets[:-1], lengths) + np.arange(offsets[-1])
+    structures = DocumentEdges(offsets, *(column[rows] for column in form[1:]))
+    owner = np.repeat(np.arange(count), np.diff(interests.conjunct_offsets))
     return Structures(
-        _gathered(form, interests.edge_offsets[:-1][chosen], ends[chosen]),
+        structures,
         sizes[chosen].astype(np.int16),
         np.append(first, count).astype(np.int64),
         order,
-        _renamed(interests, names, name_offsets),
+        interests.conjuncts._replace(variable=names[name_offsets[owner] + interests.conjuncts.variable]),
         VariableNames(name_offsets, names),
     )
-
-
-def _gathered(edges: DocumentEdges, begins: Int64s, ends: Int64s) -> DocumentEdges:
-    offsets = offsets_of(ends - begins)
-    rows = np.repeat(begins - offsets[:-1], ends - begins) + np.arange(offsets[-1])
-    return DocumentEdges(offsets, *(column[rows] for column in edges[1:]))
-
-
-def _renamed(interests: Interests, names: Int16s, name_offsets: Int64s) -> Conjuncts:
-    """The conjuncts with the structure's numbers for variables."""
-    owner = np.repeat(np.arange(len(interests.numbers)), np.diff(interests.conjunct_offsets))
-    return interests.conjuncts._replace(variable=names[name_offsets[owner] + interests.conjuncts.variable])
 
 
 def order_steps(edges: DocumentEdges, variables: Int16s) -> tuple[DocumentEdges, Int8s]:
@@ -378,7 +365,7 @@ def order_steps(edges: DocumentEdges, variables: Int16s) -> tuple[DocumentEdges,
     return steps, modes
 
 
-def access_keys(edges: DocumentEdges, sketch: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> AccessKeys:
+def access_keys(edges: DocumentEdges, sketch: Sketch) -> AccessKeys:
     """The keys under which structures are looked up, chosen from what publications held."""
     from heliograph.filter import kernels
 
@@ -389,21 +376,16 @@ def access_keys(edges: DocumentEdges, sketch: np.ndarray[tuple[int], np.dtype[np
     kernels.choose_access(steps, sketch, counts, chosen)
     indexed = np.flatnonzero(chosen >= 0)
     known = chosen[indexed]
-    subject, predicate, object = (fixed(np.maximum(column[known], -1)) for column in edges[1:])
-    return _keys((subject, predicate, object), indexed, np.flatnonzero(chosen < 0))
-
-
-def _keys(parts: tuple[Int32s, Int32s, Int32s], indexed: Int64s, always: Int64s) -> AccessKeys:
-    from heliograph.filter import kernels
-
+    parts: Any = [fixed(np.maximum(column[known], -1)) for column in edges[1:]]
     slots, key_of = np.zeros(power_of_two(2 * len(indexed)), np.int64), np.zeros(len(indexed), np.int32)
-    total = kernels.number_keys(*parts, slots, key_of)
+    total = kernels.number_keys(parts[0], parts[1], parts[2], slots, key_of)
     order = np.argsort(key_of, kind="stable")
     offsets = offsets_of(np.bincount(key_of, minlength=total)) if total else np.zeros(1, np.int64)
     subject, predicate, object = (part[order[offsets[:-1]]] for part in parts)
     masks = np.unique((parts[0] >= 0) + 2 * (parts[1] >= 0) + 4 * (parts[2] >= 0)).astype(np.uint8)
     postings = indexed[order].astype(np.int32)
-    return AccessKeys(slots, subject, predicate, object, offsets, postings, masks, always.astype(np.int32))
+    always = np.flatnonzero(chosen < 0).astype(np.int32)
+    return AccessKeys(slots, subject, predicate, object, offsets, postings, masks, always)
 
 
 # --- constraint tables ------------------------------------------------------------------------------------------------
@@ -470,6 +452,277 @@ def constraint_tables(conjuncts: Conjuncts, choice: ChosenConjuncts, structures:
     return ConstraintTables(tables, rows_of(low, high, reach, member, choice.alone[member], dtype=np.float64), offsets)
 
 
+# --- segments of growing size -----------------------------------------------------------------------------------------
+# A small tail that is rebuilt at once, larger segments that are merged in the background.
+#
+# The laws: a version never changes; what was added is found in every later version until it is removed; a segment is
+# merged with smaller ones when they have grown to a share of it, so each subscription is rebuilt about log n times and
+# there are about log n segments. A large merge runs in a thread of its own on what was alive when it began; whatever
+# was removed meanwhile is removed from its result before that takes the place of its sources.
+
+TAIL = 32  # subscriptions that are always rebuilt with the next one
+RATIO = 4  # a segment is merged once the smaller ones together are a fourth of it
+LARGE = 4096  # subscriptions whose merge goes on in the background
+WAITING = 128  # single subscriptions that wait for somebody to look
+
+_CELLS = 1 << 19  # of the sketch
+_EVERY = 8  # so many publications, one is counted
+_WASTE = 4  # structures verified in vain for each that held, beyond which better ways in are looked for
+_ENOUGH = 16  # publications counted before they are trusted
+
+
+class SegmentsVersion(NamedTuple):
+    """The segments at one moment."""
+
+    segments: tuple[Segment, ...] = ()
+    stamp: int = 0
+    size: int = 0
+
+
+_Part = tuple[Interests, VariableNames | None, list[Any]]  # interests, their names if from a segment, their owners
+
+
+class Segments:
+    """The index of one engine. One writer at a time; readers take a version and need no lock."""
+
+    def __init__(self) -> None:
+        self._version = SegmentsVersion()
+        self._waiting: dict[int, _Part] = {}  # a few new ones by number, to be built when somebody looks
+        self._sketch: Sketch = np.zeros(_CELLS, np.uint32)
+        self._counted = 0  # publications in the sketch
+        self._trusted: dict[int, int] = {}  # by segment, how many were when its ways in were chosen
+        self._lock = threading.RLock()
+        self._merging: tuple[Segment, ...] = ()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def version(self) -> SegmentsVersion:
+        """The index as it is now; what is waiting is built in first.
+
+        Nobody waits in a version that is still the same after a look at who does: building them makes another.
+        """
+        held = self._version
+        if not self._waiting and held is self._version:
+            return held
+        with self._lock:
+            self._build_waiting()
+            return self._version
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def add(self, interests: Interests, owners: Sequence[Any]) -> None:
+        """Adds interests, whose numbers are above all earlier ones, in their order."""
+        with self._lock:
+            if len(interests.numbers) == 1:
+                self._waiting[int(interests.numbers[0])] = interests, None, list(owners)
+                if len(self._waiting) >= WAITING:
+                    self._build_waiting()
+            elif len(interests.numbers):
+                self._build_waiting()
+                self._add((interests, None, list(owners)))
+
+    def _build_waiting(self) -> None:
+        waiting = list(self._waiting.values())
+        if waiting:
+            self._add(_joined(waiting))
+            self._waiting = {}
+
+    def _add(self, part: _Part) -> None:
+        """The next version holds these too: at once in a segment of their own, or merged with smaller ones."""
+        size = len(part[0].numbers)
+        sources = self._sources(size)
+        if sources and size + sum(source.living for source in sources) <= LARGE:
+            alive = [_alive(source, self._version.stamp) for source in sources]
+            self._replace(sources, self._build([*alive, part]), size)
+            return
+        added = self._build([part])
+        self._replace((), added, size)
+        if sources:
+            self._start((*sources, added))
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Removes subscriptions by number, from the next version on."""
+        with self._lock:
+            gone, version = set(numbers), self._version
+            removed = sum(self._tombstone(number, version.stamp + 1) for number in gone if number not in self._waiting)
+            if removed:
+                self._version = SegmentsVersion(version.segments, version.stamp + 1, version.size - removed)
+            # Last, because a reader that finds nobody waiting takes the version as it is.
+            self._waiting = {number: part for number, part in self._waiting.items() if number not in gone}
+            if removed:
+                self._clean()
+
+    def _tombstone(self, number: int, stamp: int) -> bool:
+        for segment in self._version.segments:
+            member = segment.find(number)
+            if member >= 0 and segment.index.died[member] == ALIVE:
+                segment.tombstone(member, stamp)
+                return True
+        return False
+
+    def _sources(self, size: int) -> tuple[Segment, ...]:
+        """The segments that are to be merged with so many new subscriptions."""
+        sources: list[Segment] = []
+        for segment in reversed(self._version.segments):
+            if segment in self._merging or segment.living > max(TAIL, RATIO * size):
+                break
+            sources.append(segment)
+            size += segment.living
+            if size > LARGE and self._merging:
+                return tuple(reversed(sources[:-1]))
+        return tuple(reversed(sources))
+
+    def _clean(self) -> None:
+        """Rebuilds the segments of which more than half is dead."""
+        for segment in self._version.segments:
+            living = segment.living
+            if segment in self._merging or 2 * living > len(segment):
+                continue
+            if len(segment) <= LARGE:
+                rebuilt = self._merge((segment,), self._version.stamp) if living else None
+                self._replace((segment,), rebuilt, 0)
+            elif not self._merging:
+                self._start((segment,))
+
+    def _replace(self, sources: Sequence[Segment], segment: Segment | None, added: int) -> None:
+        """The next version; the place of a merged segment is that of the last of its sources."""
+        version = self._version
+        kept = [each for each in version.segments if each not in sources]
+        if segment is not None:
+            kept.append(segment)
+        kept.sort(key=len, reverse=True)
+        for source in sources:
+            self._trusted.pop(id(source), None)
+        self._version = SegmentsVersion(tuple(kept), version.stamp + 1, version.size + added)
+
+    # --- merging ------------------------------------------------------------------------------------------------
+
+    def _build(self, parts: Sequence[_Part]) -> Segment:
+        interests, names, owners = _joined(parts)
+        segment = Segment.build(interests, owners, self._sketch, names)
+        self._trusted[id(segment)] = self._counted
+        return segment
+
+    def _merge(self, sources: Sequence[Segment], stamp: int) -> Segment:
+        return self._build([_alive(source, stamp) for source in sources])
+
+    def _start(self, sources: tuple[Segment, ...]) -> None:
+        """Begins a merge in the background, unless one is running."""
+        if self._merging:
+            return
+        self._merging = sources
+        self._thread = threading.Thread(target=self._run, args=(sources, self._version.stamp), name="heliograph-merge")
+        self._thread.start()
+
+    def _run(self, sources: tuple[Segment, ...], stamp: int) -> None:
+        try:
+            merged = self._merge(sources, stamp) if any(source.living for source in sources) else None
+            with self._lock:
+                if merged is not None:
+                    _remove_again(sources, merged, stamp)
+                self._replace(sources, merged, 0)
+        finally:
+            with self._lock:
+                self._merging = ()
+                self._clean()
+
+    def wait(self) -> None:
+        """Waits until no merge is running."""
+        while (thread := self._thread) is not None and thread.is_alive():
+            thread.join()
+
+    # --- saving -------------------------------------------------------------------------------------------------
+
+    def whole(self) -> Segment | None:
+        """Everything that is alive as one segment without tombstones; to be asked while nobody writes."""
+        self.wait()
+        version = self.version
+        if not version.size:
+            return None
+        if len(version.segments) == 1 and len(version.segments[0]) == version.size:
+            return version.segments[0]
+        parts = [_alive(segment, version.stamp) for segment in version.segments if segment.living]
+        interests, names, owners = _joined(parts)
+        return Segment.build(interests, owners, self._sketch, names)
+
+    def adopt(self, segment: Segment) -> None:
+        """Takes over a segment as everything there is."""
+        with self._lock:
+            self._trusted = {id(segment): 0}
+            self._version = SegmentsVersion((segment,), self._version.stamp + 1, len(segment))
+
+    # --- what publications teach --------------------------------------------------------------------------------
+
+    def observe(self, edges: DocumentEdges) -> None:
+        """Counts what some publications hold, so that rare edges can be chosen as ways in."""
+        from heliograph.filter.kernels import sketch_edges
+
+        publications = len(edges.offsets) - 1
+        every = 1 if self._counted < _ENOUGH else _EVERY
+        begin = 0 if every == 1 else self._counted % every
+        sketch_edges(edges, min(begin, max(0, publications - 1)), every, self._sketch)
+        self._counted += max(1, publications // every)
+
+    def reconsider(self, segment: Segment, searched: Int32s, held: int, publications: int) -> None:
+        """Chooses other ways in for a segment if too much was verified in vain under the present ones."""
+        vain = len(searched) - held
+        known = self._trusted.get(id(segment))
+        if vain <= _WASTE * (held + publications) or known is None or self._counted < max(_ENOUGH, 2 * known):
+            return
+        if self._lock.acquire(blocking=False):
+            try:
+                self._choose_again(segment)
+            finally:
+                self._lock.release()
+
+    def _choose_again(self, segment: Segment) -> None:
+        if segment not in self._version.segments or self._merging:
+            return
+        if segment.living > LARGE:
+            self._start((segment,))
+        elif segment.living:
+            self._replace((segment,), self._merge((segment,), self._version.stamp), 0)
+
+
+def _alive(segment: Segment, stamp: int) -> _Part:
+    interests, names = segment.interests(stamp)
+    places = segment.places(interests.numbers).tolist()
+    owners = segment.owners
+    return interests, names, [owners[place] for place in places]
+
+
+def _remove_again(sources: Iterable[Segment], merged: Segment, stamp: int) -> None:
+    """Removes from the result of a merge what was removed while it ran."""
+    for source in sources:
+        died = source.index.died
+        for member in np.flatnonzero((died > stamp) & (died < ALIVE)).tolist():
+            merged.tombstone(merged.find(int(source.index.numbers[member])), int(died[member]))
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    """Several as one, in order of subscribing."""
+    if len(parts) == 1:
+        return parts[0]
+    interests, order = in_order([part[0] for part in parts])
+    owners = [owner for part in parts for owner in part[2]]
+    names = None
+    if not all(part[1] is None for part in parts):
+        every = [_own_names(given) if names is None else names for given, names, _ in parts]
+        rows, offsets = ragged(chained([each.offsets for each in every]), order)
+        names = VariableNames(offsets, np.concatenate([each.numbers for each in every])[rows])
+    return interests, names, [owners[place] for place in order.tolist()]
+
+
+def _own_names(interests: Interests) -> VariableNames:
+    """Names for interests that are in their own numbers still."""
+    from heliograph.filter.kernels import count_variables
+
+    sizes = np.zeros(len(interests.numbers), np.int64)
+    count_variables(fixed(DocumentEdges(interests.edge_offsets, *interests.edges)), sizes)
+    offsets = offsets_of(sizes)
+    return VariableNames(offsets, (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.int16))
+
+
 # --- whether the arrays of a saved segment fit together ---------------------------------------------------------------
 # Nothing that kernels follow may lead out of an array. The law: over arrays that pass, a search ends and reads and
 # writes inside them, whatever else is wrong. Kernels do not look themselves; a save that was damaged is refused here,
@@ -499,61 +752,97 @@ _FORMS: dict[str, tuple[type[np.generic], int]] = {
     "names.numbers": (np.int16, 0),
 }
 _CLASSES = (Domain.IS_A, Domain.DIRECT, Domain.SUBCLASS_OF, Domain.SUPERCLASS_OF)
-_LOWER_HALF = 0xFFFFFFFF
 
 
 def check_arrays(arrays: Arrays, members: int, terms: int) -> None:
     """Raises ValueError if these are not the arrays of a segment of so many members over so many terms."""
     for name, (dtype, columns) in _FORMS.items():
-        _check_form(arrays, name, dtype, columns)
-    keys = AccessKeys(*(arrays[f"keys.{name}"] for name in AccessKeys._fields))
-    index = SegmentArrays(
-        *(arrays[f"index.{name}" if name != "died" else "index.numbers"] for name in SegmentArrays._fields)
+        array = arrays.get(name)
+        if array is None:
+            raise ValueError(f"{name} is missing")
+        if array.dtype != dtype or array.ndim == 0 or array.shape[1:] != ((columns,) if columns else ()):
+            raise ValueError(f"{name} is no array of {np.dtype(dtype)} in {columns or 1} columns")
+    held = {**arrays, "index.died": arrays["index.numbers"]}
+    made: Any = (
+        kind(*(held[f"{prefix}.{name}"] for name in kind._fields))
+        for prefix, kind in (("keys", AccessKeys), ("index", SegmentArrays), ("names", VariableNames))
     )
-    _check_numbers(index, members)
-    _check_structures(index)
-    _check_steps(index, terms)
-    _check_conjuncts(index)
-    _check_atoms(index, terms)
-    _check_tables(index)
-    _check_names(arrays["names.offsets"], arrays["names.numbers"], index)
-    _check_keys(keys, len(index.structures), terms)
+    keys, index, names = made
+    checks = chain(_index_checks(index, names, members, terms), _key_checks(keys, len(index.structures), terms))
+    for what, holds in checks:
+        if not np.all(holds):
+            raise ValueError(f"{what} do not fit")
 
 
-def _require(holds: Any, what: str) -> None:
-    if not np.all(holds):
-        raise ValueError(f"{what} do not fit")
+_Checks = Iterator[tuple[str, Any]]  # what is looked at, and whether it fits; each relies on those before it
 
 
-def _check_form(arrays: Arrays, name: str, dtype: type[np.generic], columns: int) -> None:
-    array = arrays.get(name)
-    if array is None:
-        raise ValueError(f"{name} is missing")
-    shape = array.shape[1:]
-    if array.dtype != dtype or array.ndim == 0 or shape != ((columns,) if columns else ()):
-        raise ValueError(f"{name} is no array of {np.dtype(dtype)} in {columns or 1} columns")
+def _index_checks(index: SegmentArrays, names: VariableNames, members: int, terms: int) -> _Checks:
+    numbers, rows, steps, tables = index.numbers, index.structures, index.steps, index.tables
+    conjuncts, atoms, entries = index.conjuncts, index.atoms, index.entries
+    yield "the numbers", len(numbers) == members and _within(numbers, 0, members).all()
+    yield "the numbers", np.bincount(numbers, minlength=members) == 1  # they count the members from 0, each once
+    yield "the members", _are_offsets(index.members[:, FIRST_CONJUNCT], members, len(conjuncts) - 1)
+    yield "the members", _within(index.members[:, FLAGS], 0, 4)
+    for first, size, total in (
+        (layout.FIRST_STEP, STEPS, len(steps)),
+        (FIRST_MEMBER, MEMBERS, members),
+        (layout.FIRST_TABLE, layout.TABLES, len(tables) - 1),
+    ):
+        sizes = rows[:, size].astype(np.int64)
+        yield "the structures", sizes >= 0
+        yield "the structures", _are_offsets(np.append(rows[:, first], total), len(rows), total)
+        yield "the structures", np.diff(np.append(rows[:, first].astype(np.int64), total)) == sizes
+    yield "the structures", rows[:, MEMBERS] > 0
+    yield "the structures", rows[rows[:, layout.SINGLE] != 0, MEMBERS] == 1
+    yield "the structures", _within(rows[:, VARIABLES], 0, 1 << 15)
+    yield "the structures", _within(rows[:, layout.GATE], 0, rows[:, STEPS].astype(np.int64) + 1)
+    yield "the structures", _within(rows[:, layout.SCANNED], 0, rows[:, MEMBERS].astype(np.int64) + 1)
+    # Nodes are terms or variables of the structure; a part that is not known yet is a variable.
+    yield "the steps", _within(steps[:, MODE], 0, 2 * ASKED)
+    for part, bit in ((layout.SUBJECT, 1), (layout.PREDICATE, 2), (layout.OBJECT, 4)):
+        yield "the steps", _within(steps[:, part], -np.repeat(rows[:, VARIABLES], rows[:, STEPS]), terms)
+        yield "the steps", (steps[:, part] < 0) | (steps[:, MODE] & bit != 0)
+    variables = np.repeat(rows[:, VARIABLES], rows[:, MEMBERS])  # of each member's structure
+    yield "the conjuncts", _within(conjuncts[:-1, VARIABLE], 0, np.repeat(variables, _sizes(index.members[:, 0])))
+    yield "the conjuncts", _are_offsets(conjuncts[:, FIRST_ATOM], len(conjuncts) - 1, len(atoms))
+    # Domains are those there are; the coordinate of a class is a term.
+    yield "the atoms", np.isin(atoms[:, layout.DOMAIN], list(Domain))
+    yield "the atoms", np.isin(atoms[:, layout.ATOM_FLAGS], range(8))
+    classes = atoms[np.isin(atoms[:, layout.DOMAIN], _CLASSES), layout.LOW]
+    yield "the atoms", _within(classes, 0, terms) & (classes == np.floor(classes))
+    # Entries are members of the table's structure; a search makes ready what atoms ask for, so tables ask for that.
+    owner = np.repeat(np.arange(len(rows)), rows[:, layout.TABLES])
+    yield "the tables", _within(tables[:-1, layout.TABLE_VARIABLE], 0, rows[owner, VARIABLES])
+    yield "the tables", np.isin(tables[:-1, layout.TABLE_DOMAIN], atoms[:, layout.DOMAIN])
+    yield "the tables", _are_offsets(tables[:, layout.FIRST_ENTRY], len(tables) - 1, len(entries))
+    owner = np.repeat(owner, _sizes(tables[:, layout.FIRST_ENTRY]))
+    begin, member = rows[owner, FIRST_MEMBER].astype(np.int64), entries[:, layout.MEMBER]
+    yield "the entries", _within(member, begin, begin + rows[owner, MEMBERS]) & (member == np.floor(member))
+    # Each member names the variables of its structure.
+    yield "the names", _are_offsets(names.offsets, members, len(names.numbers))
+    yield "the names", _sizes(names.offsets) == variables
+    yield "the names", _within(names.numbers, 0, np.repeat(variables, variables))
 
 
-def _within(values: Any, low: Any, high: Any) -> npt.NDArray[np.bool_]:
+def _key_checks(keys: AccessKeys, structures: int, terms: int) -> _Checks:
+    """Every structure is found in one way; a search for a key ends at a free slot."""
+    count, taken = len(keys.subject), keys.slots[keys.slots != 0]
+    yield "the slots", len(keys.slots).bit_count() == 1 and len(taken) < len(keys.slots)
+    yield "the slots", (taken > 0) & _within(taken & 0xFFFFFFFF, 1, count + 1)
+    for part in (keys.subject, keys.predicate, keys.object):
+        yield "the keys", len(part) == count and _within(part, -1, terms).all()
+    yield "the keys", _are_offsets(keys.offsets, count, len(keys.postings))
+    yield "the keys", keys.masks < 8
+    found = np.concatenate([keys.postings, keys.always])
+    yield "the postings", _within(found, 0, structures)
+    yield "the postings", np.bincount(found, minlength=structures) == 1
+
+
+def _within(values: Any, low: Any, high: Any) -> Flags:
     """Which values lie between the two, `high` excluded."""
-    inside: npt.NDArray[np.bool_] = (values >= low) & (values < high)
+    inside: Flags = (values >= low) & (values < high)
     return inside
-
-
-def _are_offsets(offsets: npt.NDArray[Any], parts: int, total: int) -> bool:
-    wide = offsets.astype(np.int64)
-    ends = len(wide) == parts + 1 and wide[0] == 0 and wide[-1] == total
-    return bool(ends and (wide[1:] >= wide[:-1]).all())
-
-
-def _lie_end_to_end(first: npt.NDArray[Any], sizes: npt.NDArray[Any], total: int) -> bool:
-    ends = np.cumsum(sizes.astype(np.int64))
-    return bool((sizes >= 0).all() and (first == ends - sizes).all() and (ends[-1] if len(ends) else 0) == total)
-
-
-def _owners(sizes: npt.NDArray[Any]) -> Int64s:
-    """Of things that lie end to end, whose each is."""
-    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _sizes(offsets: npt.NDArray[Any]) -> Int64s:
@@ -562,104 +851,6 @@ def _sizes(offsets: npt.NDArray[Any]) -> Int64s:
     return sizes
 
 
-# --- members and structures -------------------------------------------------------------------------------------
-
-
-def _check_numbers(index: SegmentArrays, members: int) -> None:
-    """Numbers count the members from 0, each once."""
-    numbers = index.numbers
-    _require(len(numbers) == members and _within(numbers, 0, members).all(), "the numbers")
-    _require(np.bincount(numbers, minlength=members) == 1, "the numbers")
-    _require(_are_offsets(index.members[:, layout.FIRST_CONJUNCT], members, len(index.conjuncts) - 1), "the members")
-    _require(_within(index.members[:, layout.FLAGS], 0, 4), "the members")
-
-
-def _check_structures(index: SegmentArrays) -> None:
-    rows = index.structures
-    for first, size, total in (
-        (layout.FIRST_STEP, layout.STEPS, len(index.steps)),
-        (layout.FIRST_MEMBER, layout.MEMBERS, len(index.numbers)),
-        (layout.FIRST_TABLE, layout.TABLES, len(index.tables) - 1),
-    ):
-        _require(_lie_end_to_end(rows[:, first], rows[:, size], total), "the structures")
-    members = rows[:, layout.MEMBERS]
-    _require(members > 0, "the structures")
-    _require(members[rows[:, layout.SINGLE] != 0] == 1, "the structures")
-    _require(_within(rows[:, layout.VARIABLES], 0, 1 << 15), "the structures")
-    _require(_within(rows[:, layout.GATE], 0, rows[:, layout.STEPS].astype(np.int64) + 1), "the structures")
-    _require(_within(rows[:, layout.SCANNED], 0, members.astype(np.int64) + 1), "the structures")
-
-
-def _variables(index: SegmentArrays, sizes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Of things that lie end to end in structures, how many variables their structure has."""
-    return np.repeat(index.structures[:, layout.VARIABLES], sizes)
-
-
-def _check_steps(index: SegmentArrays, terms: int) -> None:
-    """Nodes are terms or variables of the structure; a part that is not known yet is a variable."""
-    variables, modes = _variables(index, index.structures[:, layout.STEPS]), index.steps[:, layout.MODE]
-    _require(_within(modes, 0, 2 * layout.ASKED), "the steps")
-    for part, bit in ((layout.SUBJECT, 1), (layout.PREDICATE, 2), (layout.OBJECT, 4)):
-        nodes = index.steps[:, part]
-        _require(_within(nodes, -variables, terms), "the steps")
-        _require((nodes < 0) | (modes & bit != 0), "the steps")
-
-
-# --- conditions -------------------------------------------------------------------------------------------------
-
-
-def _check_conjuncts(index: SegmentArrays) -> None:
-    owners = _owners(_sizes(index.members[:, layout.FIRST_CONJUNCT]))
-    variables = _variables(index, index.structures[:, layout.MEMBERS])[owners]
-    _require(_within(index.conjuncts[:-1, layout.VARIABLE], 0, variables), "the conjuncts")
-    first = index.conjuncts[:, layout.FIRST_ATOM]
-    _require(_are_offsets(first, len(index.conjuncts) - 1, len(index.atoms)), "the conjuncts")
-
-
-def _check_atoms(index: SegmentArrays, terms: int) -> None:
-    """Domains are those there are; the coordinate of a class is a term."""
-    domains, flags = index.atoms[:, layout.DOMAIN], index.atoms[:, layout.ATOM_FLAGS]
-    _require(np.isin(domains, list(Domain)), "the atoms")
-    _require(np.isin(flags, range(8)), "the atoms")
-    classes = index.atoms[np.isin(domains, _CLASSES), layout.LOW]
-    _require(_within(classes, 0, terms) & (classes == np.floor(classes)), "the atoms")
-
-
-def _check_tables(index: SegmentArrays) -> None:
-    """Entries are members of the table's structure; a search makes ready what atoms ask for, so tables ask for that."""
-    structures, tables = index.structures, index.tables
-    sizes = structures[:, layout.TABLES]
-    _require(_within(tables[:-1, layout.TABLE_VARIABLE], 0, _variables(index, sizes)), "the tables")
-    _require(np.isin(tables[:-1, layout.TABLE_DOMAIN], index.atoms[:, layout.DOMAIN]), "the tables")
-    first = tables[:, layout.FIRST_ENTRY]
-    _require(_are_offsets(first, len(tables) - 1, len(index.entries)), "the tables")
-    owner = _owners(sizes)[_owners(_sizes(first))]
-    begin = structures[owner, layout.FIRST_MEMBER].astype(np.int64)
-    members = index.entries[:, layout.MEMBER]
-    _require(_within(members, begin, begin + structures[owner, layout.MEMBERS]), "the entries")
-    _require(members == np.floor(members), "the entries")
-
-
-def _check_names(offsets: Int64s, numbers: npt.NDArray[np.int16], index: SegmentArrays) -> None:
-    """Each member names the variables of its structure."""
-    variables = _variables(index, index.structures[:, layout.MEMBERS])
-    _require(_are_offsets(offsets, len(index.numbers), len(numbers)), "the names")
-    _require(_sizes(offsets) == variables, "the names")
-    _require(_within(numbers, 0, np.repeat(variables, variables)), "the names")
-
-
-# --- keys -------------------------------------------------------------------------------------------------------
-
-
-def _check_keys(keys: AccessKeys, structures: int, terms: int) -> None:
-    """Every structure is found in one way; a search for a key ends at a free slot."""
-    count, taken = len(keys.subject), keys.slots[keys.slots != 0]
-    _require(len(keys.slots).bit_count() == 1 and len(taken) < len(keys.slots), "the slots")
-    _require((taken > 0) & _within(taken & _LOWER_HALF, 1, count + 1), "the slots")
-    for part in (keys.subject, keys.predicate, keys.object):
-        _require(len(part) == count and _within(part, -1, terms).all(), "the keys")
-    _require(_are_offsets(keys.offsets, count, len(keys.postings)), "the keys")
-    _require(keys.masks < 8, "the keys")
-    found = np.concatenate([keys.postings, keys.always])
-    _require(_within(found, 0, structures), "the postings")
-    _require(np.bincount(found, minlength=structures) == 1, "the postings")
+def _are_offsets(offsets: npt.NDArray[Any], parts: int, total: int) -> bool:
+    ends = len(offsets) == parts + 1 and offsets[0] == 0 and offsets[-1] == total
+    return bool(ends and (_sizes(offsets) >= 0).all())

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -36,21 +35,21 @@ from heliograph.filter import save as saving
 from heliograph.filter.encode import encode
 from heliograph.filter.engine import check_options
 from heliograph.filter.interests import closure_of
-from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, Int32s, Int64s
+from heliograph.filter.layout import FIRST_MEMBER, MEMBERS, NUMBER_BITS, Flags, Int8s, Int32s, Int64s
 from heliograph.filter.report import report
 from heliograph.filter.search import NUMBER, ExactCheck, Hits, SearchBatch, SearchContext
-from heliograph.filter.segment import Segment
+from heliograph.filter.segment import Segment, Segments, SegmentsVersion
 from heliograph.filter.strategy import (
     DEFAULT,
     Aside,
     Failures,
     IndexedMatcher,
     Located,
+    Matcher,
     Matches,
     matches_of,
     search_all,
 )
-from heliograph.filter.tiers import Tiers, TiersVersion
 from heliograph.io.publications import Publications, Triples, rebase
 from heliograph.model import Notifications
 from heliograph.partition.merging import Root
@@ -66,7 +65,6 @@ from heliograph.partition.plan import (
     merger,
     place_in_words,
 )
-from heliograph.partition.save import rows_of, taxonomy_table, unpack
 from heliograph.sparql.query import Query
 from heliograph.subscriptions import Subscription, Subscriptions, by_origin, written
 from heliograph.taxonomy import Taxonomy
@@ -84,7 +82,7 @@ PART = 256  # publications whose front is looked up at a time: some milliseconds
 Tables = Mapping[str, pa.Table]
 
 
-class ShardedMatcher:
+class ShardedMatcher(Matcher):
     """The subscriptions of a filter in a plan, and a thread for each shard of it."""
 
     def __init__(self, plan: Plan) -> None:
@@ -108,27 +106,17 @@ class ShardedMatcher:
     def version(self) -> ShardedVersion:
         return ShardedVersion(self.plan.version, self)
 
-    def whole(self) -> None:
-        """It is saved as a plan, not as one segment."""
-
     def planned(self) -> Plan:
         return self.plan
 
     def locate(self, subscription: Subscription) -> Located | None:
-        held = self.plan.tier(self.plan.find(subscription.number)).version
+        held = self.plan.segments(self.plan.find(subscription.number)).version
         found = ((segment, segment.find(subscription.number)) for segment in held.segments)
         alive = (each for each in found if each[1] >= 0 and each[0].index.died[each[1]] > held.stamp)
         return Located(*next(alive), (place_in_words(self.plan, subscription.number),))
 
     def adopt(self, segment: Segment) -> None:
         self.insert(segment.owners)
-
-
-class Front(NamedTuple):
-    """What the front found: the roots that match, and for each shard the publications that must reach it."""
-
-    matches: Matches
-    wanted: tuple[Int64s, ...]
 
 
 class _Run(NamedTuple):
@@ -191,20 +179,20 @@ class ShardedVersion:
 
     # --- one stage alone ----------------------------------------------------------------------------------------
 
-    def front(self, publications: Publications, failures: Failures) -> Front:
-        """The first stage: what matches at the front, and where the publications go from there."""
+    def front(self, publications: Publications, failures: Failures) -> tuple[Matches, tuple[Int64s, ...]]:
+        """The first stage: the roots that match, and for each shard the publications that must reach it."""
         given = rebase(publications, self.matcher.context.vocabulary)
         rows = np.arange(len(given.ids), dtype=np.int32)
         found = self._look(self.matcher.context.batch(given), rows, self.matcher.plan.front, self.held.front, 0)
-        return Front(self._whole(given, found, failures), tuple(self._wanted(found, 0, len(rows))))
+        return self._whole(given, found, failures), tuple(self._wanted(found, 0, len(rows)))
 
     def shard(self, number: int, publications: Publications, failures: Failures) -> Matches:
         """The second stage, for publications that go to this shard."""
         given = rebase(publications, self.matcher.context.vocabulary)
         batch, rows = self.matcher.context.batch(given), np.arange(len(given.ids), dtype=np.int32)
-        tiers, tier = self.matcher.plan.shards[number], self.held.shards[number]
+        segments, own = self.matcher.plan.shards[number], self.held.shards[number]
         start = sum(len(each) for held in (self.held.front, *self.held.shards[:number]) for each in held.segments)
-        return self._whole(given, self._look(batch, rows, tiers, tier, start), failures)
+        return self._whole(given, self._look(batch, rows, segments, own, start), failures)
 
     def _whole(self, given: Publications, found: _PlaceHits, failures: Failures) -> Matches:
         check = ExactCheck(given, self.matcher.context, failures)
@@ -216,17 +204,17 @@ class ShardedVersion:
         """Looks up the front of some publications, and lets the shards begin with theirs."""
         held, part = self.held, batch.some(first, last)
         rows = np.arange(first, last, dtype=np.int32)
-        if any(segment.needs.words for tier in held.shards for segment in tier.segments):
+        if any(segment.needs.words for each in held.shards for segment in each.segments):
             part.words()  # once, for all shards
         front = self._look(part, rows, self.matcher.plan.front, held.front, 0)
         start, begun = sum(map(len, held.front.segments)), []
         for shard, wanted in enumerate(self._wanted(front, first, last)):
-            tier = held.shards[shard]
-            if len(wanted) and tier.size:
+            own = held.shards[shard]
+            if len(wanted) and own.size:
                 work = part if len(wanted) == last - first else part.chosen(wanted)
-                task = (work, rows[wanted], self.matcher.plan.shards[shard], tier, start)
+                task = (work, rows[wanted], self.matcher.plan.shards[shard], own, start)
                 begun.append(self.matcher.threads[shard].submit(self._look, *task))
-            start += sum(map(len, tier.segments))
+            start += sum(map(len, own.segments))
         return _AskedPart(part, first, front, begun)
 
     def _wanted(self, front: _PlaceHits, first: int, last: int) -> Iterator[Int64s]:
@@ -235,9 +223,11 @@ class ShardedVersion:
             return iter([np.arange(last - first)] * len(self.held.shards))
         return self.matcher.reach.wanted(self.held, front.hits, first, last)
 
-    def _look(self, part: SearchBatch, rows: Int32s, tiers: Tiers, tier: TiersVersion, start: int) -> _PlaceHits:
+    def _look(
+        self, part: SearchBatch, rows: Int32s, segments: Segments, held: SegmentsVersion, start: int
+    ) -> _PlaceHits:
         """Searches one place; `rows` are the numbers of its publications, `start` is where its roster begins."""
-        hits = search_all(tiers, tier, part) if tier.size else []
+        hits = search_all(segments, held, part) if held.size else []
         runs = []
         for each in hits:
             each.publication = rows[each.publication]
@@ -262,7 +252,7 @@ class ShardedVersion:
     # --- the whole ----------------------------------------------------------------------------------------------
 
     def _segments(self) -> tuple[Segment, ...]:
-        return tuple(chain(self.held.front.segments, *(tier.segments for tier in self.held.shards)))
+        return tuple(chain(self.held.front.segments, *(each.segments for each in self.held.shards)))
 
     def _matches(self, run: _Run, hits: Sequence[Hits], check: ExactCheck) -> Matches:
         candidates = sum(each.candidates - _mergers(each) for each in hits)
@@ -307,61 +297,46 @@ def _joined(runs: Sequence[_Run]) -> _Run:
 # many.
 
 
-class _KnownRoots(NamedTuple):
-    """What is known of the roots of a segment, by place: whether anything, and a bit for each shard."""
-
-    segment: Segment
-    asked: npt.NDArray[np.bool_]
-    shards: npt.NDArray[np.uint8]
-
-
 class RootShards:
     """The shards of the roots that were met in the present version of a plan."""
 
     def __init__(self, shards: int) -> None:
         self._shards = shards
         self._bytes = (shards + 7) // 8
-        self._known: tuple[int, dict[int, _KnownRoots]] = (-1, {})  # a version, and by segment what is known of it
+        # A version and, by segment, what is known of its roots by place: whether anything, and a bit for each shard.
+        self._known: tuple[int, dict[Segment, tuple[Flags, Int8s]]] = (-1, {})
 
     def wanted(self, version: PlanVersion, hits: Sequence[Hits], first: int, last: int) -> Iterator[Int64s]:
         """For each shard the publications between `first` and `last` that must reach it, counted from the first."""
         reached = np.zeros((self._shards, last - first), np.bool_)
-        table = self._table(version.stamp)
+        known = self._known
+        if known[0] != version.stamp:  # of other versions it is forgotten
+            known = self._known = (version.stamp, {})
         for each in hits:
             rows, numbers = met(each)
-            if not len(rows):
-                continue
-            places = each.segment.places(numbers)
-            shards = self._of(table, version, each.segment, places)
-            for shard in range(self._shards):
-                goes = shards[:, shard >> 3] & (1 << (shard & 7)) != 0
-                reached[shard, rows[goes] - first] = True
+            if len(rows):
+                shards = self._of(known[1], version, each.segment, each.segment.places(numbers))
+                for shard in range(self._shards):
+                    goes = shards[:, shard >> 3] & (1 << (shard & 7)) != 0
+                    reached[shard, rows[goes] - first] = True
         return (np.flatnonzero(row) for row in reached)
 
-    def _table(self, stamp: int) -> dict[int, _KnownRoots]:
-        """What is known of a version; of others it is forgotten."""
-        known = self._known
-        if known[0] != stamp:
-            known = self._known = (stamp, {})
-        return known[1]
-
     def _of(
-        self, table: dict[int, _KnownRoots], version: PlanVersion, segment: Segment, places: Int64s
-    ) -> npt.NDArray[np.uint8]:
-        known = table.get(id(segment))
-        if known is None:
+        self, table: dict[Segment, tuple[Flags, Int8s]], version: PlanVersion, segment: Segment, places: Int64s
+    ) -> Int8s:
+        if segment not in table:
             size = len(segment)
-            known = _KnownRoots(segment, np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8))
-            table[id(segment)] = known
+            table[segment] = np.zeros(size, np.bool_), np.zeros((size, self._bytes), np.uint8)
+        asked, shards = table[segment]
         new = np.zeros(len(segment), np.bool_)
         new[places] = True
-        asked = np.flatnonzero(new & ~known.asked)
-        if len(asked):
-            numbers = segment.index.numbers[segment.by_number[asked]].tolist()
+        unknown = np.flatnonzero(new & ~asked)
+        if len(unknown):
+            numbers = segment.index.numbers[segment.by_number[unknown]].tolist()
             bits = [version.routes[number].shards(version.stamp).to_bytes(self._bytes, "little") for number in numbers]
-            known.shards[asked] = np.frombuffer(b"".join(bits), np.uint8).reshape(-1, self._bytes)
-            known.asked[asked] = True  # last, since other publishers look as well
-        return known.shards[places]
+            shards[unknown] = np.frombuffer(b"".join(bits), np.uint8).reshape(-1, self._bytes)
+            asked[unknown] = True  # last, since other publishers look as well
+        return shards[places]
 
 
 def met(hits: Hits) -> tuple[Int32s, Int64s]:
@@ -411,7 +386,8 @@ class Observer:
         """Tells each merger how often it was right, and how often not; returns how often not."""
         seen: Counter[tuple[int, bool]] = Counter()
         answers = _answers(front)
-        for row in _some(np.unique(answers >> NUMBER_BITS)):
+        rows = np.unique(answers >> NUMBER_BITS)
+        for row in rows[:: max(1, -(-len(rows) // _COUNTED))].tolist():  # at most so many, evenly
             roots = self._plan.roots_of(_numbers(keys, row))
             seen.update((node, node in roots) for node in _numbers(answers, row))
         for (node, hit), times in seen.items():
@@ -461,13 +437,6 @@ def _numbers(keys: Int64s, row: int) -> list[int]:
     return numbers
 
 
-def _some(rows: Int64s) -> list[int]:
-    """At most so many of these, evenly."""
-    step = -(-len(rows) // _COUNTED)
-    chosen: list[int] = rows[::step].tolist() if step else []
-    return chosen
-
-
 # --- a filter that is built in parts ----------------------------------------------------------------------------------
 
 
@@ -479,7 +448,7 @@ class ShardGround(NamedTuple):
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, prefixes: Mapping[str, str]) -> Self:
-        return cls(taxonomy_table(taxonomy), dict(prefixes))
+        return cls(saving.taxonomy_table(taxonomy), dict(prefixes))
 
     def registry(self) -> Subscriptions:
         """Nobody's subscriptions yet."""
@@ -519,10 +488,10 @@ def save_front(path: str | Path, roots: Iterable[Root], scheme: Scheme, ground: 
     owners = [*restored(registry, written(list(own)))]
     owners += [merger(MERGERS + number, query) for number, (query, _) in enumerate(mergers)]
     plan = Plan(scheme, Context(Vocabulary(), ground.classes(), registry.prefixes))
-    tiers = Tiers()
+    segments = Segments()
     for interests, several in compiled(owners, plan.context):
-        tiers.add(interests, several)
-    front = tiers.whole()
+        segments.add(interests, several)
+    front = segments.whole()
     bits = [*own.values(), *(shards for _, shards in mergers)]
     routes = {each.number: ShardRoute(its) for each, its in zip(owners, bits, strict=True)}
     plan.adopt({} if front is None else {FRONT: front}, routes, partial=True)
@@ -560,7 +529,8 @@ class Stage:
             raise StorageError("HG-810", message, place=Place(str(path)), fix="save one that is divided into shards")
         subscriptions = Subscriptions("filter", saved.prefixes)
         plan = Plan(saved.scheme, Context(saved.vocabulary, saved.taxonomy, subscriptions.prefixes))
-        unpack(plan, saved.plan, _Some(subscriptions, saved.tables, rows_of(saved.plan, place)), [place])
+        owners = _Some(subscriptions, saved.tables, saving.rows_of(saved.plan, place))
+        saving.unpack_plan(plan, saved.plan, owners, [place])
         return cls(plan, place)
 
     def front(self, items: Any, bindings: int = 0) -> Fronted:
@@ -568,9 +538,9 @@ class Stage:
         started, failures = time.perf_counter_ns(), Failures(self._aside)
         arrivals = encode(items, self._context.vocabulary, self._context.prefixes)
         times = started, time.perf_counter_ns()
-        found = self._matcher.version().front(arrivals.publications, failures)
-        reported = report(found.matches, arrivals, failures, self._context.taxonomy, bindings, times)
-        return Fronted(reported, arrivals.publications.ids, found.wanted)
+        matches, wanted = self._matcher.version().front(arrivals.publications, failures)
+        reported = report(matches, arrivals, failures, self._context.taxonomy, bindings, times)
+        return Fronted(reported, arrivals.publications.ids, wanted)
 
     def match(self, items: Any, bindings: int = 0) -> Notifications:
         """The second stage: what this shard notifies of publications that the front sent here."""

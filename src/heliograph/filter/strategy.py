@@ -27,8 +27,7 @@ from heliograph.filter.encode import Publication, decode
 from heliograph.filter.interests import closure_of, interests_of_batch, interests_singly
 from heliograph.filter.layout import Flags, Int64s
 from heliograph.filter.search import ExactCheck, Hits, SearchBatch, SearchContext, ordered, search, slow_structures
-from heliograph.filter.segment import Segment
-from heliograph.filter.tiers import Tiers, TiersVersion
+from heliograph.filter.segment import Segment, Segments, SegmentsVersion
 from heliograph.io.publications import Publications, rebase
 from heliograph.model import Rejected, SubscriptionCost
 from heliograph.partition.plan import MERGERS, Context, Plan, Scheme
@@ -152,15 +151,15 @@ class Matcher(Protocol):
 
     def whole(self) -> Segment | None:
         """What is alive as one segment, if there is an index of anything; to be asked while nobody writes."""
-        ...
+        return None
 
     def planned(self) -> Plan | None:
         """The plan that it runs, if it does."""
-        ...
+        return None
 
     def locate(self, subscription: Subscription) -> Located | None:
         """Where a subscription stands in the index, if there is one."""
-        ...
+        return None
 
     def adopt(self, segment: Segment) -> None:
         """Takes over the subscriptions of a segment, before any other."""
@@ -227,7 +226,7 @@ class PairwiseVersion:
         return Matches(np.array(rows, np.int64), place, (found,), len(self), counted, candidates, verify_ns=took_ns)
 
 
-class PairwiseMatcher:
+class PairwiseMatcher(Matcher):
     """A matcher of pairs as one of batches."""
 
     def __init__(self, pairs: PairMatcher, taxonomy: Taxonomy) -> None:
@@ -244,103 +243,73 @@ class PairwiseMatcher:
     def version(self) -> PairwiseVersion:
         return PairwiseVersion(self._pairs.version(), self._taxonomy)
 
-    def whole(self) -> None:
-        """There is no index."""
-
-    def planned(self) -> None:
-        """There is no plan."""
-
-    def locate(self, subscription: Subscription) -> None:
-        """There is no index."""
-
     def adopt(self, segment: Segment) -> None:
         self.insert(segment.owners)
 
 
 # --- naive: every subscription is a candidate for every publication -------------------------------------------------
 # [G] figure 9(h) calls it naive: all subscriptions are checked one by one. It is the oracle of the fast strategies and
-# a switch for debugging them. Versions are stamps: each entry knows when it died, a version knows how many entries and
-# which stamp it saw, so taking a version copies nothing and a change never disturbs one that is in use.
+# a switch for debugging them. A version is a copy, made when somebody first looks after a change: whoever publishes
+# looks at every subscription anyway.
 
-_ALIVE = 1 << 62  # a stamp that no version reaches
-_WORTH_FOLDING = 64  # dead entries below which the list is left as it is
-
-
-class _Entry:
-    """A subscription with its plan, and the stamp at which it was removed."""
-
-    __slots__ = ("died", "plan", "subscription")
-
-    def __init__(self, subscription: Subscription) -> None:
-        self.subscription = subscription
-        self.plan = QueryPlan.of(subscription.query)
-        self.died = _ALIVE
+_Planned = dict[int, tuple[Subscription, QueryPlan]]  # by number, in order of subscribing
 
 
 @dataclass(frozen=True, slots=True)
 class NaiveVersion:
-    """The first `length` entries, without those that had died when the version was taken."""
+    """All subscriptions as they were, each with its plan."""
 
-    entries: list[_Entry]
-    by_number: dict[int, _Entry]
-    length: int
-    stamp: int
-    alive: int
+    planned: _Planned
 
     def __len__(self) -> int:
-        return self.alive
+        return len(self.planned)
 
     def candidates(self, publication: Publication) -> Iterator[Subscription]:
-        for position in range(self.length):
-            entry = self.entries[position]
-            if entry.died > self.stamp:
-                yield entry.subscription
+        return (subscription for subscription, _ in self.planned.values())
 
     def verify(self, subscription: Subscription, publication: Publication) -> bool:
-        entry = self.by_number.get(subscription.number)
-        plan = entry.plan if entry is not None else QueryPlan.of(subscription.query)  # removed since this version
-        return plan.matches(publication.world)
+        return self.planned[subscription.number][1].matches(publication.world)
 
 
 class NaiveMatcher:
-    """All subscriptions in one list, in order of subscribing."""
+    """All subscriptions in one dictionary."""
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
-        self._by_number: dict[int, _Entry] = {}
-        self._version = NaiveVersion(self._entries, self._by_number, 0, 0, 0)
+        self._planned: _Planned = {}
+        self._version: NaiveVersion | None = None
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._planned)
 
     def insert(self, subscriptions: Sequence[Subscription]) -> None:
-        entries = [_Entry(subscription) for subscription in subscriptions]  # all or none: a plan may fail to be made
-        self._by_number.update((entry.subscription.number, entry) for entry in entries)
-        self._entries.extend(entries)
-        self._publish()
+        planned = {each.number: (each, QueryPlan.of(each.query)) for each in subscriptions}  # all or none: one may fail
+        with self._lock:
+            self._planned.update(planned)
+            self._version = None
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        for subscription in subscriptions:
-            self._by_number.pop(subscription.number).died = self._version.stamp + 1
-        if len(self._entries) - len(self._by_number) > max(_WORTH_FOLDING, len(self._by_number)):
-            self._entries = list(self._by_number.values())  # versions in use keep the older list
-        self._publish()
+        with self._lock:
+            for subscription in subscriptions:
+                del self._planned[subscription.number]
+            self._version = None
 
     def version(self) -> NaiveVersion:
-        return self._version
-
-    def _publish(self) -> None:
-        """One assignment makes a change visible, all of it at once."""
-        stamp, length, alive = self._version.stamp + 1, len(self._entries), len(self._by_number)
-        self._version = NaiveVersion(self._entries, self._by_number, length, stamp, alive)
+        with self._lock:
+            if self._version is None:
+                self._version = NaiveVersion(dict(self._planned))
+            return self._version
 
 
 # --- indexed: structures found by their rarest edge, verified once for all that share them, in kernels ---------------
 
 
-class IndexedMatcher:
+class IndexedMatcher(Matcher):
     """The subscriptions of a filter in an index over its vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
         self._context = SearchContext(vocabulary, taxonomy, closure_of(taxonomy, vocabulary))
-        self.tiers = Tiers()
+        self.segments = Segments()
 
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         """The subscriptions of one call appear at once."""
@@ -350,55 +319,52 @@ class IndexedMatcher:
             interests = interests_of_batch(batches[0], vocabulary, taxonomy)
         else:
             interests = interests_singly(subscriptions, vocabulary, taxonomy)
-        self.tiers.add(interests, subscriptions)
+        self.segments.add(interests, subscriptions)
         return True
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        self.tiers.remove(each.number for each in subscriptions)
+        self.segments.remove(each.number for each in subscriptions)
 
     def version(self) -> IndexedVersion:
-        return IndexedVersion(self.tiers.version, self._context, self.tiers)
+        return IndexedVersion(self.segments.version, self._context, self.segments)
 
     def whole(self) -> Segment | None:
-        return self.tiers.whole()
-
-    def planned(self) -> None:
-        """There is no plan."""
+        return self.segments.whole()
 
     def locate(self, subscription: Subscription) -> Located | None:
-        found = ((segment, segment.find(subscription.number)) for segment in self.tiers.version.segments)
+        found = ((segment, segment.find(subscription.number)) for segment in self.segments.version.segments)
         return next((Located(segment, member) for segment, member in found if member >= 0), None)
 
     def adopt(self, segment: Segment) -> None:
-        self.tiers.adopt(segment)
+        self.segments.adopt(segment)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedVersion:
     """The index at one moment."""
 
-    held: TiersVersion
+    held: SegmentsVersion
     context: SearchContext
-    tiers: Tiers
+    segments: Segments
 
     def __len__(self) -> int:
         return self.held.size
 
     def match(self, publications: Publications, failures: Failures) -> Matches:
         given = rebase(publications, self.context.vocabulary)
-        hits = search_all(self.tiers, self.held, self.context.batch(given))
+        hits = search_all(self.segments, self.held, self.context.batch(given))
         check = ExactCheck(given, self.context, failures)
         found = ordered(self.held.segments, [check.rows(each) for each in hits])
         return matches_of(found, self.held.segments, len(self), sum([each.candidates for each in hits]), hits, check)
 
 
-def search_all(tiers: Tiers, version: TiersVersion, batch: SearchBatch) -> list[Hits]:
+def search_all(segments: Segments, version: SegmentsVersion, batch: SearchBatch) -> list[Hits]:
     """What is found in the segments of a version, which learns from it."""
-    tiers.observe(batch.edges)
+    segments.observe(batch.edges)
     hits = [search(segment, batch, version.stamp) for segment in version.segments]
     for each in hits:
         held = len(each.number) + len(each.doubtful)
-        tiers.reconsider(each.segment, each.searched[0], held, len(batch.edges.offsets) - 1)
+        segments.reconsider(each.segment, each.searched[0], held, len(batch.edges.offsets) - 1)
     return hits
 
 
@@ -432,14 +398,14 @@ PAIRS = 4_000  # pairs looked at in one's life before the index is built: a frac
 COLD = 25  # so many times that, where the kernels have yet to be compiled, which takes half a minute
 
 
-class AutoMatcher:
+class AutoMatcher(Matcher):
     """Subscriptions as a list, then in an index."""
 
     def __init__(self, vocabulary: Vocabulary, taxonomy: Taxonomy) -> None:
         self._vocabulary = vocabulary
         self._taxonomy = taxonomy
-        self._held: PairwiseMatcher | IndexedMatcher = PairwiseMatcher(NaiveMatcher(), taxonomy)
-        self._alive: dict[int, Subscription] = {}  # while there is no index
+        self._naive = NaiveMatcher()  # while there is no index
+        self._held: PairwiseMatcher | IndexedMatcher = PairwiseMatcher(self._naive, taxonomy)
         self._spent = 0  # pairs
         self._lock = threading.RLock()
 
@@ -450,19 +416,13 @@ class AutoMatcher:
 
     def insert(self, subscriptions: Sequence[Subscription]) -> bool:
         with self._lock:
-            if isinstance(self._held, PairwiseMatcher) and len(self._alive) + len(subscriptions) > FEW:
+            if isinstance(self._held, PairwiseMatcher) and len(self._naive) + len(subscriptions) > FEW:
                 self._change()
-            done = self._held.insert(subscriptions)
-            if isinstance(self._held, PairwiseMatcher):
-                self._alive.update((each.number, each) for each in subscriptions)
-            return done
+            return self._held.insert(subscriptions)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         with self._lock:
-            removed = tuple(subscriptions)
-            self._held.remove(removed)
-            for each in removed:
-                self._alive.pop(each.number, None)
+            self._held.remove(subscriptions)
 
     def version(self) -> AutoVersion:
         with self._lock:
@@ -482,9 +442,6 @@ class AutoMatcher:
     def whole(self) -> Segment | None:
         return self._held.whole()
 
-    def planned(self) -> None:
-        """There is no plan."""
-
     def locate(self, subscription: Subscription) -> Located | None:
         return self._held.locate(subscription)
 
@@ -494,8 +451,8 @@ class AutoMatcher:
 
     def _change(self) -> IndexedMatcher:
         indexed = IndexedMatcher(self._vocabulary, self._taxonomy)
-        indexed.insert(list(self._alive.values()))
-        self._held, self._alive = indexed, {}
+        indexed.insert([subscription for subscription, _ in self._naive.version().planned.values()])
+        self._held, self._naive = indexed, NaiveMatcher()
         return indexed
 
 

@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import int64
 
-from heliograph.compiled.bitmap_heap import first_bit, following, put
+from heliograph.compiled.arrays import first_bit, following, put
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import fixed
 from heliograph.errors import UsageError
@@ -185,7 +185,7 @@ def _make_set(nodes: int) -> Set:
     return Set(np.zeros(words, np.uint64), np.zeros(words // 64 + 1, np.uint64))
 
 
-# --- The sets of the seed's figures in `compiled.bitmap_heap`: add, contains, minMoreThan, nodes()
+# --- The sets of the seed's figures in `compiled.arrays`: add, contains, minMoreThan, nodes()
 #
 # The law: a bit of the summary is set if and only if its word is not empty, so that emptying a set and listing it
 # cost its summary and the words in use.

@@ -12,7 +12,6 @@ of their edges; the roots with the same edges, found by how far their regions re
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -23,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.io.sources import collector_paused
-from heliograph.partition.plan import PlanChange, Trees
+from heliograph.partition.plan import Arrangement, PlanChange
 from heliograph.sparql import evaluate as expressions
 from heliograph.sparql.normalize import (
     Flat,
@@ -31,7 +30,6 @@ from heliograph.sparql.normalize import (
     NormalForm,
     form_of,
     is_ground,
-    query_of,
     raised,
     substituted,
     variables_of,
@@ -843,7 +841,7 @@ def _fuller(known: Mapping[Residue, ExtentTable], needed: set[Flat]) -> Iterable
 # --- the forest -------------------------------------------------------------------------------------------------
 
 
-class Forest:
+class Forest(Arrangement):
     """An arrangement by containment: every pattern below one that contains it, the most general ones at the front
     ([R] 4.2, 4.4).
 
@@ -858,49 +856,19 @@ class Forest:
     """
 
     def __init__(self, taxonomy: Taxonomy | None = None) -> None:
-        self._front = _Front(taxonomy or Taxonomy())
-        self._trees = Trees()
-        self._forms: dict[int, NormalForm] = self._front.forms
-        self._known: dict[NormalForm, int] = {}
-        self._subscribers: dict[int, list[int]] = {}  # of each node, ascending
-        self._nodes: dict[int, int] = {}  # by subscription
+        super().__init__()
+        self._front = _Front(taxonomy or Taxonomy(), self._forms)
 
     def __len__(self) -> int:
         return len(self._forms)
 
-    def node_of(self, number: int) -> int:
-        return self._nodes[number]
-
-    def root_of(self, node: int) -> int:
-        return self._trees.root_of(node)
-
-    def parent_of(self, node: int) -> int | None:
-        return self._trees.parent_of(node)
-
-    def children_of(self, node: int) -> tuple[int, ...]:
-        return self._trees.children_of(node)
-
     def form_of(self, node: int) -> NormalForm:
         return self._forms[node]
-
-    def query_of(self, node: int) -> Query:
-        return query_of(self._forms[node])
-
-    def subscribers_of(self, node: int) -> Sequence[int]:
-        return tuple(self._subscribers[node])
-
-    def is_synthetic(self, node: int) -> bool:
-        return False
-
-    def roots(self) -> Iterator[int]:
-        return iter(tuple(self._trees.roots))
 
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         with collector_paused():
             for number, query in subscriptions:
-                node = self._take(form_of(query))
-                self._nodes[number] = node
-                self._subscribers.setdefault(node, []).append(number)
+                self._subscribe(number, self._take(form_of(query)))
             return self._trees.difference()
 
     def _take(self, form: NormalForm) -> int:
@@ -932,10 +900,8 @@ class Forest:
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         orphans: dict[int, None] = {}  # they stand alone until all have gone
         for number in numbers:
-            node = self._nodes.pop(number)
-            left = self._subscribers[node]
-            del left[bisect_left(left, number)]
-            if not left:
+            node = self._unsubscribe(number)
+            if node is not None:
                 self._drop(node, orphans)
         for node in sorted(orphans):
             probe = self._front.probe(self._forms[node])
@@ -948,15 +914,14 @@ class Forest:
         elif node in self._trees.roots:
             self._front.remove(node)
         orphans.update(dict.fromkeys(self._trees.cut(node)))
-        del self._known[self._forms.pop(node)]
-        del self._subscribers[node]
+        del self._forms[node]
 
 
 class _Front:
     """The roots, to be searched in both directions. Opaque forms equal only themselves, and are not in it."""
 
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self.forms: dict[int, NormalForm] = {}
+    def __init__(self, taxonomy: Taxonomy, forms: dict[int, NormalForm]) -> None:
+        self.forms = forms
         self._taxonomy = taxonomy
         self._extents = Extents()
         self._index = RootIndex(taxonomy)

@@ -28,7 +28,7 @@ from zlib import crc32
 from heliograph.errors import UsageError
 from heliograph.io.publications import Publications
 from heliograph.io.sources import collector_paused
-from heliograph.partition.plan import FRONT, MERGERS, Placement, PlanChange, Scheme, Trees
+from heliograph.partition.plan import FRONT, MERGERS, Arrangement, Placement, PlanChange, Scheme
 from heliograph.partition.statistics import Graph, Sample, Summaries, Summary, Triple, graphs_of
 from heliograph.sparql.normalize import (
     Flat,
@@ -37,7 +37,6 @@ from heliograph.sparql.normalize import (
     form_of,
     laid,
     numbered,
-    query_of,
     raised,
     region_of,
     spelled,
@@ -131,8 +130,14 @@ class TermNumbers:
         edges = tuple([self._edge(edge, places) for edge in form.edges])
         asked = {name for flat in form.residue for name in variables_of(flat)}
         regions = dict(form.regions)
-        marks = tuple([_mark(node, regions, asked) for node in places])
-        return Candidate(form, tuple(places), tuple(map(self.number, places)), marks, edges)
+        marks = []
+        for node in places:
+            region = None if isinstance(node, Term) else regions.get(node, EVERYTHING)
+            if region is None or region.among is not None:
+                marks.append(GIVEN)
+            else:
+                marks.append(FREE if region is EVERYTHING and node not in asked else ASKED)
+        return Candidate(form, tuple(places), tuple(map(self.number, places)), tuple(marks), edges)
 
     def _edge(self, edge: Pattern, places: dict[Node, int]) -> PlacedEdge:
         subject, object = (places.setdefault(node, len(places)) for node in (edge.subject, edge.object))
@@ -151,15 +156,6 @@ class TermNumbers:
             return VARIABLE, min(map(self.number, region.among), default=VARIABLE)
         lines = [(sort, part[0][0]) for sort, part in enumerate(region.parts) if part and not isinstance(part, Some)]
         return next(((sort, to_double(low)) for sort, low in lines), (VARIABLE, VARIABLE))
-
-
-def _mark(node: Node, regions: dict[Variable, Region], asked: set[Variable]) -> int:
-    if isinstance(node, Term):
-        return GIVEN
-    region = regions.get(node)
-    if region is None:
-        return ASKED if node in asked else FREE
-    return ASKED if region.among is None else GIVEN
 
 
 # --- anti-unification -------------------------------------------------------------------------------------------
@@ -271,7 +267,11 @@ _PROBE = Variable("x")
 
 def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy) -> NormalForm | None:
     """The merger of members around their product; None if there is none."""
-    nodes = [_common_node(members, column, number) for number, column in enumerate(product.columns)]
+    nodes: list[Node] = []  # the term that all members have there, or a variable
+    for number, column in enumerate(product.columns):
+        (first, *others) = (member.nodes[place] for member, place in zip(members, column, strict=True))
+        same = isinstance(first, Term) and all(node == first for node in others)
+        nodes.append(first if same else numbered(number))
     found = [_pattern(members, product, edge, nodes, taxonomy) for edge in product.edges]
     kept = _connected([pattern for pattern in found if pattern is not None])
     if not any(isinstance(pattern, TriplePattern) for pattern in kept):
@@ -289,12 +289,6 @@ def merger_of(members: Sequence[Candidate], product: Product, taxonomy: Taxonomy
         if region != EVERYTHING:
             regions.append((variable, region))
     return NormalForm(kept, tuple(regions), _residue(members, columns))
-
-
-def _common_node(members: Sequence[Candidate], column: Column, number: int) -> Node:
-    """The term that all members have there, or a variable."""
-    first, *others = (member.nodes[place] for member, place in zip(members, column, strict=True))
-    return first if isinstance(first, Term) and all(node == first for node in others) else numbered(number)
 
 
 def _pattern(
@@ -352,16 +346,12 @@ def merged_region(regions: Sequence[Region]) -> Region:
     if all(region.among is not None for region in regions):
         joined = union(regions)
         return joined if len(joined.among or ()) <= _TERMS else EVERYTHING
-    joined = union([_by_value(region) for region in regions])
+    # With the equals of their terms, so that points and intervals run side by side on the lines of numbers.
+    equals = [comparison("=", term) for region in regions for term in region.among or ()]
+    joined = union([*regions, *(same for same in equals if same is not None)])
     if any(map(_is_long, joined.parts)):
         joined = convex(joined)
     return EVERYTHING if any(map(_is_long, joined.parts)) else region_of(spelled(_PROBE, joined))
-
-
-def _by_value(region: Region) -> Region:
-    """The same with the equals of its terms, so that points and intervals run side by side on the lines of numbers."""
-    equals = [comparison("=", term) for term in region.among or ()]
-    return union([region, *(same for same in equals if same is not None)])
 
 
 def _is_long(part: Some | Line) -> bool:
@@ -543,7 +533,7 @@ _CHANCE = 0.3  # that a value satisfies what is asked of it, be it an interval, 
 
 
 class Frequencies:
-    """How often patterns ask for a label, and for a name at an end of an edge."""
+    """How often patterns ask for a label, and for a name at an end of an edge; and the chances that follow."""
 
     def __init__(self, numbers: TermNumbers) -> None:
         self._numbers = numbers
@@ -561,16 +551,23 @@ class Frequencies:
                     self._constants += 1
                     self._ends[name] = self._ends.get(name, 0) + 1
 
-    def label_share(self, label: int) -> float:
-        return self._labels.get(label, 1) / max(1, self._edges)
+    def label_chance(self, candidate: Candidate, edge: PlacedEdge) -> float:
+        """That an edge has the property, or one of those, that an edge of a pattern asks for."""
+        labels: Iterable[int] = (edge.label,)
+        if edge.label == VARIABLE:
+            given = candidate.given(edge.predicate)
+            if given is None:
+                return 1.0
+            labels = map(self._numbers.number, given)
+        return min(1.0, sum(self._labels.get(label, 1) for label in labels) / max(1, self._edges))
 
-    def property_share(self, terms: Iterable[Term]) -> float:
-        """Of edges with one of these properties."""
-        return sum(self.label_share(self._numbers.number(term)) for term in terms)
-
-    def end_share(self, terms: Iterable[Term]) -> float:
-        """Of constants that are one of these."""
-        return sum(self._ends.get(self._numbers.number(term), 1) for term in terms) / max(1, self._constants)
+    def end_chance(self, candidate: Candidate, place: int) -> float:
+        """That an end of an edge is what a node of a pattern asks for."""
+        given = candidate.given(place)
+        if given is None:
+            return _CHANCE if candidate.marks[place] == ASKED else 1.0
+        asked = sum(self._ends.get(self._numbers.number(term), 1) for term in given)
+        return min(1.0, asked / max(1, self._constants))
 
 
 class Tolerance(NamedTuple):
@@ -602,25 +599,13 @@ class Estimator:
         chance, met = _EDGES / _BRANCHES, list[PlacedEdge]()
         bound: set[int] = set()
         for edge in candidate.edges:
-            own = _BRANCHES * self._label_chance(candidate, edge)
+            own = _BRANCHES * self._frequencies.label_chance(candidate, edge)
             for place in {edge.subject, edge.object} - bound:
-                own *= self._end_chance(candidate, place)
+                own *= self._frequencies.end_chance(candidate, place)
             chance *= min(_BRANCHES, own + sum(_overlap(candidate, edge, other) for other in met))
             bound |= {edge.subject, edge.object}
             met.append(edge)
         return chance
-
-    def _label_chance(self, candidate: Candidate, edge: PlacedEdge) -> float:
-        if edge.label != VARIABLE:
-            return self._frequencies.label_share(edge.label)
-        given = candidate.given(edge.predicate)
-        return 1.0 if given is None else min(1.0, self._frequencies.property_share(given))
-
-    def _end_chance(self, candidate: Candidate, place: int) -> float:
-        given = candidate.given(place)
-        if given is None:
-            return _CHANCE if candidate.marks[place] == ASKED else 1.0
-        return min(1.0, self._frequencies.end_share(given))
 
     def _is_rare(self, merger: Candidate, members: Iterable[Candidate]) -> bool:
         """Whether few of the sample's publications that could match the merger could not match a member."""
@@ -950,30 +935,18 @@ class Observed(NamedTuple):
         return Observed(self.answers + other.answers, self.false + other.false)
 
 
-class Merger(NamedTuple):
-    """What would be merged: nodes, or mergers of earlier ones in the same list, and the pattern of the merger."""
-
-    number: int
-    members: tuple[int, ...]
-    query: Query
-
-
-class Merging:
+class Merging(Arrangement):
     """Patterns behind mergers. One writer at a time; `observe` may be called by any thread at any time."""
 
     def __init__(self, taxonomy: Taxonomy, **options: Any) -> None:
         """The options are the fields of `MergingOptions`."""
+        super().__init__()
         self.options = MergingOptions.of(options)
         self._taxonomy = taxonomy
         self._numbers = TermNumbers(taxonomy)
         self._frequencies = Frequencies(self._numbers)
         self._summaries = Summaries(self.options.similarity, self.options.sample)
         self._sample = Sample(self.options.sample)
-        self._trees = Trees()
-        self._forms: dict[int, NormalForm] = {}
-        self._nodes: dict[NormalForm, int] = {}  # of the patterns of subscriptions
-        self._subscribers: dict[int, dict[int, None]] = {}
-        self._of: dict[int, int] = {}  # the nodes of subscriptions
         self._made: dict[int, int] = {}  # how many members a merger was made of
         self._apart: set[int] = set()  # what was decomposed for its false positives, and stays so
         self._candidates: dict[int, Candidate | None] = {}  # of roots
@@ -982,27 +955,8 @@ class Merging:
         self._observed: dict[int, Observed] = {}
         self._past = Observed()
 
-    def node_of(self, number: int) -> int:
-        return self._of[number]
-
-    def root_of(self, node: int) -> int:
-        return self._trees.root_of(node)
-
-    def query_of(self, node: int) -> Query:
-        return query_of(self._forms[node])
-
-    def subscribers_of(self, node: int) -> Sequence[int]:
-        return tuple(self._subscribers.get(node, ()))
-
     def is_synthetic(self, node: int) -> bool:
         return node in self._made
-
-    def roots(self) -> Iterable[int]:
-        return iter(tuple(self._trees.roots))
-
-    def members_of(self, node: int) -> tuple[int, ...]:
-        """What a merger was made of, as far as it still stands: patterns and mergers."""
-        return self._trees.children_of(node)
 
     def observed(self, node: int | None = None) -> Observed:
         """The answers of one merger, or of all that ever were."""
@@ -1014,12 +968,11 @@ class Merging:
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         for number, query in subscriptions:
             form = form_of(query)
-            node = self._nodes.get(form)
+            node = self._known.get(form)
             if node is None:
-                node = self._nodes[form] = self._trees.grow()
+                node = self._known[form] = self._trees.grow()
                 self._forms[node] = form
-            self._subscribers.setdefault(node, {})[number] = None
-            self._of[number] = node
+            self._subscribe(number, node)
         self._review()
         ratio = self.options.upper / self.options.lower
         if len(self._trees.roots) >= max(self.options.upper, round(self._rest * ratio)):
@@ -1028,11 +981,8 @@ class Merging:
 
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         for number in numbers:
-            node = self._of.pop(number)
-            subscribers = self._subscribers[node]
-            del subscribers[number]
-            if not subscribers:
-                del self._subscribers[node], self._nodes[self._forms[node]]
+            node = self._unsubscribe(number)
+            if node is not None:
                 self._take_away(node)
         self._review()
         self._rest = min(self._rest, len(self._trees.roots))
@@ -1067,13 +1017,9 @@ class Merging:
         self._merge()
         return self._difference()
 
-    def would_merge(self) -> list[Merger]:
-        """What `merge` would do, without doing it."""
-        return [Merger(number, members, query_of(form)) for number, members, form in self._proposals()]
-
     def _proposals(self) -> list[Proposal]:
         pool = {root: candidate for root, candidate in self._pool().items() if root not in self._apart}
-        goal = max(self.options.lower, round(len(self._nodes) * (1 - self.options.percentage)))
+        goal = max(self.options.lower, round(len(self._known) * (1 - self.options.percentage)))
         knowledge = Knowledge(
             self._taxonomy,
             self._numbers,
@@ -1203,7 +1149,7 @@ def arrange(subscriptions: Sequence[Subscription], scheme: Scheme, taxonomy: Tax
     placement = Placement(scheme.arrangement(taxonomy), scheme.shards)
     came = placement.insert(subscriptions, 1).came
     by_number = {each.number: each for each in subscriptions}
-    routes = placement.routes.table
+    routes = placement.routes
     roots = [
         Root(by_number[n] if n < MERGERS else placement.arrangement.query_of(n - MERGERS), routes[n].shards(1))
         for n in came.pop(FRONT, [])
@@ -1220,6 +1166,6 @@ def arrange_roots(roots: Mapping[Subscription, int], scheme: Scheme, taxonomy: T
     below = dict.fromkeys(came.get(FRONT, []), 0)
     for each, shards in roots.items():
         below[placement.head(placement.root_of(each.number))] |= shards
-    routes = placement.routes.table
+    routes = placement.routes
     heads = [Root(by_number[n], shards | routes[n].shards(1)) for n, shards in below.items()]
     return Arranged(heads, {shard: [by_number[n] for n in came[shard]] for shard in came if shard != FRONT})

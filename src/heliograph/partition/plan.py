@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 from heliograph.errors import UsageError
-from heliograph.filter import tiers
 from heliograph.filter.interests import Interests, interests_of_batch, interests_singly
-from heliograph.filter.segment import Segment
-from heliograph.filter.tiers import Tiers
+from heliograph.filter.segment import Segment, Segments, SegmentsVersion
 from heliograph.sparql.query import Query
 from heliograph.subscriptions import MOST_SUBSCRIPTIONS, Subscription, by_origin
 from heliograph.taxonomy import Taxonomy
@@ -26,6 +24,7 @@ from heliograph.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from heliograph.partition.merging import Merging
+    from heliograph.sparql.normalize import NormalForm
 
 
 # --- arrangements -----------------------------------------------------------------------------------------------
@@ -46,36 +45,67 @@ class PlanChange(NamedTuple):
     gone: tuple[int, ...] = ()  # nodes that are no more
 
 
-class Arrangement(Protocol):
+class Arrangement(ABC):
     """Patterns in trees. Nodes have numbers that are never used again."""
 
+    def __init__(self) -> None:
+        self._trees = Trees()
+        self._forms: dict[int, NormalForm] = {}
+        self._known: dict[NormalForm, int] = {}  # the nodes of patterns that are asked
+        self._subscribers: dict[int, dict[int, None]] = {}  # of each such node, in order
+        self._nodes: dict[int, int] = {}  # by subscription
+
+    @abstractmethod
     def insert(self, subscriptions: Sequence[tuple[int, Query]]) -> PlanChange:
         """Takes subscriptions by number, above all earlier ones."""
-        ...
 
+    @abstractmethod
     def remove(self, numbers: Iterable[int]) -> PlanChange:
         """Forgets subscriptions that are there."""
-        ...
 
     def node_of(self, number: int) -> int:
         """The node of a subscription."""
-        ...
+        return self._nodes[number]
 
     def root_of(self, node: int) -> int:
         """The root above a node, or the node itself."""
-        ...
+        return self._trees.root_of(node)
+
+    def parent_of(self, node: int) -> int | None:
+        return self._trees.parent_of(node)
+
+    def children_of(self, node: int) -> tuple[int, ...]:
+        """What stands directly below a node; below a merger, what it was made of, as far as it still stands."""
+        return self._trees.children_of(node)
 
     def query_of(self, node: int) -> Query:
         """The pattern of a node."""
-        ...
+        from heliograph.sparql.normalize import query_of
+
+        return query_of(self._forms[node])
 
     def subscribers_of(self, node: int) -> Sequence[int]:
         """The subscriptions that ask a node, in order; none of a synthetic merger."""
-        ...
+        return tuple(self._subscribers.get(node, ()))
 
-    def is_synthetic(self, node: int) -> bool: ...
+    def is_synthetic(self, node: int) -> bool:
+        return False
 
-    def roots(self) -> Iterable[int]: ...
+    def roots(self) -> Iterable[int]:
+        return tuple(self._trees.roots)
+
+    def _subscribe(self, number: int, node: int) -> None:
+        self._subscribers.setdefault(node, {})[number] = None
+        self._nodes[number] = node
+
+    def _unsubscribe(self, number: int) -> int | None:
+        """Forgets a subscription; its node, if nobody else asks it."""
+        node = self._nodes.pop(number)
+        del self._subscribers[node][number]
+        if self._subscribers[node]:
+            return None
+        del self._subscribers[node], self._known[self._forms[node]]
+        return node
 
 
 # --- trees ------------------------------------------------------------------------------------------------------
@@ -200,10 +230,11 @@ def preferred(number: int, shards: int) -> int:
     return (mixed ^ (mixed >> 31)) % shards
 
 
-class Hashing:
+class Hashing(Arrangement):
     """Subscriptions as they come. A node is the number of its one subscription."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._queries: dict[int, Query | None] = {}
 
     def take(self, numbers: Iterable[int]) -> PlanChange:
@@ -236,12 +267,6 @@ class Hashing:
 
     def subscribers_of(self, node: int) -> Sequence[int]:
         return (node,)
-
-    def is_synthetic(self, node: int) -> bool:
-        return False
-
-    def roots(self) -> Iterable[int]:
-        return ()
 
 
 # --- schemes ----------------------------------------------------------------------------------------------------
@@ -330,38 +355,6 @@ class ShardRoute:
         self._state = _State(version if exact & ~shards else since, shards, wide | shards)
 
 
-class Routes:
-    """The routes of whatever stands at the front, by number.
-
-    Those of numbers that left stay in the table, for versions in which they are there; `tidy` makes another table once
-    they are too many, and earlier versions keep the old one.
-    """
-
-    def __init__(self) -> None:
-        self._table: dict[int, ShardRoute] = {}
-        self._used: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    @property
-    def table(self) -> Mapping[int, ShardRoute]:
-        return self._table
-
-    def enter(self, number: int, version: int) -> ShardRoute:
-        route = self._table[number] = ShardRoute(0, version, self._table.get(number))
-        self._used.add(number)
-        return route
-
-    def leave(self, number: int) -> None:
-        self._used.discard(number)
-
-    def tidy(self) -> None:
-        """To be called when no version that is taken from now on holds a number that left."""
-        if len(self._table) > 2 * len(self._used) + _SPARE:
-            self._table = {number: self._table[number] for number in self._used}
-
-
 # --- sharding ---------------------------------------------------------------------------------------------------
 # Sharding: subscriptions below one root go to different shards, so that whatever matches them is matched in parallel.
 #
@@ -410,16 +403,13 @@ class Sharding:
         """Gives a subscription to the shard with the fewest below its root; or to the one it wishes for, if that is
         not too full."""
         allowed = min(self.sizes) + max(1, sum(self.sizes) // (_TWENTIETH * len(self.sizes)))
-        shard = wished if wished is not None and self.sizes[wished] < allowed else self._fewest(root, allowed)
+        shard, counts, sizes = wished, self._below.get(root), self.sizes
+        if shard is None or sizes[shard] >= allowed:
+            free = (shard for shard in range(len(sizes)) if sizes[shard] < allowed)
+            key = sizes.__getitem__ if counts is None else lambda shard: (counts[shard], sizes[shard])
+            shard = min(free, key=key)
         self.put(number, root, shard)
         return shard
-
-    def _fewest(self, root: int, allowed: int) -> int:
-        counts, sizes = self._below.get(root), self.sizes
-        free = (shard for shard in range(len(sizes)) if sizes[shard] < allowed)
-        if counts is None:
-            return min(free, key=sizes.__getitem__)
-        return min(free, key=lambda shard: (counts[shard], sizes[shard]))
 
     def put(self, number: int, root: int, shard: int) -> None:
         """Puts a subscription into a shard, whatever stands there."""
@@ -458,17 +448,13 @@ class Sharding:
             return
         while max(self.sizes) - min(self.sizes) > max(1, mean // _TWENTIETH):
             full, empty = self.sizes.index(max(self.sizes)), self.sizes.index(min(self.sizes))
-            number = self._movable(full, empty)
+            members, below = self._members[full], self._below
+            some = list(islice(reversed(members), _LOOKED_AT))  # of the last that came
+            apart = (each for each in some if below[members[each]][full] > below[members[each]][empty])
+            number = next(apart, some[0])  # if possible, one whose root has fewer in the other shard
             standing = self.remove(number)
             self.put(number, standing.root, empty)
             yield number, standing
-
-    def _movable(self, full: int, empty: int) -> int:
-        """One of the last that came to a shard: if possible, one whose root has fewer in the other."""
-        some = list(islice(reversed(self._members[full]), _LOOKED_AT))
-        members, below = self._members[full], self._below
-        apart = (number for number in some if below[members[number]][full] > below[members[number]][empty])
-        return next(apart, some[0])
 
 
 # --- placement --------------------------------------------------------------------------------------------------
@@ -500,10 +486,10 @@ class Placement:
         """`known` are the places of those that stand somewhere already, and will be inserted anew."""
         self.arrangement = arrangement
         self.sharding = Sharding(shards)
-        self.routes = Routes()
+        # By number at the front. Those of numbers that left stay, for versions in which they are there, until `tidy`.
+        self.routes: dict[int, ShardRoute] = {}
         self.front: dict[int, int] = {}  # numbers at the front, each with its node
         self._heads: dict[int, int] = {}  # the number of each such node
-        self._ways: dict[int, ShardRoute] = {}  # and its route
         self._known = known
         self._before = dict(known)  # of those that the present change touches, where they stood
         self._rerouted: dict[int, None] = {}  # roots below which the present change moved a subscription
@@ -534,16 +520,16 @@ class Placement:
         """Places subscriptions; the plan will then be in this version."""
         for first in range(0, len(subscriptions), _CHUNK):
             chunk = subscriptions[first : first + _CHUNK]
-            self._follow(self._inserted(chunk), version)
+            if isinstance(self.arrangement, Hashing):
+                change = self.arrangement.take(each.number for each in chunk)
+            else:  # the query of a pattern table is made for this only, and not kept
+                queries = (each.query if each.origin is None else each.origin.query(each.row) for each in chunk)
+                change = self.arrangement.insert([(each.number, query) for each, query in zip(chunk, queries)])
+            self._follow(change, version)
             for each in chunk:
                 if self.place_of(each.number) == NOWHERE:  # a pattern that is asked already
                     self._below(each.number, self.arrangement.root_of(self.arrangement.node_of(each.number)))
         return self._moves(version)
-
-    def _inserted(self, chunk: Sequence[Subscription]) -> PlanChange:
-        if isinstance(self.arrangement, Hashing):
-            return self.arrangement.take(each.number for each in chunk)
-        return self.arrangement.insert([(each.number, _query(each)) for each in chunk])
 
     def remove(self, numbers: Sequence[int], version: int) -> Moves:
         """Takes subscriptions out."""
@@ -565,7 +551,13 @@ class Placement:
         for node in (*change.gone, *change.left):
             self._behead(node)
         for node in change.entered:
-            self._settle(node, version)
+            if self.arrangement.is_synthetic(node):
+                self._to_front(MERGERS + node, node, version)
+                continue
+            first, *others = self.arrangement.subscribers_of(node)
+            self._to_front(first, node, version)
+            for number in others:  # those that ask the same stand below it
+                self._below(number, node)
         for node, root in change.placed:
             for number in self.arrangement.subscribers_of(node):
                 self._below(number, root)
@@ -582,54 +574,41 @@ class Placement:
                 moves.left.setdefault(before, []).append(number)
             if before != now and now != NOWHERE:
                 moves.came.setdefault(now, []).append(number)
-        self._reroute(version)
-        self._before, self._known = {}, _NOBODY
+        for root in self._rerouted:
+            if root in self._heads:
+                bits = sum(1 << shard for shard, count in enumerate(self.sharding.counts(root)) if count)
+                self.routes[self._heads[root]].become(bits, version)
+        self._before, self._known, self._rerouted = {}, _NOBODY, {}
         return moves
 
-    def _reroute(self, version: int) -> None:
-        for root in self._rerouted:
-            if root in self._ways:
-                counts = self.sharding.counts(root)
-                self._ways[root].become(sum(1 << shard for shard, count in enumerate(counts) if count), version)
-        self._rerouted = {}
+    def tidy(self) -> None:
+        """Another table of routes, once too many are of numbers that left; earlier versions keep the old one. To be
+        called when no version that is taken from now on holds such a number."""
+        if len(self.routes) > 2 * len(self.front) + _SPARE:
+            self.routes = {number: self.routes[number] for number in self.front}
 
     # --- one node, one subscription -----------------------------------------------------------------------------
-
-    def _settle(self, root: int, version: int) -> None:
-        """Puts a root at the front, and below it all that ask the same."""
-        if self.arrangement.is_synthetic(root):
-            self._to_front(MERGERS + root, root, version)
-            return
-        first, *others = self.arrangement.subscribers_of(root)
-        self._to_front(first, root, version)
-        for number in others:
-            self._below(number, root)
 
     def _to_front(self, number: int, node: int, version: int) -> None:
         self._take_out(number)
         self.front[number], self._heads[node] = node, number
-        self._ways[node] = self.routes.enter(number, version)
+        self.routes[number] = ShardRoute(0, version, self.routes.get(number))
         self._rerouted[node] = None
 
     def _below(self, number: int, root: int) -> None:
         self._touch(number)
         if number in self.front:
             self._behead(self.front[number])
-        if number not in self.sharding:
-            self._assign(number, root)
+        known = self._known.get(number, FRONT)
+        if number not in self.sharding and known != FRONT:  # to where it stood
+            self.sharding.put(number, root, known)
+        elif number not in self.sharding:  # apart from the others
+            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
+            self.sharding.assign(number, root, wished)
         elif self.sharding.find(number).root != root:
             self._rerouted[self.sharding.find(number).root] = None
             self.sharding.move(number, root)
         self._rerouted[root] = None
-
-    def _assign(self, number: int, root: int) -> None:
-        """To where it stood, if it did; else apart from the others."""
-        known = self._known.get(number, FRONT)
-        if known != FRONT:
-            self.sharding.put(number, root, known)
-        else:
-            wished = preferred(number, len(self.sharding.sizes)) if root == EVERYTHING else None
-            self.sharding.assign(number, root, wished)
 
     def _take_out(self, number: int) -> None:
         self._touch(number)
@@ -643,18 +622,11 @@ class Placement:
         number = self._heads.pop(node, None)
         if number is not None:
             self._touch(number)
-            del self.front[number], self._ways[node]
-            self.routes.leave(number)
+            del self.front[number]
 
     def _touch(self, number: int) -> None:
         if number not in self._before:
             self._before[number] = self.place_of(number)
-
-
-def _query(subscription: Subscription) -> Query:
-    """The query of a subscription; one of a pattern table is made for this only, and not kept."""
-    origin = subscription.origin
-    return subscription.query if origin is None else origin.query(subscription.row)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------
@@ -674,8 +646,8 @@ class PlanVersion(NamedTuple):
 
     stamp: int
     size: int  # subscriptions
-    front: tiers.TiersVersion
-    shards: tuple[tiers.TiersVersion, ...]
+    front: SegmentsVersion
+    shards: tuple[SegmentsVersion, ...]
     routes: Mapping[int, ShardRoute]  # by number at the front
 
 
@@ -687,12 +659,7 @@ class Context(NamedTuple):
     prefixes: Mapping[str, str] = PREFIXES  # of their texts
 
 
-class _Lot(NamedTuple):
-    """Subscriptions made ready for an index."""
-
-    place: int
-    interests: Interests
-    owners: Sequence[Subscription]
+_Lot = tuple[int, Interests, Sequence[Subscription]]  # subscriptions made ready for an index, and their place
 
 
 class Plan:
@@ -701,8 +668,8 @@ class Plan:
     def __init__(self, scheme: Scheme, context: Context) -> None:
         self.scheme = scheme
         self.context = context
-        self.front = Tiers()
-        self.shards = tuple(Tiers() for _ in range(scheme.shards))
+        self.front = Segments()
+        self.shards = tuple(Segments() for _ in range(scheme.shards))
         self.members: dict[int, Subscription] = {}  # by number
         self._placement: Placement | None = Placement(scheme.arrangement(context.taxonomy), scheme.shards)
         self._opened: Mapping[int, ShardRoute] = {}  # the routes of a plan that was opened, until it changes
@@ -741,16 +708,14 @@ class Plan:
 
     @property
     def routes(self) -> Mapping[int, ShardRoute]:
-        return self._opened if self._placement is None else self._placement.routes.table
+        return self._opened if self._placement is None else self._placement.routes
 
-    def tier(self, place: int) -> Tiers:
+    def segments(self, place: int) -> Segments:
         return self.front if place == FRONT else self.shards[place]
 
     def find(self, number: int) -> int:
         """The place of a subscription: the front is -1, any other a shard."""
-        if self._placement is not None:
-            return self._placement.place_of(number)
-        return next(place for place in range(FRONT, len(self.shards)) if _holds(self.tier(place), number))
+        return self._places()[number] if self._placement is None else self._placement.place_of(number)
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -782,9 +747,9 @@ class Plan:
         subscribed = [self.members[number] for number in sorted(self.members)]
         placement = Placement(self.scheme.arrangement(self.context.taxonomy), self.scheme.shards)
         moves = placement.insert(subscribed, self._stamp + 1)
-        front, shards = Tiers(), tuple(Tiers() for _ in self.shards)
-        for lot in self._lots(moves, placement, {}):
-            (front if lot.place == FRONT else shards[lot.place]).add(lot.interests, lot.owners)
+        front, shards = Segments(), tuple(Segments() for _ in self.shards)
+        for place, interests, owners in self._lots(moves, placement, {}):
+            (front if place == FRONT else shards[place]).add(interests, owners)
         with self._lock:  # readers keep the versions that they have
             self.front, self.shards, self._placement = front, shards, placement
             self._stamp, self._stale = self._stamp + 1, True
@@ -811,17 +776,17 @@ class Plan:
         """The next version: what left a place is gone from it, what came is there."""
         lots = list(self._lots(moves, placement, added))
         with self._lock:
-            if self._stale and sum(len(lot.owners) for lot in lots) > _LARGE:
+            if self._stale and sum(len(owners) for _, _, owners in lots) > _LARGE:
                 self._held, self._stale = self._taken(), False  # so that nobody waits for these
             for place, numbers in moves.left.items():
-                self.tier(place).remove(numbers)
-            for lot in lots:
-                self.tier(lot.place).add(lot.interests, lot.owners)
+                self.segments(place).remove(numbers)
+            for place, interests, owners in lots:
+                self.segments(place).add(interests, owners)
             self.members.update(added)
             for number in removed:
                 del self.members[number]
             self._placement = placement
-            placement.routes.tidy()
+            placement.tidy()
             self._stamp, self._stale = self._stamp + 1, True
 
     def _lots(self, moves: Moves, placement: Placement, added: Mapping[int, Subscription]) -> Iterator[_Lot]:
@@ -831,22 +796,7 @@ class Plan:
                 number: placement.arrangement.query_of(number - MERGERS) for number in numbers[len(subscribed) :]
             }
             owners = [*subscribed, *(merger(number, query) for number, query in queries.items())]
-            yield from (_Lot(place, *ready) for ready in compiled(owners, self.context))
-
-    # --- files --------------------------------------------------------------------------------------------------
-
-    def save(self, folder: str | Path) -> None:
-        """Saves the plan with all that is needed to run it elsewhere, replacing an older save in one step."""
-        from heliograph.partition import save as plan_saving
-
-        plan_saving.save(self, folder)
-
-    @staticmethod
-    def load(folder: str | Path, places: Collection[int] | None = None) -> Plan:
-        """Opens a saved plan, or some places of it: -1 is the front, any other a shard. Only a whole one can change."""
-        from heliograph.partition import save as plan_saving
-
-        return plan_saving.load(folder, places)
+            yield from ((place, *ready) for ready in compiled(owners, self.context))
 
     # --- opening ------------------------------------------------------------------------------------------------
 
@@ -855,7 +805,7 @@ class Plan:
         with self._lock:
             self._placement, self._opened, self._partial = None, routes, partial
             for place, segment in segments.items():
-                self.tier(place).adopt(segment)
+                self.segments(place).adopt(segment)
                 owners = (each for each in segment.owners if each.number < MERGERS)
                 self.members.update((each.number, each) for each in owners)
             self._stamp, self._stale = self._stamp + 1, True
@@ -899,12 +849,6 @@ def compiled(
         yield interests_of_batch(batch, vocabulary, taxonomy), batch.subscriptions
     if plain:
         yield interests_singly(plain, vocabulary, taxonomy), plain
-
-
-def _holds(tier: Tiers, number: int) -> bool:
-    version = tier.version
-    found = ((segment, segment.find(number)) for segment in version.segments)
-    return any(member >= 0 and segment.index.died[member] > version.stamp for segment, member in found)
 
 
 # --- the plan in numbers and words ------------------------------------------------------------------------------

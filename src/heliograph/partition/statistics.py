@@ -33,16 +33,6 @@ class Summary(NamedTuple):
     publications: int = 1
 
 
-def similarity(left: Graph, right: Graph) -> float:
-    """[R] 4.3: common edges among all edges of both."""
-    common = len(left & right)
-    return _share(common, len(left) + len(right) - common)
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
-
-
 class Summaries:
     """The publication matrix of [R]: summaries by their edges."""
 
@@ -61,7 +51,8 @@ class Summaries:
         summary = Summary(graph, matched)
         nearest = self._nearest(graph)
         while nearest is not None:
-            summary = _joined(summary, self._drop(nearest))
+            edges, frequency, publications = self._drop(nearest)
+            summary = Summary(summary.edges & edges, summary[1] + frequency, summary[2] + publications)
             nearest = self._nearest(summary.edges)
         if summary.edges:
             self._keep(summary)
@@ -71,10 +62,11 @@ class Summaries:
         return sorted(self._summaries.values(), key=lambda summary: -summary.frequency)
 
     def _nearest(self, graph: Graph) -> int | None:
-        """The summary that is most similar, if it is more so than the threshold."""
+        """The summary that is most similar, by its common edges among all edges of both ([R] 4.3), if it is more so
+        than the threshold."""
         shared = Counter(number for edge in graph for number in self._holders.get(edge, ()))
         alike = [
-            (_share(common, len(graph) + len(self._summaries[number].edges) - common), -number)
+            (common / (len(graph) + len(self._summaries[number].edges) - common), -number)
             for number, common in shared.items()
         ]
         best, number = max(alike, default=(0.0, 0))
@@ -96,10 +88,6 @@ class Summaries:
             if not holders:
                 del self._holders[edge]
         return summary
-
-
-def _joined(left: Summary, right: Summary) -> Summary:
-    return Summary(left.edges & right.edges, left.frequency + right.frequency, left.publications + right.publications)
 
 
 class Sample:
@@ -175,11 +163,11 @@ def graphs_of(publications: Publications | Sequence[Iterable[Triple]], most: int
     """
     count = len(publications.ids) if isinstance(publications, Publications) else len(publications)
     for place in np.unique(np.linspace(0, count - 1, min(most, count)).astype(np.int64)).tolist():
-        yield place, frozenset(triple for triple in _triples(publications, place) if _is_named(triple))
-
-
-def _triples(publications: Publications | Sequence[Iterable[Triple]], place: int) -> Iterable[Triple]:
-    return _decoded(publications, place) if isinstance(publications, Publications) else publications[place]
+        decoded: Iterable[Triple] = (
+            _decoded(publications, place) if isinstance(publications, Publications) else publications[place]
+        )
+        named = (each for each in decoded if TermKind.BLANK not in (each[0].kind, each[2].kind))
+        yield place, frozenset(named)
 
 
 def _decoded(publications: Publications, place: int) -> Iterator[Triple]:
@@ -188,7 +176,3 @@ def _decoded(publications: Publications, place: int) -> Iterator[Triple]:
     for row in zip(*(column[first:last].tolist() for column in publications.triples), strict=True):
         subject, predicate, object = map(term, row)
         yield subject, predicate, object
-
-
-def _is_named(triple: Triple) -> bool:
-    return TermKind.BLANK not in (triple[0].kind, triple[2].kind)

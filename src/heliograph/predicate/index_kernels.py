@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64
 
-from heliograph.compiled.bitmap_heap import count_bits, first_bit
+from heliograph.compiled.arrays import count_bits, first_bit, rows
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import rows
 from heliograph.predicate import layout as at
 from heliograph.predicate.kernels import (
     BOARD,

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 from numba import float64, from_dtype, int32, int64, uint8, uint64
 
+from heliograph.compiled.arrays import array, named, rows
 from heliograph.compiled.compile import kernel
-from heliograph.compiled.types import array, named, rows
 from heliograph.predicate import layout as at
 from heliograph.predicate.layout import (
     FALSE,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import boolean, int64
 
-from heliograph.compiled.bitmap_heap import count_bits, drop, first_bit, following, put
+from heliograph.compiled.arrays import count_bits, drop, first_bit, following, put
 from heliograph.compiled.compile import kernel
 from heliograph.predicate.kernels import INT32S, INT64S, JOB, NEW_INT32S, NEW_INT64S, accepted, lay_out, numba_type
 from heliograph.predicate.layout import ALWAYS, NEVER, Int32s, Int64s, Job

@@ -31,13 +31,13 @@ import pyarrow.compute
 from heliograph.errors import Place, StorageError
 from heliograph.filter import save as saving
 from heliograph.filter.engine import check_options
+from heliograph.filter.save import scheme_of
 from heliograph.filter.shards import ShardGround, restored, save_front, save_shard
 from heliograph.io.schemas import table_schema
 from heliograph.io.tables import as_table
 from heliograph.model import Rejected, Rejections
 from heliograph.partition.merging import Root, arrange, arrange_roots, group_of, share_of
 from heliograph.partition.plan import Outline, Scheme
-from heliograph.partition.save import scheme_of
 from heliograph.spark.envelope import ENVELOPES, TERMS, interned, larger_batches, pack, split, unpack
 from heliograph.spark.frames import REJECTED, parted, plain, shaped, unnumbered
 from heliograph.spark.versions import task_number

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import int32, int64, uint32, uint64
+from numba import int64, uint32, uint64
 
-from heliograph.compiled.compile import kernel
-from heliograph.compiled.text import prefetch, put_word, upper_product, word_at
-from heliograph.compiled.types import (
+from heliograph.compiled.arrays import (
     INT8S,
     INT32S,
     INT64S,
@@ -27,7 +25,14 @@ from heliograph.compiled.types import (
     NEW_INT64S,
     array,
     named,
+    prefetch,
+    put_word,
+    upper_product,
+    word_at,
 )
+from heliograph.compiled.compile import kernel
+from heliograph.compiled.hashmap import FREE, SAME, search, search_from
+from heliograph.compiled.hashmap import OTHER as ANOTHER
 from heliograph.vocabulary.columns import (
     HEAD,
     IRI,
@@ -54,7 +59,7 @@ TABLE: Any = named(Table, INT32S, array(uint32), uint64)
 NEW_TABLE: Any = named(Table, NEW_INT32S, NEW_COUNTS, uint64)
 
 
-@kernel((uint64, uint64))
+@kernel()
 def _times(left: Any, right: Any) -> Any:
     """left × right modulo the prime, both below it: 2^61 counts as 1, so 2^64 counts as 8."""
     low = left * right
@@ -62,71 +67,99 @@ def _times(left: Any, right: Any) -> Any:
     return total - _PRIME if total >= _PRIME else total
 
 
-@kernel((uint64, uint64, uint64))
+@kernel()
 def step(hashed: Any, key: Any, word: Any) -> Any:
     """One more word of a text: the polynomial's value so far times the key, plus the word."""
     total = _times(hashed, key) + word
     return total - _PRIME if total >= _PRIME else total
 
 
-@kernel((TEXTS, int64, uint64))
-def _hash(texts: Texts, number: int, key: Any) -> Any:
-    first, last = texts.offsets[number], texts.offsets[number + 1]
-    hashed = np.uint64(texts.heads[number])
-    for start in range(first, last, 7):
-        word = np.uint64(0)
-        for place in range(min(start + 7, last) - 1, start - 1, -1):
-            word = (word << _8) | np.uint64(texts.data[place])
-        hashed = step(hashed, key, word)
-    return step(hashed, key, np.uint64(last - first))
+@kernel()
+def _seven(data: Bytes, start: int, end: int) -> Any:
+    """The next seven bytes of a text as a word, zeros where it has ended."""
+    size = min(end - start, 7)
+    if start + 8 <= len(data):
+        return word_at(data, start) & ((_ONE << np.uint64(8 * size)) - _ONE)
+    word = np.uint64(0)
+    for place in range(start + size - 1, start - 1, -1):
+        word = (word << _8) | np.uint64(data[place])
+    return word
+
+
+@kernel()
+def _hash(data: Bytes, begin: int, end: int, head: Any, key: Any) -> Any:
+    """The hash of a text that has a head."""
+    hashed = np.uint64(head)
+    for start in range(begin, end, 7):
+        hashed = step(hashed, key, _seven(data, start, end))
+    return step(hashed, key, np.uint64(end - begin))
+
+
+@kernel()
+def _same(left: Bytes, start: int, right: Bytes, begin: int, size: int) -> Any:
+    """Whether so many bytes are the same; of eight or more the last word laps over the one before it."""
+    if size < 8:
+        return _seven(left, start, start + size) == _seven(right, begin, begin + size)
+    for place in range(0, size - 8, 8):
+        if word_at(left, start + place) != word_at(right, begin + place):
+            return False
+    return word_at(left, start + size - 8) == word_at(right, begin + size - 8)
+
+
+@kernel()
+def _head_hash(texts: Texts, number: int, key: Any) -> Any:
+    return _hash(texts.data, texts.offsets[number], texts.offsets[number + 1], texts.heads[number], key)
 
 
 @kernel((TEXTS, uint64, NEW_HASHES))
 def hashes(texts: Texts, key: Any, out: npt.NDArray[np.uint64]) -> None:
     """The hash of every text."""
     for number in range(len(texts.heads)):
-        out[number] = _hash(texts, number, key)
+        out[number] = _head_hash(texts, number, key)
+
+
+@kernel(inline=True)
+def _compare_free(slots: Any, place: Any, free: Any) -> Any:
+    return FREE if slots[place] == free else ANOTHER
+
+
+_find_free, _find_free_from = search(_compare_free), search_from(_compare_free)
 
 
 @kernel((TEXTS, NEW_TABLE))
 def fill(texts: Texts, table: Table) -> None:
     """Enters every text, all different, into an empty table."""
-    mask = np.uint64(len(table.slots) - 1)
     for number in range(len(texts.heads)):
-        hashed = _hash(texts, number, table.key)
-        slot = hashed & mask
-        while table.slots[slot] >= 0:
-            slot = (slot + _ONE) & mask
+        hashed = _head_hash(texts, number, table.key)
+        slot = _find_free(table.slots, len(table.slots), hashed, -1)
         table.slots[slot] = number
         table.marks[slot] = np.uint32(hashed >> _29)
 
 
-@kernel((TEXTS, int64, TEXTS, int32))
-def _same(left: Texts, i: int, right: Texts, j: int) -> Any:
-    start, other = left.offsets[i], right.offsets[j]
-    length = left.offsets[i + 1] - start
-    if left.heads[i] != right.heads[j] or right.offsets[j + 1] - other != length:
-        return False
-    place = 0
-    while place < length and left.data[start + place] == right.data[other + place]:
-        place += 1
-    return place == length
+@kernel(inline=True)
+def _compare_texts(tables: Any, place: Any, key: Any) -> Any:
+    (table, stored), (wanted, number, mark) = tables, key
+    other = table.slots[place]
+    if other < 0:
+        return FREE
+    if table.marks[place] != mark or stored.heads[other] != wanted.heads[number]:
+        return ANOTHER
+    start, begin = stored.offsets[other], wanted.offsets[number]
+    size = wanted.offsets[number + 1] - begin
+    same = stored.offsets[other + 1] - start == size and _same(stored.data, start, wanted.data, begin, size)
+    return SAME if same else ANOTHER
+
+
+_find_text = search(_compare_texts)
 
 
 @kernel((TEXTS, TEXTS, TABLE, NEW_INT32S))
 def find(wanted: Texts, stored: Texts, table: Table, out: npt.NDArray[np.int32]) -> None:
     """The number under which each wanted text is stored, or -1."""
-    mask = np.uint64(len(table.slots) - 1)
     for number in range(len(wanted.heads)):
-        hashed = _hash(wanted, number, table.key)
-        mark = np.uint32(hashed >> _29)
-        slot = hashed & mask
-        out[number] = -1
-        while table.slots[slot] >= 0:
-            if table.marks[slot] == mark and _same(wanted, number, stored, table.slots[slot]):
-                out[number] = table.slots[slot]
-                break
-            slot = (slot + _ONE) & mask
+        hashed = _head_hash(wanted, number, table.key)
+        key = (wanted, number, np.uint32(hashed >> _29))
+        out[number] = table.slots[_find_text((table, stored), len(table.slots), hashed, key)]
 
 
 # --- whole columns ------------------------------------------------------------------------------------------------
@@ -186,18 +219,6 @@ def _is_truth(data: Bytes, begin: int, end: int) -> Any:
 
 
 @kernel()
-def _seven(data: Bytes, start: int, end: int) -> Any:
-    """The next seven bytes of a text as a word, zeros where it has ended."""
-    size = min(end - start, 7)
-    if start + 8 <= len(data):
-        return word_at(data, start) & ((_ONE << np.uint64(8 * size)) - _ONE)
-    word = np.uint64(0)
-    for place in range(start + size - 1, start - 1, -1):
-        word = (word << _8) | np.uint64(data[place])
-    return word
-
-
-@kernel()
 def _common(data: Bytes, begin: int, end: int) -> Any:
     """What every byte of a text may be part of."""
     common = np.uint8(255)
@@ -241,11 +262,8 @@ def _is_simple(data: Bytes, begin: int, end: int, is_property: Any) -> Any:
 
 @kernel()
 def _spelling_hash(data: Bytes, begin: int, end: int, key: Any) -> Any:
-    """The upper 32 bits of the hash of a text."""
-    hashed = np.uint64(HEAD)
-    for start in range(begin, end, 7):
-        hashed = step(hashed, key, _seven(data, start, end))
-    return step(hashed, key, np.uint64(end - begin)) >> _29
+    """The upper 32 bits of the hash of a spelling."""
+    return _hash(data, begin, end, HEAD, key) >> _29
 
 
 @kernel((STRINGS, INT8S, int64, uint64, NEW_COUNTS, NEW_INT32S))
@@ -276,38 +294,29 @@ def _place(table: InternerArrays, hashed: Any) -> Any:
     return np.int64((np.uint64(hashed) * np.uint64(len(table.slots))) >> _32)
 
 
-@kernel()
-def _is(table: InternerArrays, number: Any, word: Word) -> Any:
+@kernel(inline=True)
+def _compare_words(table: InternerArrays, place: Any, key: Any) -> Any:
+    word, limit = key
+    slot = table.slots[place]
+    if slot == 0:
+        return FREE
+    number = np.int64(slot & _LOW) - 1
+    if number >= limit or slot >> _32 != np.uint64(word.hashed):
+        return ANOTHER
     start, size = table.offsets[number], word.end - word.begin
-    if table.offsets[number + 1] - start != size:
-        return False
-    if size >= 8:
-        return _same_words(table.data, start, word, size)
-    return _seven(table.data, start, start + size) == _seven(word.data, word.begin, word.end)
+    same = table.offsets[number + 1] - start == size and _same(table.data, start, word.data, word.begin, size)
+    return SAME if same else ANOTHER
 
 
-@kernel()
-def _same_words(stored: Bytes, start: int, word: Word, size: int) -> Any:
-    """Whether eight bytes or more are the same; the last word laps over the one before it."""
-    for place in range(0, size - 8, 8):
-        if word_at(stored, start + place) != word_at(word.data, word.begin + place):
-            return False
-    return word_at(stored, start + size - 8) == word_at(word.data, word.end - 8)
+_find_word = search_from(_compare_words)
 
 
 @kernel()
 def _search(table: InternerArrays, limit: int, word: Word) -> Any:
     """The number of a text among the rows below a limit, or -1 less the empty slot where the search ended."""
-    slots = table.slots
-    place = _place(table, word.hashed)
-    while slots[place] != 0:
-        number = np.int64(slots[place] & _LOW) - 1
-        if number < limit and slots[place] >> _32 == np.uint64(word.hashed) and _is(table, number, word):
-            return number
-        place += 1
-        if place == len(slots):
-            place = 0
-    return -1 - place
+    place = _find_word(table, len(table.slots), _place(table, word.hashed), (word, limit))
+    slot = table.slots[place]
+    return np.int64(slot & _LOW) - 1 if slot != 0 else -1 - place
 
 
 @kernel()
@@ -416,11 +425,7 @@ def refill(old: InternerArrays, new: InternerArrays) -> Any:
     taken = 0
     for slot in old.slots:
         if slot != 0 and np.int64(slot & _LOW) <= old.size:
-            place = _place(new, slot >> _32)
-            while new.slots[place] != 0:
-                place += 1
-                if place == len(new.slots):
-                    place = 0
+            place = _find_free_from(new.slots, len(new.slots), _place(new, slot >> _32), 0)
             new.slots[place] = slot
             taken += 1
     return taken

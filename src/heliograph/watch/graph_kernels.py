@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numba import float64, from_dtype, int32, int64
 
+from heliograph.compiled.arrays import INT32S, INT64S, array, named, prefetch, rows
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.hashmap import edge_hash
-from heliograph.compiled.text import prefetch
-from heliograph.compiled.types import INT32S, INT64S, array, named, rows
 from heliograph.watch.layout import (
     ACCEPTED,
     AT,

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import from_dtype, int32, int64, uint64
 
+from heliograph.compiled.arrays import array, array_at, rows
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.hashmap import FREE, OTHER, find_row, find_value, pair_key, search, spread
 from heliograph.compiled.hashmap import SAME as SAME_KEY
-from heliograph.compiled.types import array, array_at, rows
 from heliograph.filter.layout import ATOM_FLAGS, COORDINATE, DOMAIN, DOMAIN_CODE, HIGH, LOW, ROUNDED_CODE
 from heliograph.watch import graph_kernels
 from heliograph.watch.graph_kernels import EDGE_NUMBER, edge_tag, prefetch_edge, prefetch_row, slot_of

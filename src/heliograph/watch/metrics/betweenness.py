@@ -38,10 +38,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int16, int32, int64, uint8, uint64
 
+from heliograph.compiled.arrays import INT32S
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.records import ADDRESS, ANY, Struct, array, enlarged, more, number, part, run, view
-from heliograph.compiled.types import INT32S
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,

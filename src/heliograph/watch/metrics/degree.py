@@ -15,10 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numba import int32, int64
 
+from heliograph.compiled.arrays import prefetch, rows
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.records import ADDRESS, enlarged, more, run
-from heliograph.compiled.text import prefetch
-from heliograph.compiled.types import rows
 from heliograph.watch.metrics.simple_graph import (
     ASKED,
     LOG,

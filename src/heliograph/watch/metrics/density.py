@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int32, int64
 
+from heliograph.compiled.arrays import INT32S, named
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, vacate
 from heliograph.compiled.records import ADDRESS, Struct, array, more, number, part, run, view, wanted
-from heliograph.compiled.types import INT32S, named
 from heliograph.watch.layout import Floats, Int32s, Int64s
 from heliograph.watch.metrics.simple_graph import (
     ASKED,

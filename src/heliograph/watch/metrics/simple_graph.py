@@ -25,12 +25,11 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, uint8
 
+from heliograph.compiled.arrays import FLOATS, INT8S, INT32S, INT64S, NEW_INT32S, NEW_INT64S, named, prefetch
 from heliograph.compiled.compile import kernel
 from heliograph.compiled.growing import first_room
 from heliograph.compiled.hashmap import find_key, pair_key, rehash, spread, vacate
 from heliograph.compiled.records import ADDRESS, Struct, array, more, number, part, view, wanted
-from heliograph.compiled.text import prefetch
-from heliograph.compiled.types import FLOATS, INT8S, INT32S, INT64S, NEW_INT32S, NEW_INT64S, named
 from heliograph.watch.layout import Floats, Int8s, Int32s, Int64s
 from heliograph.watch.metrics.thresholds import (
     CAME,

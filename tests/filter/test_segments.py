@@ -1,4 +1,4 @@
-"""Tiers: whatever the order of merges, a version holds exactly what was added and not removed."""
+"""Segments: whatever the order of merges, a version holds exactly what was added and not removed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from heliograph import Filter
-from heliograph.filter import tiers as module
+from heliograph.filter import segment as module
 from heliograph.filter.interests import Interest
 from heliograph.filter.search import search
-from heliograph.filter.segment import Segment
+from heliograph.filter.segment import Segment, Segments, SegmentsVersion
 from heliograph.filter.strategy import IndexedMatcher
-from heliograph.filter.tiers import Tiers, TiersVersion
 from tests.filter.index_worlds import (
     Answers,
     Graph,
@@ -41,7 +39,7 @@ def number(interest: int, time: int) -> int:
     return time * len(POOL) + interest
 
 
-def found_in(version: TiersVersion) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+def found_in(version: SegmentsVersion) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """Sure and doubtful pairs; nothing is in two segments."""
     parts = [answers_of(search(segment, BATCH, version.stamp)) for segment in version.segments]
     sure = [pair for part in parts for pair in part.sure]
@@ -51,7 +49,7 @@ def found_in(version: TiersVersion) -> tuple[set[tuple[int, int]], set[tuple[int
     return set(sure), set(doubtful)
 
 
-def check_version(version: TiersVersion, alive: set[int]) -> None:
+def check_version(version: SegmentsVersion, alive: set[int]) -> None:
     sure, doubtful = found_in(version)
     assert version.size == len(alive)
     assert sure == {
@@ -67,18 +65,18 @@ class History:
     """Adds and removes at random."""
 
     def __init__(self, seed: int) -> None:
-        self.random, self.tiers, self.alive, self.time = Random(seed), Tiers(), set[int](), 0
+        self.random, self.segments, self.alive, self.time = Random(seed), Segments(), set[int](), 0
 
     def add(self, size: int) -> None:
         self.time += 1
         chosen = sorted(self.random.sample(range(len(POOL)), size))
         numbers = [number(each, self.time) for each in chosen]
-        self.tiers.add(columns_of([POOL[each] for each in chosen], numbers), [f"o{each}" for each in numbers])
+        self.segments.add(columns_of([POOL[each] for each in chosen], numbers), [f"o{each}" for each in numbers])
         self.alive |= set(numbers)
 
     def remove(self, size: int) -> None:
         numbers = self.random.sample(sorted(self.alive), min(size, len(self.alive)))
-        self.tiers.remove(numbers)
+        self.segments.remove(numbers)
         self.alive -= set(numbers)
 
     def step(self) -> None:
@@ -100,25 +98,11 @@ def test_versions_hold_what_was_added_and_not_removed(seed: int) -> None:
     history, held = History(seed), []
     for _ in range(25):
         history.step()
-        held.append((history.tiers.version, set(history.alive)))
+        held.append((history.segments.version, set(history.alive)))
     for version, alive in held[-4:]:
         check_version(version, alive)
-    history.tiers.wait()
-    check_version(history.tiers.version, history.alive)
-
-
-def test_owners_stay_with_their_numbers() -> None:
-    history = History(3)
-    for _ in range(12):
-        history.add(20)
-        history.remove(4)
-    history.tiers.wait()
-    owners = {
-        int(segment.index.numbers[member]): segment.owners[place]
-        for segment in history.tiers.version.segments
-        for place, member in enumerate(segment.by_number.tolist())
-    }
-    assert all(owners[each] == f"o{each}" for each in history.alive)
+    history.segments.wait()
+    check_version(history.segments.version, history.alive)
 
 
 def test_single_additions_wait_and_are_built_together() -> None:
@@ -126,11 +110,11 @@ def test_single_additions_wait_and_are_built_together() -> None:
     for _ in range(5):
         history.add(1)
     gone = min(history.alive)
-    history.tiers.remove([gone])  # it was never built
+    history.segments.remove([gone])  # it was never built
     history.alive.remove(gone)
-    (segment,) = history.tiers.version.segments
+    (segment,) = history.segments.version.segments
     assert len(segment) == 4
-    check_version(history.tiers.version, history.alive)
+    check_version(history.segments.version, history.alive)
 
 
 def test_segments_are_few() -> None:
@@ -138,36 +122,27 @@ def test_segments_are_few() -> None:
     for _ in range(60):
         history.add(30)
         history.add(1)
-    history.tiers.wait()
-    sizes = [len(segment) for segment in history.tiers.version.segments]
+    history.segments.wait()
+    sizes = [len(segment) for segment in history.segments.version.segments]
     assert sum(sizes) == len(history.alive) == 60 * 31
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) <= 8
 
 
 def test_an_older_version_still_sees_the_last_member_of_a_structure() -> None:
-    tiers = Tiers()
-    tiers.add(columns_of([Interest(((0, 0, 1),)), Interest(((1, 0, 1),)), Interest(((1, 0, 2),))]), ["a", "b", "c"])
-    older, batch = tiers.version, batch_of([((0, 0, 1), (1, 0, 1))])
-    tiers.remove([0])
-    newer = tiers.version
-    tiers.remove([1, 2])
+    segments = Segments()
+    segments.add(columns_of([Interest(((0, 0, 1),)), Interest(((1, 0, 1),)), Interest(((1, 0, 2),))]), ["a", "b", "c"])
+    older, batch = segments.version, batch_of([((0, 0, 1), (1, 0, 1))])
+    segments.remove([0])
+    newer = segments.version
+    segments.remove([1, 2])
 
-    def seen(version: TiersVersion) -> set[tuple[int, int]]:
+    def seen(version: SegmentsVersion) -> set[tuple[int, int]]:
         return {pair for each in version.segments for pair in answers_of(search(each, batch, version.stamp)).sure}
 
-    assert (seen(older), seen(newer), seen(tiers.version)) == ({(0, 0), (0, 1)}, {(0, 1)}, set())
-    assert (older.size, newer.size, tiers.version.size) == (3, 2, 0)
-    assert not tiers.version.segments
-
-
-def test_removing_what_is_not_there_changes_nothing() -> None:
-    tiers = Tiers()
-    tiers.add(columns_of([POOL[0], POOL[1]]), ["a", "b"])
-    tiers.remove([0])
-    before = tiers.version
-    tiers.remove([0, 99])
-    assert tiers.version == before
+    assert (seen(older), seen(newer), seen(segments.version)) == ({(0, 0), (0, 1)}, {(0, 1)}, set())
+    assert (older.size, newer.size, segments.version.size) == (3, 2, 0)
+    assert not segments.version.segments
 
 
 # --- in the background ------------------------------------------------------------------------------------------
@@ -204,13 +179,13 @@ def test_what_is_removed_while_a_merge_runs_stays_removed(gate: Gate) -> None:
     assert gate.reached.wait(60)
     for _ in range(3):
         history.remove(2)
-        check_version(history.tiers.version, history.alive)
+        check_version(history.segments.version, history.alive)
         history.add(4)
-        check_version(history.tiers.version, history.alive)
-    during = history.tiers.version, set(history.alive)
+        check_version(history.segments.version, history.alive)
+    during = history.segments.version, set(history.alive)
     gate.open.set()
-    history.tiers.wait()
-    check_version(history.tiers.version, history.alive)
+    history.segments.wait()
+    check_version(history.segments.version, history.alive)
     check_version(*during)
 
 
@@ -222,8 +197,8 @@ def test_everything_may_be_removed_while_a_merge_runs(gate: Gate) -> None:
     assert gate.reached.wait(60)
     history.remove(11)
     gate.open.set()
-    history.tiers.wait()
-    check_version(history.tiers.version, set())
+    history.segments.wait()
+    check_version(history.segments.version, set())
 
 
 @pytest.mark.usefixtures("tiny")
@@ -231,9 +206,9 @@ def test_a_large_segment_that_is_half_dead_is_rebuilt_behind() -> None:
     history = History(13)
     history.add(30)
     history.remove(20)
-    history.tiers.wait()
-    check_version(history.tiers.version, history.alive)
-    assert sum(len(segment) for segment in history.tiers.version.segments) == 10
+    history.segments.wait()
+    check_version(history.segments.version, history.alive)
+    assert sum(len(segment) for segment in history.segments.version.segments) == 10
 
 
 @pytest.mark.usefixtures("tiny")
@@ -252,12 +227,12 @@ def test_a_failed_merge_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPa
         history = History(14)
         history.add(6)
         history.add(5)
-        history.tiers.wait()
+        history.segments.wait()
     assert [each.exc_type for each in failures] == [MemoryError]
-    check_version(history.tiers.version, history.alive)
+    check_version(history.segments.version, history.alive)
     history.add(4)  # and the next one is not kept from merging
-    history.tiers.wait()
-    check_version(history.tiers.version, history.alive)
+    history.segments.wait()
+    check_version(history.segments.version, history.alive)
 
 
 # --- saving -----------------------------------------------------------------------------------------------------
@@ -265,14 +240,14 @@ def test_a_failed_merge_leaves_everything_as_it_was(monkeypatch: pytest.MonkeyPa
 
 def test_the_whole_is_one_segment_without_tombstones() -> None:
     history = History(15)
-    assert history.tiers.whole() is None
+    assert history.segments.whole() is None
     for _ in range(4):
         history.add(25)
         history.remove(5)
-    whole = history.tiers.whole()
+    whole = history.segments.whole()
     assert whole is not None
     assert set(whole.index.numbers.tolist()) == history.alive
-    adopted = Tiers()
+    adopted = Segments()
     adopted.adopt(whole)
     check_version(adopted.version, history.alive)
     assert adopted.whole() is whole
@@ -305,7 +280,7 @@ def test_a_hot_edge_is_no_longer_the_way_in(large: int, monkeypatch: pytest.Monk
     matcher = engine._matcher
     assert isinstance(matcher, IndexedMatcher)
     found = publish(engine, 12)
-    matcher.tiers.wait()
+    matcher.segments.wait()
     assert [matches for _, matches in found] == [[f"s{number}"] * 4 for number in range(12)]
     assert found[0][0] == 4 * 40
     (last, matches), *_ = publish(engine, 1)
@@ -319,19 +294,7 @@ def test_a_way_in_is_not_given_up_for_publications_that_match() -> None:
     engine.subscribe([(f"s{each}", f"ASK {{ :hub :p :hot . ?x :q{each % 2} ?y }}") for each in range(4)])
     matcher = engine._matcher
     assert isinstance(matcher, IndexedMatcher)
-    before = matcher.tiers.version
+    before = matcher.segments.version
     for _ in range(40):
         engine.publish(("d", [("hub", "p", "hot"), ("a", "q0", "b"), ("a", "q1", "b")]))
-    assert matcher.tiers.version is before
-
-
-def test_a_segment_that_is_gone_is_not_reconsidered() -> None:
-    tiers = Tiers()
-    tiers.add(columns_of(POOL[:9]), list("abcdefghi"))
-    (segment,) = tiers.version.segments
-    tiers.remove(range(9))
-    before = tiers.version
-    for _ in range(20):
-        tiers.observe(BATCH.edges)
-    tiers.reconsider(segment, np.zeros(1000, np.int32), 0, 1)
-    assert tiers.version == before
+    assert matcher.segments.version is before
