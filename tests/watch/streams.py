@@ -32,6 +32,7 @@ def steps(draw: st.DrawFn, timed: bool = False) -> Step:
     return Step(op, subject, draw(st.sampled_from(PROPERTIES)), draw(st.sampled_from(VERTICES + VALUES)), at)
 
 
+VALUED = ("", "", "VALUES ?y { :a :b 1 }", "VALUES (?x ?w) { (:a UNDEF) (UNDEF 1) (:b 2) }", "VALUES ?x { }")
 NODES = ("?x", "?y", "?z", ":a", ":b")
 FILTERS = ("?x != ?y", "?x = :a || ?y = :b", "isLiteral(?y)", "?y > 1", "?x IN (:a, :c)", 'STR(?y) = "x"')
 
@@ -51,7 +52,7 @@ def bodies(draw: st.DrawFn) -> str:
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    body = draw(bodies())
+    body = f"{draw(bodies())} {draw(st.sampled_from(VALUED))}"
     least = draw(st.integers(0, 3))
     operator = draw(st.sampled_from((">=", ">", "<", "=")))
     return draw(

@@ -96,6 +96,7 @@ def test_one_by_one_is_any_batch(
     assert [n for each in rows for n in single.publish(each)] == expected
     assert [n for part in cut(rows, sizes) for n in parts.publish(part)] == expected
     assert list(read.publish(read.encode(table(rows)))) == expected
+    assert read.stats().rejected == whole.stats().rejected == 1
     costs = {(w.stats().candidates, w.stats().notifications, w.stats().publications) for w in (whole, single, parts)}
     assert len(costs) == 1
 

@@ -128,22 +128,15 @@ def test_ours_is_held_to_the_answer() -> None:
 # --- the oracle -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", ["chain", "star", "graph", "cyclic"])
-def test_the_oracle_counts_as_pyoxigraph_does(shape: str) -> None:
+@pytest.mark.parametrize(("shape", "classes"), [("chain", 2), ("star", 2), ("graph", 2), ("cyclic", 2), ("cyclic", 0)])
+def test_the_oracle_counts_as_pyoxigraph_does(shape: str, classes: int) -> None:
     tables = generate_watch(
-        4, vertices=40, updates=150, queries=20, variables=True, properties=3, classes=2, edges=4, shape=shape
+        4, vertices=40, updates=150, queries=20, variables=True, properties=3, classes=classes, edges=4, shape=shape
     )
     oracle, store = Oracle(tables["updates"], tables["graph"]), _store(tables)
     counts = [oracle.count(text) for text in _texts(tables)]
     assert counts == [_solutions(store, text) for text in _texts(tables)]
     assert any(counts)
-
-
-def test_the_oracle_without_classes() -> None:
-    options = {"vertices": 40, "updates": 300, "queries": 20, "variables": True, "properties": 2, "classes": 0}
-    tables = generate_watch(4, **options, edges=3, shape="cyclic", concrete=0.0)
-    oracle, store = Oracle(tables["updates"], tables["graph"]), _store(tables)
-    assert [oracle.count(text) for text in _texts(tables)] == [_solutions(store, text) for text in _texts(tables)]
 
 
 def _texts(tables: Tables) -> list[str]:

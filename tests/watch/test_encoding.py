@@ -248,21 +248,6 @@ def test_ids_that_are_no_updates(triples: Any, options: dict[str, Any]) -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(reads(), st.integers(0, 8))
-def test_parts_joined_are_the_whole(read: TableRows, where: int) -> None:
-    vocabulary = Vocabulary()
-    encoded = UpdateReader(vocabulary, PREFIXES, SeqStream()).read(read)[0]
-    parts = [encoded.take(slice(0, where)), encoded.take(slice(where, None))]
-    assert told(UpdateColumns.joined(parts), vocabulary) == told(encoded, vocabulary)
-    every = encoded.take(np.arange(len(encoded))[::-1])
-    assert told(every, vocabulary) == told(encoded, vocabulary)[::-1]
-
-
-def test_nothing_joined_is_nothing() -> None:
-    assert len(UpdateColumns.joined([])) == 0
-    assert told(UpdateColumns.none(), Vocabulary()) == []
-
-
 @given(reads())
 def test_columns_fit_the_kernels(read: TableRows) -> None:
     encoded = UpdateReader(Vocabulary(), PREFIXES, SeqStream()).read(read)[0]

@@ -11,9 +11,23 @@ from tests.watch.naive import NaiveGraph, Step
 from tests.watch.oracle import Action, check_stream
 from tests.watch.streams import queries, row, steps
 
-subscribing = st.tuples(st.just("subscribe"), st.sampled_from("stuv"), queries(), st.sampled_from(("each", "change")))
+SLOW = ("SELECT (COUNT(*) AS ?n) { ?x :p ?y }", "SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x")
+slow = st.builds(
+    "{} HAVING (COUNT(*) {} {})".format,
+    st.sampled_from(SLOW),
+    st.sampled_from(("<", "<=", ">", ">=")),
+    st.integers(1, 3),
+)
+RANKED = ("SELECT * { ?x :p ?y }", "SELECT DISTINCT ?x { ?x ?r ?y }", "SELECT * { ?x :q ?y . ?y ?r ?z }")
+asked = st.one_of(
+    st.tuples(queries(), st.sampled_from(("each", "change"))),
+    st.tuples(queries(), st.sampled_from(("each", "change"))),
+    st.tuples(slow, st.sampled_from((0.5, 1, 2)).map(lambda slack: {"hysteresis": slack})),
+    st.tuples(st.sampled_from(RANKED), st.integers(1, 2).map(lambda k: {"top_k_of": k})),
+)
+subscribing = st.builds(lambda id, given: ("subscribe", id, *given), st.sampled_from("stuvw"), asked)
 at_first = st.lists(subscribing, min_size=1, max_size=4)
-leaving = st.tuples(st.just("unsubscribe"), st.sampled_from("stuv"))
+leaving = st.tuples(st.just("unsubscribe"), st.sampled_from("stuvw"))
 both_ways = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from heliograph import Updates, UsageError, Watch
-from heliograph.io.tables import TableRows, as_table
 from heliograph.terms import Position
 
 ANY = ("any", "SELECT * { ?s ?p ?o }")
@@ -98,14 +97,6 @@ def numbered(*numbers: int | None) -> list[dict[str, Any]]:
     ]
 
 
-def test_seqs_count_rows_over_calls() -> None:
-    made = watch()
-    assert seqs(made.publish([("+", "a", "p", "b"), ("+", "a", "p", "b")])) == [("1", "+")]
-    assert seqs(made.publish(("+", "a", "p", "c"))) == [("3", "+")]
-    assert seqs(made.publish([("x", "a", "p", "c"), ("+", "a", "p", "d")])) == [("5", "+")]
-    assert made.seq == 5
-
-
 @pytest.mark.parametrize("batch", [1, 2, 7])
 def test_a_seq_must_rise(batch: int) -> None:
     made, rows = watch(), numbered(3, 5, 5, 4, -1, 9, 8)
@@ -119,40 +110,6 @@ def test_a_missing_seq_follows_the_last(batch: int) -> None:
     made, rows = watch(), numbered(None, 10, None, 12, None, 11, None)
     parts = [made.publish(rows[start : start + batch]) for start in range(0, len(rows), batch)]
     assert [seq for part in parts for seq, _ in seqs(part)] == ["1", "10", "11", "12", "13", "14"]
-
-
-def test_a_refused_row_does_not_use_up_its_seq() -> None:
-    rows = numbered(7, 7)
-    rows[0]["op"] = "?"
-    assert seqs(watch().publish(rows)) == [("7", "+")]
-
-
-def test_there_is_a_last_seq() -> None:
-    found = watch().publish(numbered(2**63 - 1, None))
-    assert (seqs(found), codes(found)) == ([(str(2**63 - 1), "+")], [("2", "HG-623")])
-
-
-def test_the_first_seq_may_be_anything() -> None:
-    assert seqs(watch().publish(numbered(-5, 0, None))) == [("-5", "+"), ("0", "+"), ("3", "+")]
-
-
-def test_pieces_of_one_source_keep_its_row_numbers() -> None:
-    """What a reader gives in pieces counts on, refused rows included; another source starts where it ended."""
-    made = watch()
-    read = as_table("updates", [("+", "a", "p", f"o{row}") for row in range(6)])
-    first = read._replace(source="u.csv", table=read.table.slice(1, 2), rows=read.rows[1:3])
-    second = read._replace(source="u.csv", table=read.table.slice(4, 2), rows=read.rows[4:6])
-    other = read._replace(source="v.csv", table=read.table.slice(0, 1), rows=read.rows[:1])
-    assert [seq for seq, _ in seqs(made.publish(first))] == ["2", "3"]
-    assert [seq for seq, _ in seqs(made.publish(second))] == ["5", "6"]
-    made.publish(("-", "a"))
-    assert [seq for seq, _ in seqs(made.publish(other))] == ["8"]
-
-
-def test_sources_joined_in_one_table() -> None:
-    read = as_table("updates", [("+", "a", "p", f"o{row}") for row in range(4)])
-    joined = TableRows("both", read.table, read.rejected, read.rows % 2 + 1)
-    assert [seq for seq, _ in seqs(watch().publish(joined))] == ["2", "3", "4", "5"]
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------
@@ -190,18 +147,6 @@ def test_prefixes() -> None:
 MIXED = [GOOD, ("?", "a"), ("+", "a", "p", "c"), ("-", "a", "p", "b"), ("+", '"a"', "p", "b"), ("-", "c")]
 
 
-def test_an_encoded_batch_notifies_as_its_items_do() -> None:
-    direct, made = watch(), watch()
-    updates = made.encode(MIXED)
-    expected = direct.publish(MIXED)
-    found = made.publish(updates)
-    assert list(found) == list(expected)
-    assert (list(updates.rejected), list(found.rejected)) == (list(expected.rejected), [])
-    assert made.stats().rejected == direct.stats().rejected == 2
-    assert list(made.publish(updates)) == list(direct.publish(MIXED))
-    assert made.seq == direct.seq == 12
-
-
 def test_an_encoded_batch_is_no_update_yet() -> None:
     made = watch()
     made.encode(MIXED)
@@ -227,12 +172,6 @@ def test_ids_are_published() -> None:
     a, p, b = made.vocabulary.intern_cells(cells, Position.OBJECT).ids.tolist()
     assert seqs(made.publish(Updates.of(made.vocabulary, ([a, b], [p, p], [b, a])))) == [("1", "+"), ("2", "+")]
     assert seqs(made.publish(Updates.of(made.vocabulary, ([a], [-1], [-1]), 3))) == [("3", "-"), ("3", "-")]
-
-
-def test_a_batch_of_another_engine_means_the_same() -> None:
-    made, other = watch(), watch()
-    other.encode([("+", "b", "c", "a")])
-    assert list(other.publish(made.encode(MIXED))) == list(made.publish(MIXED))
 
 
 def test_an_encoded_batch_may_be_loaded() -> None:

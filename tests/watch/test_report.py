@@ -1,4 +1,4 @@
-"""Reports: lines as columns are what turns give one by one, in the order of the contract and within limits."""
+"""Reports: lines as columns are what deltas give one by one, in the order of the contract and within limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heliograph.subscriptions import Subscription
 from heliograph.terms import Variable, parse_cell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch import report as reports
-from heliograph.watch.changes import Match, Turn
+from heliograph.watch.changes import Match, MatchDelta
 from heliograph.watch.evidence import TermTexts, as_list, binding_texts, evidence_text, value_texts
 from heliograph.watch.layout import NO_TIME
 from heliograph.watch.options import Options, Subscribed
@@ -93,7 +93,7 @@ lines = st.lists(
 @settings(deadline=None, max_examples=150)
 @given(lines, st.sampled_from((0, 4, 64)))
 def test_columns_are_notifications(drawn: list[tuple[int, bool, int, int, bool]], few: int) -> None:
-    """Some are added as columns and some as turns; those of one update, change and subscription all one way."""
+    """Some are added as columns and some as deltas; those of one update, change and subscription all one way."""
     everyone = [subscribed(number, limit) for number, limit in enumerate(LIMITS)]
     as_columns = [line for line in drawn if (line[0] + line[2]) % 2]
     values = value_texts(np.array([line[3] for line in as_columns], np.int64))
@@ -105,8 +105,8 @@ def test_columns_are_notifications(drawn: list[tuple[int, bool, int, int, bool]]
         for row, is_gained, subscription, value, _ in drawn:
             if (row + subscription) % 2 == 0:
                 match = (Match(None, value),)
-                turn = Turn((), match) if is_gained else Turn(match, ())
-                report.add_turns(everyone[subscription], (), [(row, turn)])
+                delta = MatchDelta((), match) if is_gained else MatchDelta(match, ())
+                report.add_deltas(everyone[subscription], (), [(row, delta)])
         report.finish(run)
     found = run.outcome(4)
     expected, cut = notified(drawn, everyone)
@@ -141,7 +141,7 @@ def test_what_comes_before_the_first_update_has_no_seq() -> None:
     run, told = PublishRun(witness=False), subscribed(0, 9)
     for some in (None, updates(), None):
         report = Report(some, witness=False)
-        report.add_turns(told, (), [(1, Turn((), (Match(None, 1),)))])
+        report.add_deltas(told, (), [(1, MatchDelta((), (Match(None, 1),)))])
         report.finish(run)
     outcome = run.outcome(1)
     assert [each.publication_id for each in outcome] == [None, "7", None]

@@ -19,7 +19,6 @@ from heliograph import Notification, UsageError, Watch
 from heliograph.watch import strategy as strategies
 from heliograph.watch.plain import PlainStrategy
 from heliograph.watch.strategy import AutoStrategy, WatchSnapshot, WatchStrategy
-from tests.watch.naive import Step
 from tests.watch.streams import queries, row, steps
 
 OTHERS = [
@@ -99,16 +98,6 @@ def test_going_over_anywhere(texts: list[str], script: Script, window: Any, witn
         assert play(Watch(witness=witness, **window), script, texts) == expected
 
 
-def test_going_over_after_every_update() -> None:
-    stream = [Step("+", "a", "p", "c"), Step("+", "c", "q", "1"), Step("=", "a", "p", "a"), Step("-", "a")]
-    script: Script = [("publish", stream), ("load", stream[:2]), ("publish", stream[::-1])]
-    expected = play(Watch(algorithm="plain"), script, [])
-    assert len(expected) > 20
-    for where in range(20):
-        with going_over(where):
-            assert play(Watch(), script, []) == expected
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.lists(queries(), max_size=2), scripts, windows, st.booleans(), st.integers(0, 20))
 def test_going_over_to_the_kernels(texts: list[str], script: Script, window: Any, witness: bool, where: int) -> None:
@@ -116,16 +105,6 @@ def test_going_over_to_the_kernels(texts: list[str], script: Script, window: Any
     with going_over(where, strategies.indexed):
         assert play(Watch(witness=witness, **window), script, texts) == expected
     assert play(Watch(algorithm="indexed", witness=witness, **window), script, texts) == expected
-
-
-def test_an_edge_that_came_too_late_goes_with_the_next_update() -> None:
-    late = [Step("+", "a", "p", "c", 6), Step("+", "c", "q", "1", 0), Step("+", "d", "q", "d", 6)]
-    script: Script = [("publish", late[:2]), ("publish", late[2:])]
-    expected = play(Watch(algorithm="plain", window=6), script, [])
-    assert {(told.publication_id, told.change) for told in expected if told.subscription_id == "n"} >= {("3", "-")}
-    for where in range(8):
-        with going_over(where, strategies.indexed):
-            assert play(Watch(window=6), script, []) == expected
 
 
 # --- when it pays -----------------------------------------------------------------------------------------------
@@ -257,23 +236,6 @@ def test_an_unknown_algorithm(tmp_path: Path) -> None:
     assert (caught.value.code, "plain" in str(caught.value)) == ("HG-045", True)
     with pytest.raises(UsageError, match="magic"):
         Watch.load(tmp_path / "w", algorithm="magic")
-
-
-@pytest.mark.parametrize("first", strategies.ALGORITHMS)
-@pytest.mark.parametrize("second", strategies.ALGORITHMS)
-def test_saved_by_one_and_loaded_by_another(first: str, second: str, tmp_path: Path) -> None:
-    stream = [Step("+", "a", "p", "c"), Step("+", "c", "q", "1"), Step("=", "a", "p", "a"), Step("-", "a")]
-    rows = [row(step) for step in [*stream, *stream[::-1], *stream]]
-    for where in range(0, len(rows), 3):
-        expected, watch = Watch(algorithm="plain", window_updates=5), Watch(algorithm=first, window_updates=5)
-        for each in (expected, watch):
-            each.load_graph([("a", "p", "b"), ("b", "q", "1")])
-            each.subscribe(interests([]))
-        told = list(watch.publish(rows[:where])) if where else []
-        watch.save(tmp_path / "w")
-        loaded = Watch.load(tmp_path / "w", algorithm=second)
-        assert told + list(loaded.publish(rows[where:])) == list(expected.publish(rows))
-        assert [loaded.explain(id).summary for id, *_ in OTHERS] == [expected.explain(id).summary for id, *_ in OTHERS]
 
 
 def test_a_large_save_is_loaded_by_the_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

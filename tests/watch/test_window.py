@@ -10,7 +10,7 @@ import pytest
 
 from heliograph import Watch
 from heliograph.errors import UsageError
-from heliograph.watch.updates import WindowExtent, extent, parse_span
+from heliograph.watch.updates import extent, parse_span
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,6 @@ def test_no_numbers_of_updates(updates: Any) -> None:
     with pytest.raises(UsageError) as caught:
         extent(None, updates)
     assert caught.value.code == "HG-071"
-
-
-def test_extents() -> None:
-    assert not extent()
-    assert extent("1s", 3) == WindowExtent(1_000_000, 3)
-    assert extent(None, 3)
 
 
 @pytest.mark.parametrize("late", [18, 26])

@@ -1,12 +1,12 @@
 """What holds for a query, and what solutions gained and lost change about it: the stage between updates and
 notifications.
 
-The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went. `Completion`
-makes solutions of them (`Changes`). The mode of the query makes `Turn`s of those: which matches one update lost and
-gained. `report` makes notifications of turns.
+The path of a datum: kernels, or the plain strategy, give rows of a query's pattern that came and went.
+`SolutionBuilder` makes solutions of them (`Changes`). The mode of the query makes a `MatchDelta` of those: which
+matches one update lost and gained. `report` makes notifications of them.
 
 A mode keeps the set of things that hold, by key: the matches of `each`, the one truth of `change`, the groups whose
-count satisfies the condition, the place in a top-k set. The law: a turn is exactly the difference between what held
+count satisfies the condition, the place in a top-k set. The law: a delta is exactly the difference between what held
 before and what holds now, so gains and losses of a key alternate. Modes are fed with differences, and keep only what
 differences do not say: nothing for `each`, how many solutions stand behind each key for DISTINCT, `change`, groups and
 top-k sets, and which groups hold. A key that comes has all its solutions among those gained, one that goes all of them
@@ -20,13 +20,29 @@ import operator
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from heliograph.sparql.evaluate import Condition
-from heliograph.sparql.query import And, Compare, Count, Expression, Form, Not, Or, Query, TriplePattern, Values
+from heliograph.sparql.query import (
+    And,
+    Compare,
+    Count,
+    Expression,
+    Form,
+    Not,
+    Or,
+    Query,
+    TriplePattern,
+    Values,
+    conjuncts,
+    walk,
+)
 from heliograph.sparql.solve import GivenUp
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key, value_of
 from heliograph.values import NUMERIC
@@ -40,7 +56,7 @@ Key = tuple[Term | None, ...]
 Row = tuple[int, ...]  # a solution, or a part of one, as ids of terms; NO_TERM where a variable is unbound
 
 
-# --- matches and turns ------------------------------------------------------------------------------------------
+# --- matches and deltas -----------------------------------------------------------------------------------------
 
 
 class Match(NamedTuple):
@@ -53,16 +69,16 @@ class Match(NamedTuple):
     more: Mapping[str, Any] | None = None
 
 
-class Turn(NamedTuple):
+class MatchDelta(NamedTuple):
     """What one update lost and gained, each in the order of its bindings."""
 
     lost: tuple[Match, ...] = ()
     gained: tuple[Match, ...] = ()
 
 
-def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
-    """Two turns of one update as one. What the first lost and the second regained is reported both ways; what the first
-    gained and the second lost never held when the update was done, and is not reported."""
+def after(first: MatchDelta, second: MatchDelta, shown: tuple[Variable, ...]) -> MatchDelta:
+    """Two deltas of one update as one. What the first lost and the second regained is reported both ways; what the
+    first gained and the second lost never held when the update was done, and is not reported."""
     passing = [match for match in first.gained if any(match.bindings == lost.bindings for lost in second.lost)]
     lost = [*first.lost, *(match for match in second.lost if all(match.bindings != each.bindings for each in passing))]
     gained = [*(match for match in first.gained if match not in passing), *second.gained]
@@ -70,7 +86,7 @@ def after(first: Turn, second: Turn, shown: tuple[Variable, ...]) -> Turn:
     def by_bindings(matches: Iterable[Match]) -> tuple[Match, ...]:
         return tuple(sorted(matches, key=lambda match: key_order(key_of(match.bindings or {}, shown))))
 
-    return Turn(by_bindings(lost), by_bindings(gained))
+    return MatchDelta(by_bindings(lost), by_bindings(gained))
 
 
 def order(solution: Solution) -> tuple[tuple[str, tuple[Any, ...]], ...]:
@@ -130,14 +146,11 @@ def slack_of(having: Expression, hysteresis: float) -> Callable[[int], bool]:
 
 
 # A condition on COUNT(*) is a range of whole numbers, where it is one: then a kernel can see when it is crossed. The
-# law: within the range, and nowhere else, the condition holds. A comparison with a number is monotone in the count, in
-# whatever type it is made, so its bound is found by halving; a condition of several is made of theirs.
+# law: within the range, and nowhere else, the condition holds. A comparison with a number by `<` or `<=` is monotone in
+# the count, in whatever type it is made, so where it changes is found by halving; and what is made of such comparisons
+# changes nowhere else.
 
 MOST = 2**63 - 1
-
-Ranges = tuple[tuple[int, int], ...]  # apart from each other and in order, both ends included
-
-_ALL: Ranges = ((0, MOST),)
 
 
 class CountLimits(NamedTuple):
@@ -154,76 +167,51 @@ class CountLimits(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def limits_of(having: Expression, hysteresis: float = 0.0) -> CountLimits | None:
-    """The limits of a condition, or None where it is no single range."""
-    enter = _ranges(having)
-    if enter is None:
+    """The limits of a condition, or None where it is no single range, or says more than comparisons with numbers do."""
+    if not _compares_counts(having):
         return None
-    stay = _union(enter, _monotone(slack_of(having, hysteresis)) if hysteresis else ())
-    if len(enter) > 1 or len(stay) > 1:
-        return None
-    return CountLimits(*(enter or ((1, 0),))[0], *(stay or ((1, 0),))[0])
+    compared = [node for node in walk(having) if isinstance(node, Compare)]
+    tests = [Condition.of(replace(each, operator=symbol)) for each in compared for symbol in ("<", "<=")]
+    condition, slack = Condition.of(having), slack_of(having, hysteresis)
+    points = {0, *(_crossing(partial(_holds_count, test)) for test in tests)}
+    enter = _range(points, partial(_holds_count, condition))
+    stay = _range(points | {_crossing(slack)}, lambda count: _holds_count(condition, count) or slack(count))
+    return None if enter is None or stay is None else CountLimits(*enter, *stay)
 
 
-def _ranges(condition: Expression) -> Ranges | None:
+def _compares_counts(condition: Expression) -> bool:
     match condition:
         case And(operands) | Or(operands):
-            parts = [_ranges(operand) for operand in operands]
-            known = [part for part in parts if part is not None]
-            join = _intersection if isinstance(condition, And) else _union
-            return reduce(join, known) if len(known) == len(parts) else None
+            return all(map(_compares_counts, operands))
         case Not(operand):
-            inner = _ranges(operand)
-            return None if inner is None else _complement(inner)
-        case Compare(operator, left, right) if _is_count_and_number(left, right):
-            return _compared(operator, left, right)
-    return None
+            return _compares_counts(operand)
+        case Compare(_, Count(), Term() as number) | Compare(_, Term() as number, Count()):
+            value = value_of(number)
+            return value is not None and value.kind in NUMERIC
+    return False
 
 
-def _is_count_and_number(left: Expression, right: Expression) -> bool:
-    number = right if isinstance(left, Count) else left
-    value = value_of(number) if isinstance(number, Term) else None
-    return isinstance(left, Count) is not isinstance(right, Count) and value is not None and value.kind in NUMERIC
+def _holds_count(condition: Condition, count: int) -> bool:
+    return condition.holds({}, count=count)
 
 
-def _compared(operator: str, left: Expression, right: Expression) -> Ranges:
-    if operator == "!=":
-        return _complement(_compared("=", left, right))
-    if operator == "=":
-        return _intersection(_compared("<=", left, right), _compared(">=", left, right))
-    condition = Condition.of(Compare(operator, left, right))
-    return _monotone(lambda count: condition.holds({}, count=count))
-
-
-def _monotone(holds: Callable[[int], bool]) -> Ranges:
-    """Where something holds of counts that, if it changes at all, changes once."""
+def _crossing(holds: Callable[[int], bool]) -> int:
+    """The first count of which something that changes once at most holds, or does no longer; 0 if it never changes."""
     first = holds(0)
-    if first == holds(MOST):
-        return _ALL if first else ()
-    low, high = 0, MOST  # of which the first is as 0 is, the last is not
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) == first else (low, middle)
-    return ((0, low),) if first else ((high, MOST),)
+    changed = bisect_left(range(MOST), True, key=lambda count: holds(count) != first)
+    return changed if holds(changed) != first else 0
 
 
-def _complement(ranges: Ranges) -> Ranges:
-    bounds = [-1, *(bound for low, high in ranges for bound in (low, high)), MOST + 1]
-    gaps = zip(bounds[::2], bounds[1::2], strict=True)
-    return tuple((before + 1, after - 1) for before, after in gaps if after - before > 1)
-
-
-def _union(first: Ranges, second: Ranges) -> Ranges:
-    joined: list[tuple[int, int]] = []
-    for low, high in sorted((*first, *second)):
-        if joined and low <= joined[-1][1] + 1:
-            joined[-1] = joined[-1][0], max(joined[-1][1], high)
-        else:
-            joined.append((low, high))
-    return tuple(joined)
-
-
-def _intersection(first: Ranges, second: Ranges) -> Ranges:
-    return _complement(_union(_complement(first), _complement(second)))
+def _range(points: set[int], holds: Callable[[int], bool]) -> tuple[int, int] | None:
+    """The counts of which something holds that changes at these points alone; None where they are no single range."""
+    changes, before = [], False
+    for point in sorted(points):
+        if holds(point) != before:
+            before = not before
+            changes.append(point)
+    if len(changes) > 2:
+        return None
+    return (changes[0], [*changes, MOST + 1][1] - 1) if changes else (1, 0)
 
 
 # --- from rows of a pattern to solutions of its query ------------------------------------------------------------
@@ -239,21 +227,14 @@ MOST_COMPARED = 1 << 30  # rows with rows of VALUES for one update, at 1 to 4 ns
 MOST_EXTENDED = 8_000_000  # rows that are joined with VALUES for one update
 
 
-class Completed(NamedTuple):
+class BuiltSolutions(NamedTuple):
     """Solutions as rows of term ids, NO_TERM where a variable is unbound; and which row each of them extends."""
 
     origins: Int64s
     terms: Int32s
 
 
-class _Block(NamedTuple):
-    """A VALUES block: the columns of its variables, and its rows of ids, NO_TERM for UNDEF."""
-
-    columns: tuple[int, ...]
-    rows: Int32s
-
-
-class Completion:
+class SolutionBuilder:
     """What is left to be done to a query's rows. Columns of solutions are `variables`: see `by_name`."""
 
     def __init__(
@@ -266,8 +247,10 @@ class Completion:
         self._slots = [slots.index(variable) for variable in self.variables if variable in slots]
         self._bound = [column for column, variable in enumerate(self.variables) if variable in slots]
         self._blocks = [self._block(block) for block in query.values]
-        tests = (Condition.of(part) for each in filters for part in _conjuncts(each))
-        self._conditions = [(test, self._columns_of(test)) for test in tests]
+        tests = map(Condition.of, conjuncts(filters))
+        self._conditions = [
+            (test, [column for column, each in enumerate(self.variables) if each in test.variables]) for test in tests
+        ]
         self.failed = 0  # choices of terms for which a condition failed so far
 
     @property
@@ -278,23 +261,24 @@ class Completion:
     @property
     def free(self) -> list[int]:
         """The columns of variables that nothing binds: only metrics ask them."""
-        given = {column for block in self._blocks for column in block.columns}
+        given = {column for columns, _ in self._blocks for column in columns}
         return [column for column in range(len(self.variables)) if column not in self._bound and column not in given]
 
-    def __call__(self, rows: Int32s, updates: Int64s | None = None) -> Completed:
+    def __call__(self, rows: Int32s, updates: Int64s | None = None) -> BuiltSolutions:
         """The solutions that extend these rows, in the order of the rows; `updates` says of which update each is."""
         updates = np.zeros(len(rows), np.int64) if updates is None else updates
         terms = np.full((len(rows), len(self.variables)), NO_TERM, np.int32)
         terms[:, self._bound] = rows[:, self._slots]
-        found = Completed(np.arange(len(rows), dtype=np.int64), terms)
+        found = BuiltSolutions(np.arange(len(rows), dtype=np.int64), terms)
         for block in self._blocks:
-            found = _joined(found, block, updates)
+            found = _joined(found, *block, updates)
         if self._blocks:
-            found = _distinct(found)
+            unique = np.unique(np.column_stack((found.origins, found.terms.astype(np.int64))), axis=0)
+            found = BuiltSolutions(unique[:, 0], unique[:, 1:].astype(np.int32))
         failures = _Failures(updates)
         for condition, columns in self._conditions:
             kept = self._holds(condition, columns, found, failures)
-            found = Completed(found.origins[kept], found.terms[kept])
+            found = BuiltSolutions(found.origins[kept], found.terms[kept])
         return found
 
     def solution(self, row: Sequence[int]) -> Solution:
@@ -302,27 +286,30 @@ class Completion:
         pairs = zip(self.variables, row, strict=True)
         return {variable: self.vocabulary.term(id) for variable, id in pairs if id != NO_TERM}
 
-    def _block(self, block: Values) -> _Block:
+    def _block(self, block: Values) -> tuple[list[int], Int32s]:
+        """The columns of the variables of a VALUES block, and its rows of ids, NO_TERM for UNDEF."""
         rows = [[NO_TERM if term is None else self.vocabulary.intern(term) for term in row] for row in block.rows]
-        columns = tuple(self.variables.index(variable) for variable in block.variables)
-        return _Block(columns, np.array(rows, np.int32).reshape(len(rows), len(columns)))
+        columns = [self.variables.index(variable) for variable in block.variables]
+        return columns, np.array(rows, np.int32).reshape(len(rows), len(columns))
 
-    def _columns_of(self, test: Condition) -> list[int]:
-        return [column for column, variable in enumerate(self.variables) if variable in test.variables]
-
-    def _holds(self, condition: Condition, columns: list[int], found: Completed, failures: _Failures) -> Flags:
-        terms = found.terms
+    def _holds(self, condition: Condition, columns: list[int], found: BuiltSolutions, failures: _Failures) -> Flags:
+        terms, term = found.terms, self.vocabulary.term
         verdicts = np.zeros(len(terms), np.bool_)
         doubtful = np.ones(len(terms), np.bool_)
-        if (differs := _says_different(condition.expression)) is not None and len(columns) == 2:
-            one, other = terms[:, columns[0]], terms[:, columns[1]]
-            doubtful = self._may_be_equal(one, other)
-            verdicts = (one != other) == differs
+        match condition.expression:
+            case Compare("=" | "!=" as symbol, Variable(), Variable()) if len(columns) == 2:
+                one, other = terms[:, columns[0]], terms[:, columns[1]]
+                doubtful = self._may_be_equal(one, other)
+                verdicts = (one != other) == (symbol == "!=")
+        names = [self.variables[column] for column in columns]
         choices, inverse = _choices(terms[doubtful][:, columns])
         rows, judged = found.origins[doubtful], np.ones(len(choices), np.bool_)
         for first in range(0, len(choices), _PORTION):
             some = choices[first : first + _PORTION].tolist()
-            judged[first : first + len(some)] = [condition.holds(self._bindings(columns, each)) for each in some]
+            judged[first : first + len(some)] = [
+                condition.holds({name: term(id) for name, id in zip(names, each, strict=True) if id != NO_TERM})
+                for each in some
+            ]
             failures.note(rows, inverse, judged, last=first + len(some) == len(choices))
         self.failed += int(np.count_nonzero(~judged))
         verdicts[doubtful] = judged[inverse]
@@ -338,10 +325,6 @@ class Completion:
         doubtful: Flags = (odd[one] & odd[other]) | (one == NO_TERM) | (other == NO_TERM)
         return doubtful
 
-    def _bindings(self, columns: list[int], choice: list[int]) -> dict[Variable, Term]:
-        pairs = zip(columns, choice, strict=True)
-        return {self.variables[column]: self.vocabulary.term(id) for column, id in pairs if id != NO_TERM}
-
 
 def _touched(query: Query) -> frozenset[Variable]:
     """The variables that nothing but vertices fill: at the ends of edges that only the graph has, no taxonomy."""
@@ -349,23 +332,6 @@ def _touched(query: Query) -> frozenset[Variable]:
     plain = [each for each in edges if each.predicate not in (RDF_TYPE, RDFS_SUBCLASS_OF)]
     ends = (node for each in plain for node in (each.subject, each.object))
     return frozenset(node for node in ends if isinstance(node, Variable))
-
-
-def _says_different(expression: Expression) -> bool | None:
-    """True for `?x != ?y`, False for `?x = ?y`, None for everything else."""
-    match expression:
-        case Compare("=" | "!=" as operator, Variable(), Variable()):
-            return operator == "!="
-    return None
-
-
-def _conjuncts(expression: Expression) -> Iterator[Expression]:
-    """A conjunction holds where each of its parts does."""
-    if isinstance(expression, And):
-        for operand in expression.operands:
-            yield from _conjuncts(operand)
-    else:
-        yield expression
 
 
 def _choices(terms: Int32s) -> tuple[Int32s, Int64s]:
@@ -412,15 +378,13 @@ def _check(updates: Int64s, most: int, message: str, each: int = 1) -> None:
         raise GivenUp(message.format(f"{counts[over[0]] * each:,}"), int(found[over[0]]))
 
 
-def _joined(found: Completed, block: _Block, updates: Int64s) -> Completed:
-    """Every solution with every row of a block that it agrees with; UNDEF agrees with anything and binds nothing."""
-    if len(found.origins) * len(block.rows) > MOST_COMPARED:
-        _check(
-            updates[found.origins], MOST_COMPARED, "{} rows were compared with VALUES for one update", len(block.rows)
-        )
+def _joined(found: BuiltSolutions, columns: list[int], rows: Int32s, updates: Int64s) -> BuiltSolutions:
+    """Every solution with every row of VALUES that it agrees with; UNDEF agrees with anything and binds nothing."""
+    if len(found.origins) * len(rows) > MOST_COMPARED:
+        _check(updates[found.origins], MOST_COMPARED, "{} rows were compared with VALUES for one update", len(rows))
     origins, terms, size, checked = [found.origins[:0]], [found.terms[:0]], 0, MOST_EXTENDED
-    for row in block.rows.tolist():
-        given = [(column, id) for column, id in zip(block.columns, row, strict=True) if id != NO_TERM]
+    for row in rows.tolist():
+        given = [(column, id) for column, id in zip(columns, row, strict=True) if id != NO_TERM]
         agrees = np.ones(len(found.terms), np.bool_)
         for column, id in given:
             agrees &= (found.terms[:, column] == id) | (found.terms[:, column] == NO_TERM)
@@ -433,19 +397,14 @@ def _joined(found: Completed, block: _Block, updates: Int64s) -> Completed:
         if size > checked:
             _check(updates[np.concatenate(origins)], MOST_EXTENDED, "{} rows were joined with VALUES for one update")
             checked = 2 * size
-    return Completed(np.concatenate(origins), np.concatenate(terms))
-
-
-def _distinct(found: Completed) -> Completed:
-    unique = np.unique(np.column_stack((found.origins, found.terms.astype(np.int64))), axis=0)
-    return Completed(unique[:, 0], unique[:, 1:].astype(np.int32))
+    return BuiltSolutions(np.concatenate(origins), np.concatenate(terms))
 
 
 # --- solutions gained and lost ----------------------------------------------------------------------------------
 
 
 class Changes(NamedTuple):
-    """Solutions lost and gained in the phases of updates, as rows of ids in the columns of a `Completion`.
+    """Solutions lost and gained in the phases of updates, as rows of ids in the columns of a `SolutionBuilder`.
 
     They are in order of update and phase (0: what expired before it, 1: the update itself), in each the lost first, and
     net: no solution is both lost and gained in one phase.
@@ -483,12 +442,12 @@ class Changes(NamedTuple):
         return zip(*(column.tolist() for column in columns), strict=True)
 
 
-class PhaseTurn(NamedTuple):
+class PhaseDelta(NamedTuple):
     """What a phase of an update changes for a subscription."""
 
     update: int
     phase: int
-    turn: Turn
+    delta: MatchDelta
 
 
 # --- modes ------------------------------------------------------------------------------------------------------
@@ -503,7 +462,7 @@ class Mode(Protocol):
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         """Begins with these solutions; `held` are the keys that held, where that depends on the past."""
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         """What each phase changes, where it changes anything. To be read to its end."""
 
     @property
@@ -511,38 +470,35 @@ class Mode(Protocol):
         """The keys that hold, where that depends on the past: for memory."""
 
 
-def mode_of(query: Query, options: Options, completion: Completion) -> Mode:
+def mode_of(query: Query, options: Options, builder: SolutionBuilder) -> Mode:
     if options.top is not None:
-        return MatchCount(query, completion)
+        return MatchCount(query, builder)
     if query.having is not None:
-        return GroupCounts(query, options.hysteresis, completion)
+        return GroupCounts(query, options.hysteresis, builder)
     if query.form is Form.ASK or options.mode == "change":
-        return TruthChange(completion)
-    return DistinctMatches(query.projection, completion) if query.distinct else EachMatch(query, completion)
+        return DistinctMatches((), builder, is_truth=True)
+    return DistinctMatches(query.projection, builder) if query.distinct else EachMatch(query, builder)
 
 
-def holding(mode: Mode, query: Query, options: Options, completion: Completion, rows: Int32s) -> tuple[Match, ...]:
+def holding(mode: Mode, query: Query, options: Options, builder: SolutionBuilder, rows: Int32s) -> tuple[Match, ...]:
     """What holds for a query with these solutions, in the order of its bindings: as if all had just been gained."""
     if isinstance(mode, GroupCounts):
         return mode.matches
-    fresh, first = mode_of(query, options, completion), np.zeros(len(rows), np.int64)
+    fresh, first = mode_of(query, options, builder), np.zeros(len(rows), np.int64)
     changes = Changes(first, first, np.ones(len(rows), np.bool_), rows)
-    return tuple(match for each in fresh.follow(changes, witness=True) for match in each.turn.gained)
+    return tuple(match for each in fresh.follow(changes, witness=True) for match in each.delta.gained)
 
 
 class KeyColumns:
-    """Some columns of a completion's solutions."""
+    """Some columns of a builder's solutions."""
 
-    def __init__(self, variables: tuple[Variable, ...], completion: Completion) -> None:
+    def __init__(self, variables: tuple[Variable, ...], builder: SolutionBuilder) -> None:
         self.variables = variables
-        self._vocabulary = completion.vocabulary
-        self._columns = [completion.variables.index(variable) for variable in variables]
+        self._vocabulary = builder.vocabulary
+        self._columns = [builder.variables.index(variable) for variable in variables]
 
     def of(self, rows: Int32s) -> list[Row]:
         return list(map(tuple, rows[:, self._columns].tolist()))
-
-    def of_row(self, row: list[int]) -> Row:
-        return tuple(row[column] for column in self._columns)
 
     def terms(self, row: Row) -> Key:
         return tuple(None if id == NO_TERM else self._vocabulary.term(id) for id in row)
@@ -559,18 +515,18 @@ class EachMatch:
 
     held: tuple[Key, ...] = ()
 
-    def __init__(self, query: Query, completion: Completion) -> None:
+    def __init__(self, query: Query, builder: SolutionBuilder) -> None:
         self.shown = query.named_variables
-        self._all, self._named = KeyColumns(completion.variables, completion), KeyColumns(self.shown, completion)
+        self._all, self._named = KeyColumns(builder.variables, builder), KeyColumns(self.shown, builder)
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         pass
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         for update, phase, first, middle, last in changes.phases():
             rows = self._all.of(changes.terms[first:last])
             lost, gained = rows[: middle - first], rows[middle - first :]
-            yield PhaseTurn(update, phase, Turn(self.matches(lost), self.matches(gained)))
+            yield PhaseDelta(update, phase, MatchDelta(self.matches(lost), self.matches(gained)))
 
     def matches(self, rows: Iterable[Row]) -> tuple[Match, ...]:
         """Solutions in order, as matches."""
@@ -580,40 +536,41 @@ class EachMatch:
 
 
 class DistinctMatches:
-    """DISTINCT: a key is gained with its first solution and lost with the last."""
+    """DISTINCT: a key is gained with its first solution and lost with the last. `is_truth`: there is one key, which
+    binds nothing, for whether there is any solution at all; a loss has no witness left."""
 
     held: tuple[Key, ...] = ()
 
-    def __init__(self, shown: tuple[Variable, ...], completion: Completion) -> None:
-        self.shown = shown
-        self._columns = KeyColumns(shown, completion)
-        self._completion = completion
+    def __init__(self, shown: tuple[Variable, ...], builder: SolutionBuilder, is_truth: bool = False) -> None:
+        self.shown, self.is_truth = shown, is_truth
+        self._columns = KeyColumns(shown, builder)
+        self._completion = builder
         self.support: dict[Row, int] = {}
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         self.support = dict(Counter(self._columns.of(rows)))
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         keys = self._columns.of(changes.terms)
         for update, phase, first, middle, last in changes.phases():
             before = _counted(self.support, keys[first:middle], keys[middle:last])
             gone = [key for key, count in before.items() if count and key not in self.support]
             came = [key for key, count in before.items() if not count and key in self.support]
             if gone or came:
-                proofs = changes.terms[first:last].tolist() if witness else []
-                lost, gained = proofs[: middle - first], proofs[middle - first :]
-                yield PhaseTurn(update, phase, Turn(self._matches(gone, lost), self._matches(came, gained)))
+                proofs = list(zip(keys[first:last], changes.terms[first:last].tolist(), strict=True)) if witness else []
+                lost = self._matches(gone, [] if self.is_truth else proofs[: middle - first])
+                yield PhaseDelta(update, phase, MatchDelta(lost, self._matches(came, proofs[middle - first :])))
 
-    def _matches(self, keys: list[Row], proofs: list[list[int]]) -> tuple[Match, ...]:
+    def _matches(self, keys: list[Row], proofs: list[tuple[Row, list[int]]]) -> tuple[Match, ...]:
         """Keys in order, each with the first of its solutions among the proofs."""
         least: dict[Row, Solution] = {}
-        for row in proofs:
-            key, solution = self._columns.of_row(row), self._completion.solution(row)
+        for key, row in proofs:
+            solution = self._completion.solution(row)
             if key not in least or order(solution) < order(least[key]):
                 least[key] = solution
         found = {self._columns.terms(key): least.get(key) for key in keys}
         ordered = sorted(found, key=key_order) if len(found) > 1 else found
-        return tuple(Match(self._columns.bindings(key), None, found[key]) for key in ordered)
+        return tuple(Match(None if self.is_truth else self._columns.bindings(key), None, found[key]) for key in ordered)
 
 
 def _counted(counts: dict[Row, int], going: list[Row], coming: list[Row]) -> dict[Row, int]:
@@ -630,24 +587,6 @@ def _counted(counts: dict[Row, int], going: list[Row], coming: list[Row]) -> dic
     return before
 
 
-class TruthChange:
-    """`change`: whether there is any solution at all. A loss has no witness left."""
-
-    shown: tuple[Variable, ...] = ()
-    held: tuple[Key, ...] = ()
-
-    def __init__(self, completion: Completion) -> None:
-        self._any = DistinctMatches((), completion)
-
-    def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
-        self._any.start(rows)
-
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
-        for update, phase, (gone, came) in self._any.follow(changes, witness):
-            lost, gained = tuple(Match() for _ in gone), tuple(match._replace(bindings=None) for match in came)
-            yield PhaseTurn(update, phase, Turn(lost, gained))
-
-
 class GroupCounts:
     """Counts against a condition, one for each binding of the GROUP BY variables. A loss carries the count it fell to.
 
@@ -655,9 +594,9 @@ class GroupCounts:
     not exist.
     """
 
-    def __init__(self, query: Query, hysteresis: float, completion: Completion) -> None:
+    def __init__(self, query: Query, hysteresis: float, builder: SolutionBuilder) -> None:
         self.shown = query.group_by
-        self._columns = KeyColumns(query.group_by, completion)
+        self._columns = KeyColumns(query.group_by, builder)
         self._rule = CountRule(query, hysteresis)
         self._counts: dict[Row, int] = {}
         self._known: dict[tuple[int, bool], bool] = {}  # by count, where a condition looks at nothing else
@@ -669,7 +608,7 @@ class GroupCounts:
         groups: Iterable[Row] = self._counts if self.shown else [()]
         self._held = {key for key in groups if self._holds(key, key in known)}
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
         keys = self._columns.of(changes.terms)
         for update, phase, first, middle, last in changes.phases():
             gone, came = [], []
@@ -682,7 +621,7 @@ class GroupCounts:
             self._held.difference_update(gone)
             self._held.update(came)
             if gone or came:
-                yield PhaseTurn(update, phase, Turn(self._matches(gone), self._matches(came)))
+                yield PhaseDelta(update, phase, MatchDelta(self._matches(gone), self._matches(came)))
 
     @property
     def held(self) -> tuple[Key, ...]:
@@ -715,9 +654,9 @@ class MatchCount:
     shown: tuple[Variable, ...] = ()
     held: tuple[Key, ...] = ()
 
-    def __init__(self, query: Query, completion: Completion) -> None:
+    def __init__(self, query: Query, builder: SolutionBuilder) -> None:
         self.count = 0
-        self._distinct = DistinctMatches(query.projection, completion) if query.distinct else None
+        self._distinct = DistinctMatches(query.projection, builder) if query.distinct else None
 
     def start(self, rows: Int32s, held: Iterable[Key] = ()) -> None:
         self.count = len(rows)
@@ -725,16 +664,16 @@ class MatchCount:
             self._distinct.start(rows)
             self.count = len(self._distinct.support)
 
-    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseTurn]:
-        """No turns, but the count after each phase that changed it, while it is looked at."""
+    def follow(self, changes: Changes, witness: bool = False) -> Iterator[PhaseDelta]:
+        """No deltas, but the count after each phase that changed it, while it is looked at."""
         if self._distinct is None:
             for update, phase, first, middle, last in changes.phases():
                 self.count += (last - middle) - (middle - first)
-                yield PhaseTurn(update, phase, Turn())
+                yield PhaseDelta(update, phase, MatchDelta())
             return
         for each in self._distinct.follow(changes):
             self.count = len(self._distinct.support)
-            yield each._replace(turn=Turn())
+            yield each._replace(delta=MatchDelta())
 
 
 # --- top-k sets -------------------------------------------------------------------------------------------------
@@ -783,18 +722,18 @@ class RankedSet:
         near = {place for k in self._distinct for place in (k - 1, k) if place < len(self._order)}
         return {id, *(self._order[place][1] for place in near)}
 
-    def place(self, ids: Iterable[str]) -> dict[str, Turn]:
-        """Places members; the turns of those for which that changes something."""
-        turns = {}
+    def place(self, ids: Iterable[str]) -> dict[str, MatchDelta]:
+        """Places members; the deltas of those for which that changes something."""
+        deltas = {}
         for id in ids:
             match, holds = Match(None, self.counts[id]), self.is_top(id)
             if holds and id not in self.holding:
                 self.holding.add(id)
-                turns[id] = Turn((), (match,))
+                deltas[id] = MatchDelta((), (match,))
             elif not holds and id in self.holding:
                 self.holding.remove(id)
-                turns[id] = Turn((match,), ())
-        return turns
+                deltas[id] = MatchDelta((match,), ())
+        return deltas
 
     def is_top(self, id: str) -> bool:
         return self.counts[id] > 0 and self.place_of(id) < self._sizes[id]
@@ -857,37 +796,30 @@ class Ranking:
     def holds(self, id: str) -> bool:
         return id in self.set_of(id).holding
 
-    def follow(self, changes: Iterable[RankChange], updates: int) -> dict[tuple[int, str], Turn]:
-        """The turns of a batch of so many updates, by update and member; changes come in order of update and phase."""
-        turns: dict[tuple[int, str], Turn] = {}
-        begun, moved = (0, 0), list[RankChange]()
-        for change in changes:
-            if change[:2] != begun:
-                self._end_phase(begun, moved, turns)
-                self._end_updates(begun[0], change.update, turns)
-                begun, moved = (change.update, change.phase), []
-            moved.append(change)
-        self._end_phase(begun, moved, turns)
-        self._end_updates(begun[0], updates, turns)
-        return turns
+    def follow(self, changes: Iterable[RankChange], updates: int) -> dict[tuple[int, str], MatchDelta]:
+        """The deltas of a batch of so many updates, by update and member; changes come in order of update and phase."""
+        deltas: dict[tuple[int, str], MatchDelta] = {}
+        for (update, _), moved in groupby(changes, itemgetter(0, 1)):
+            if update:
+                self._rank_dirty(deltas)
+            near: dict[str, set[str]] = {}
+            for change in moved:
+                name = self._names[change.id]
+                near.setdefault(name, set()).update(self._sets[name].move(change.id, change.matches))
+            for name in near.keys() - self.rank_dirty:
+                _join(deltas, update, self._sets[name].place(near[name]))
+        if updates:
+            self._rank_dirty(deltas)
+        return deltas
 
-    def _end_phase(self, begun: tuple[int, int], moved: list[RankChange], turns: dict[tuple[int, str], Turn]) -> None:
-        near: dict[str, set[str]] = {}
-        for change in moved:
-            name = self._names[change.id]
-            near.setdefault(name, set()).update(self._sets[name].move(change.id, change.matches))
-        for name in near.keys() - self.rank_dirty:
-            _join(turns, begun[0], self._sets[name].place(near[name]))
-
-    def _end_updates(self, update: int, following: int, turns: dict[tuple[int, str], Turn]) -> None:
-        """Updates up to another are done: of these the first carries the news of sets whose members changed."""
-        if update < following:
-            for name in self.rank_dirty:
-                _join(turns, update, self._sets[name].place(list(self._sets[name].counts)))
-            self.rank_dirty.clear()
+    def _rank_dirty(self, deltas: dict[tuple[int, str], MatchDelta]) -> None:
+        """The first update is done: it carries the news of sets whose members changed."""
+        for name in self.rank_dirty:
+            _join(deltas, 0, self._sets[name].place(list(self._sets[name].counts)))
+        self.rank_dirty.clear()
 
 
-def _join(joined: dict[tuple[int, str], Turn], update: int, turns: Mapping[str, Turn]) -> None:
-    for id, turn in turns.items():
+def _join(joined: dict[tuple[int, str], MatchDelta], update: int, deltas: Mapping[str, MatchDelta]) -> None:
+    for id, delta in deltas.items():
         before = joined.get((update, id))
-        joined[update, id] = turn if before is None else after(before, turn, ())
+        joined[update, id] = delta if before is None else after(before, delta, ())

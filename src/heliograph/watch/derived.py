@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, StrEnum, auto
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from heliograph.sparql.query import ClassPattern, Pattern
 from heliograph.taxonomy import Taxonomy
-from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, iri, is_container_member
+from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, iri, is_container_member
+from heliograph.vocabulary import Vocabulary
 from heliograph.watch.layout import Int32s, Int64s
 
 # --- pairs of ids ------------------------------------------------------------------------------------------------
@@ -63,9 +64,10 @@ class PairSet:
         self._late = 0
 
     def __contains__(self, key: int) -> bool:
-        if key >> BITS in self._extra and key & END in self._extra[key >> BITS]:
+        if key & END in self._extra.get(key >> BITS, ()):
             return True
-        return key not in self._gone and self._stands(key)
+        place = self._forward.searchsorted(key)
+        return bool(key not in self._gone and place < len(self._forward) and self._forward[place] == key)
 
     def keys(self) -> Keys:
         self._compact()
@@ -102,32 +104,22 @@ class PairSet:
         gained = [key for key in added if key not in self]
         lost = [key for key in removed if key not in added and key in self]
         for key in gained:
-            self._add(key)
+            if key in self._gone:
+                self._gone.remove(key)
+            else:
+                self._extra.setdefault(key >> BITS, set()).add(key & END)
         for key in lost:
-            self._remove(key)
+            ends = self._extra.get(key >> BITS, set())
+            if key & END not in ends:
+                self._gone.add(key)
+                continue
+            ends.remove(key & END)
+            if not ends:
+                del self._extra[key >> BITS]
         self._late += len(gained) + len(lost)
         if self._late > max(_LEAST, len(self._forward) >> 3):
             self._compact()
         return Difference(np.array(gained, np.int64), np.array(lost, np.int64))
-
-    def _stands(self, key: int) -> bool:
-        place = self._forward.searchsorted(key)
-        return bool(place < len(self._forward) and self._forward[place] == key)
-
-    def _add(self, key: int) -> None:
-        if key in self._gone:
-            self._gone.remove(key)
-        else:
-            self._extra.setdefault(key >> BITS, set()).add(key & END)
-
-    def _remove(self, key: int) -> None:
-        ends = self._extra.get(key >> BITS)
-        if ends is None or key & END not in ends:
-            self._gone.add(key)
-            return
-        ends.remove(key & END)
-        if not ends:
-            del self._extra[key >> BITS]
 
     def _compact(self) -> None:
         """Takes the overlay into the columns."""
@@ -284,13 +276,7 @@ Classes = frozenset[int]
 Chosen = Callable[[Iterable[int]], Iterable[int]]
 
 _NOTHING: Classes = frozenset()
-
-
-class Shift(NamedTuple):
-    """What stood above a class before a change, and what does after it."""
-
-    before: Classes
-    after: Classes
+Shift = tuple[Classes, Classes]  # what stood above a class before a change, and what does after it
 
 
 class Hierarchy:
@@ -347,8 +333,7 @@ class Hierarchy:
             self._remove(row)
         for child in concerned:
             self._above.pop(child, None)
-        shifts = ((child, Shift(old, self.above(child))) for child, old in before.items())
-        return {child: shift for child, shift in shifts if shift.before != shift.after}
+        return {child: (old, new) for child, old in before.items() if (new := self.above(child)) != old}
 
     def _holds(self, row: int) -> bool:
         return row & END in self._parents.get(row >> BITS, ())
@@ -421,7 +406,7 @@ class ClassInstances:
 
     def shifted(self, shifts: Mapping[int, Shift], kinds: Kinds = None) -> Difference:
         """What the hierarchy's shifts changed among some classes, types being as they are."""
-        moved = frozenset[int]().union(*(shift.before ^ shift.after for shift in shifts.values()))
+        moved = frozenset[int]().union(*(before ^ after for before, after in shifts.values()))
         moved = moved if kinds is None else moved & kinds
         if not moved:
             return Difference()
@@ -429,7 +414,7 @@ class ClassInstances:
         types = self._types.of_starts(distinct(starts_of(shifting)))
 
         def before(kind: int) -> Classes:
-            above = shifts[kind].before if kind in shifts else self._hierarchy.above(kind)
+            above = shifts[kind][0] if kind in shifts else self._hierarchy.above(kind)
             return (above | {kind}) & moved
 
         return _difference(types, types, before, lambda kind: self._hierarchy.upwards(kind) & moved)
@@ -437,21 +422,17 @@ class ClassInstances:
     def retyped(self, types: Difference) -> Difference:
         """What a change of types changed; they are known as they are after it."""
         if len(types.gained) + len(types.lost) > FEW:
-            return self._retyped_many(*types)
+            after = self._types.of_starts(distinct(starts_of(np.concatenate(types))))
+            before = either(without(after, types.gained), types.lost)
+            return _difference(before, after, self._hierarchy.upwards, self._hierarchy.upwards)
         came, went = _by_start(types.gained), _by_start(types.lost)
         subjects = {subject: self._types.ends(subject) for subject in (*came, *went)}
         pairs: tuple[list[int], list[int]] = [], []
-        for subject, after in subjects.items():
+        for subject, now in subjects.items():
             new, old = came.get(subject, set()), went.get(subject, set())
-            before = (after - new) | old
-            pairs[0].extend(key_of(subject, kind) for kind in self._upwards(new) - self._upwards(before))
-            pairs[1].extend(key_of(subject, kind) for kind in self._upwards(old) - self._upwards(after))
+            pairs[0].extend(key_of(subject, kind) for kind in self._upwards(new) - self._upwards((now - new) | old))
+            pairs[1].extend(key_of(subject, kind) for kind in self._upwards(old) - self._upwards(now))
         return Difference(as_keys(pairs[0]), as_keys(pairs[1]))
-
-    def _retyped_many(self, gained: Keys, lost: Keys) -> Difference:
-        after = self._types.of_starts(distinct(starts_of(np.concatenate((gained, lost)))))
-        before = either(without(after, gained), lost)
-        return _difference(before, after, self._hierarchy.upwards, self._hierarchy.upwards)
 
     def _upwards(self, kinds: set[int]) -> set[int]:
         return set[int]().union(kinds, *map(self._hierarchy.above, kinds))
@@ -527,14 +508,6 @@ class DerivedChange(NamedTuple):
     removed: Rows = NO_ROWS
 
 
-class TermNames(Protocol):
-    """Terms by id and back, as a `Vocabulary` has them."""
-
-    def intern_many(self, terms: Sequence[Term]) -> list[int]: ...
-
-    def term(self, id: int) -> Term: ...
-
-
 class Derived:
     """The derived edges of one graph.
 
@@ -542,10 +515,11 @@ class Derived:
     base was not kept so far.
     """
 
-    def __init__(self, taxonomy: Taxonomy, names: TermNames, base: Callable[[], Rows]) -> None:
+    def __init__(self, taxonomy: Taxonomy, names: Vocabulary, base: Callable[[], Rows]) -> None:
         self._names = names
         self._base = base
-        self._rows = _rows_of(taxonomy, names)
+        ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
+        self._rows = distinct(ids[::2] << BITS | ids[1::2])
         kinds, classes = names.intern_many([RDF_TYPE, RDFS_SUBCLASS_OF])
         self._properties: dict[int, Base | None] = {kinds: Base.TYPES, classes: Base.CLASSES}
         self._virtual = dict(zip(DerivedRelation, names.intern_many(VIRTUAL_TERMS), strict=True))
@@ -570,16 +544,11 @@ class Derived:
     @property
     def wanted(self) -> tuple[int, ...]:
         """The virtual properties under which there may be edges."""
-        return tuple(self.virtual(relation) for relation in self._wanted)
-
-    def concerns(self, predicate: int) -> bool:
-        """Whether an edge with this property can change a derived one that is wanted."""
-        return self._base_of(predicate) in self._kept
+        return tuple(map(self._virtual.__getitem__, self._wanted)) if self._wanted else ()
 
     def concerned(self, predicates: Int32s) -> npt.NDArray[np.bool_]:
-        """`concerns` for a column of properties."""
-        different, which = np.unique(predicates, return_inverse=True)
-        return np.array([self.concerns(predicate) for predicate in different.tolist()], np.bool_)[which]
+        """Of which of these properties an edge can change a derived one that is wanted."""
+        return self._based(predicates, self._kept)
 
     # --- wanting ------------------------------------------------------------------------------------------------
 
@@ -675,16 +644,16 @@ class Derived:
         """The pairs of each base that is kept. Only those of members stand there as often as edges hold them."""
         split = dict.fromkeys(Base, NO_KEYS)
         for base in self._kept if len(rows) else ():
-            keys = keys_of(rows[self._within(rows[:, 1], base)])
+            keys = keys_of(rows[self._based(rows[:, 1], {base})])
             split[base] = keys if base is Base.MEMBERS else distinct(keys)
         return split
 
-    def _within(self, predicates: Int32s, base: Base) -> npt.NDArray[np.bool_]:
-        """Which properties belong to a base."""
+    def _based(self, predicates: Int32s, bases: set[Base]) -> npt.NDArray[np.bool_]:
+        """Which properties of a column belong to these bases; of many, each is looked up once."""
         if len(predicates) <= FEW:
-            return np.array([self._base_of(predicate) is base for predicate in predicates.tolist()])
+            return np.array([self._base_of(predicate) in bases for predicate in predicates.tolist()], np.bool_)
         different, which = np.unique(predicates, return_inverse=True)
-        return np.array([self._base_of(predicate) is base for predicate in different.tolist()])[which]
+        return np.array([self._base_of(predicate) in bases for predicate in different.tolist()], np.bool_)[which]
 
     def _base_of(self, predicate: int) -> Base | None:
         """What an edge with this property belongs to."""
@@ -693,8 +662,3 @@ class Derived:
             member = term == RDFS_MEMBER or is_container_member(term)
             self._properties[predicate] = Base.MEMBERS if member else None
         return self._properties[predicate]
-
-
-def _rows_of(taxonomy: Taxonomy, names: TermNames) -> Keys:
-    ids = np.array(names.intern_many([term for row in taxonomy.rows for term in row]), np.int64)
-    return distinct(ids[::2] << BITS | ids[1::2])

@@ -25,7 +25,7 @@ import numpy as np
 from heliograph.errors import PublicationError
 from heliograph.io.tables import as_table
 from heliograph.model import Explanation, Notifications, Receipt, Rejections, Stats, rejection_report
-from heliograph.storage import Saved, read_folder
+from heliograph.storage import Saved, read_folder, write_folder
 from heliograph.subscriptions import Subscription, Subscriptions
 from heliograph.taxonomy import Taxonomy
 from heliograph.vocabulary import Vocabulary
@@ -70,7 +70,9 @@ class Watch:
         self._lock = threading.RLock()
         self._defaults = Options(mode=check_mode(mode), initial=bool(initial))
         self._subscriptions = Subscriptions("watch", prefixes)
-        self._taxonomy = _read_taxonomy(taxonomy, self._subscriptions.prefixes)
+        if not (taxonomy is None or isinstance(taxonomy, Taxonomy)):
+            taxonomy = Taxonomy.read(taxonomy, self._subscriptions.prefixes)
+        self._taxonomy: Taxonomy = Taxonomy() if taxonomy is None else taxonomy
         self._extent = extent(window, window_updates)
         self._strategy = strategy(algorithm, self._vocabulary, self._taxonomy, self._extent)
         self._sequence = SeqStream()
@@ -270,18 +272,19 @@ class Watch:
             tables = self._subscriptions.tables()
             tables["graph"] = saving.graph_table(snapshot.edges, self._vocabulary)
             tables["taxonomy"] = saving.taxonomy_table(self._taxonomy)
-            metrics = saving.pack_metrics(snapshot.memory, self._vocabulary) if self._measuring else None
-            saving.write(path, tables, self._meta(snapshot), metrics)
-
-    def _meta(self, snapshot: WatchSnapshot) -> dict[str, Any]:
-        return {
-            "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
-            "prefixes": dict(self._subscriptions.prefixes),
-            "window": {"extent": self._extent, "clock": snapshot.clock, "number": snapshot.number},
-            "sequence": self._sequence.meta(),
-            "board": saving.memory_meta(snapshot.memory),
-            "aside": self._strategy.aside.meta(),
-        }
+            meta = {
+                "settings": {"mode": self._defaults.mode, "initial": self._defaults.initial, "witness": self.witness},
+                "prefixes": dict(self._subscriptions.prefixes),
+                "window": {"extent": self._extent, "clock": snapshot.clock, "number": snapshot.number},
+                "sequence": self._sequence.meta(),
+                "board": saving.memory_meta(snapshot.memory),
+                "aside": self._strategy.aside.meta(),
+            }
+            version, arrays = saving.VERSION, saving.Arrays()
+            if self._measuring:  # it is saved in a version of its own
+                meta["metrics"] = saving.metrics_meta(snapshot.memory, self._vocabulary)
+                version, arrays = saving.MEASURED, saving.metric_arrays(snapshot.memory)
+            write_folder(path, saving.KIND, version, arrays=arrays, tables=tables, meta=meta)
 
     @classmethod
     def load(cls, path: str | Path, *, algorithm: str = "auto") -> Self:
@@ -303,11 +306,5 @@ class Watch:
         self._add([each for each in taken if each.id not in self._strategy.aside])
         self._strategy.aside.proven.update(each.id for each in taken)  # what is saved has been entered once
         edges, window = saving.read_edges(saved.tables["graph"], self._vocabulary), saved.meta["window"]
-        memory = saving.restore_metrics(saving.restore_memory(saved.meta["board"]), saved, self._vocabulary)
+        memory = saving.restore_memory(saved, self._vocabulary)
         self._strategy.restore(WatchSnapshot(edges, window["clock"], window["number"], memory))
-
-
-def _read_taxonomy(taxonomy: Any, prefixes: Mapping[str, str]) -> Taxonomy:
-    if isinstance(taxonomy, Taxonomy):
-        return taxonomy
-    return Taxonomy() if taxonomy is None else Taxonomy.read(taxonomy, prefixes)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from heliograph.io.coerce import json_text
 from heliograph.sparql.evaluate import Metrics
-from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Node, Pattern, Query
+from heliograph.sparql.query import ClassPattern, ClassRelation, Metric, Pattern, Query, TriplePattern
 from heliograph.sparql.solve import Budget, QueryPlan, Readable, Solution, Triple, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Position, Term, Variable, sort_key, spell
@@ -39,7 +39,9 @@ def evidence(query: Query, match: Match, witness: bool) -> dict[str, Any] | None
     """The evidence of a match, or None where there is nothing to show."""
     shown: dict[str, Any] = {}
     proven = match.witness if witness else None
-    bindings = named(query, proven) if match.bindings is None and proven is not None else match.bindings
+    bindings = match.bindings
+    if bindings is None and proven is not None:  # without blank nodes of the query, which have no name outside it
+        bindings = {variable: proven[variable] for variable in query.named_variables if variable in proven}
     if bindings is not None:
         shown["bindings"] = {variable.name: spell(term) for variable, term in bindings.items()}
     if match.value is not None:
@@ -55,27 +57,15 @@ def evidence_text(query: Query, match: Match, witness: bool) -> str | None:
     return None if shown is None else json_text(shown)
 
 
-def named(query: Query, solution: Mapping[Variable, Term]) -> Mapping[Variable, Term]:
-    """The part of a solution that may be shown: blank nodes of a query have no name outside it."""
-    return {variable: solution[variable] for variable in query.named_variables if variable in solution}
-
-
 def edge(pattern: Pattern, solution: Mapping[Variable, Term]) -> list[str]:
     """A pattern with its variables replaced, as `[s, p, o]`; an is-a form is the derived triple it stands for."""
-    subject, predicate, object = _ends(pattern)
-    places = ((subject, Position.SUBJECT), (predicate, Position.PROPERTY), (object, Position.OBJECT))
-    return [_spelled(node, position, solution) for node, position in places]
-
-
-def _ends(pattern: Pattern) -> tuple[Node, Node, Node]:
     if isinstance(pattern, ClassPattern):
-        return pattern.subject, _RELATIONS[pattern.relation], pattern.object
-    return pattern
-
-
-def _spelled(node: Node, position: Position, solution: Mapping[Variable, Term]) -> str:
-    term = solution.get(node, node) if isinstance(node, Variable) else node
-    return spell(term, position) if isinstance(term, Term) else str(term)
+        pattern = TriplePattern(pattern.subject, _RELATIONS[pattern.relation], pattern.object)
+    terms = [solution.get(node, node) if isinstance(node, Variable) else node for node in pattern]
+    places = (Position.SUBJECT, Position.PROPERTY, Position.OBJECT)
+    return [
+        spell(term, place) if isinstance(term, Term) else str(term) for term, place in zip(terms, places, strict=True)
+    ]
 
 
 # --- whole columns ----------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from heliograph.sparql.query import (
     spell_pattern,
 )
 from heliograph.terms import Term, Variable, spell
-from heliograph.watch.changes import Key, Match, Solution, order
+from heliograph.watch.changes import Match, Solution, key_of, order
 from heliograph.watch.evidence import Bounded, Reevaluation, evidence
 from heliograph.watch.metrics.calls import MetricComparison, metric_filters
 from heliograph.watch.metrics.explain import bare_query, explain_metrics, spell_filters
@@ -33,13 +33,11 @@ from heliograph.watch.strategy import Watched
 
 # --- how close a silent query is ---------------------------------------------------------------------------------
 
-# How close a silent query is: the most edges that hold together.
-#
-# Edges that share no variable, and that no condition and no VALUES block ties together, are looked at apart: what holds
-# of each such part holds together. The law: no larger part of the pattern has a solution, as long as the parts to
-# try, and the steps to try them in, stay within a budget; beyond it edges are added one by one in the order of the
-# query, which may find fewer. A condition is applied where its variables are bound, and what stands as a subject or a
-# property must be fit to, so that the missing edges can really be added.
+# The most edges that hold together. Edges that share no variable, and that no condition and no VALUES block ties
+# together, are looked at apart: what holds of each such part holds together. The law: no larger part of the pattern
+# has a solution, as long as the parts to try, and the steps to try them in, stay within a budget; beyond it edges are
+# added one by one in the order of the query, which may find fewer. A condition is applied where its variables are
+# bound, and what stands as a subject or a property must be fit to, so that the missing edges can really be added.
 
 Found = tuple[tuple[Pattern, ...], Solution]  # a part of a pattern, and a solution of it
 
@@ -66,10 +64,8 @@ class NearestPart(NamedTuple):
 def unmet(query: Query, answers: Reevaluation) -> NearestPart | None:
     """Where all edges hold together and only conditions fail: the solution that fails the fewest; else None."""
     bounded = Bounded(answers, _NEAR_STEPS)
-    near = [
-        _near(query, query.patterns, solution, bounded.cut)
-        for solution in bounded.some(replace(query, filters=()), _LOOKED_AT)
-    ]
+    found = bounded.some(replace(query, filters=()), _LOOKED_AT)
+    near = [_near(query, query.patterns, solution, bounded.cut) for solution in found]
     return min(near, key=lambda each: (len(each.waiting), order(each.solution)), default=None)
 
 
@@ -80,21 +76,18 @@ def nearest(query: Query, answers: Reevaluation) -> NearestPart:
     solution: dict[Variable, Term] = {}
     certain = True
     for apart in sorted(_apart(query), key=lambda each: len(each.patterns)):  # what is cheap is not starved
-        largest = _largest(apart, thorough)
-        certain = certain and largest is not None and not thorough.cut
-        part, found = largest if largest and certain else _larger(largest, _grown(apart, quick))
-        held.update(part)
-        solution.update(found)
+        best = _largest(apart, thorough)
+        certain = certain and best is not None and not thorough.cut
+        if best is None or not certain:
+            grown = _grown(apart, quick)
+            best = grown if best is None or len(grown[0]) > len(best[0]) else best
+        held.update(best[0])
+        solution.update(best[1])
     return _near(query, tuple(each for each in query.patterns if each in held), solution, not certain)
 
 
-def _larger(largest: Found | None, grown: Found) -> Found:
-    return grown if largest is None or len(grown[0]) > len(largest[0]) else largest
-
-
 def _near(query: Query, part: tuple[Pattern, ...], solution: Solution, cut: bool) -> NearestPart:
-    held = set(part)
-    missing = tuple(pattern for pattern in query.patterns if pattern not in held)
+    missing = tuple(pattern for pattern in query.patterns if pattern not in set(part))
     waiting = tuple(each for each in query.filters if not Condition.of(each).holds(solution))
     return NearestPart(part, missing, solution, waiting, cut)
 
@@ -110,7 +103,7 @@ def _largest(query: Query, answers: Bounded) -> Found | None:
     if len(tried) > _BUDGET:
         return None
     for part in tried:
-        solution = _least(_trial(query, part), answers)
+        solution = _least(query, part, answers)
         if solution is not None or not answers.steps:
             return None if solution is None else (part, solution)
     return (), {}
@@ -124,20 +117,18 @@ def _grown(query: Query, answers: Bounded) -> Found:
         found = answers.some(_trial(query, (*part, pattern)), 1, _TRIAL)
         if found:
             part, solution = (*part, pattern), found[0]
-    return part, _least(_trial(query, part), answers) or solution
+    return part, _least(query, part, answers) or solution
 
 
 def _trial(query: Query, part: tuple[Pattern, ...]) -> Query:
-    return replace(query, patterns=part, filters=_applicable(query, part))
-
-
-def _least(query: Query, answers: Bounded) -> Solution | None:
-    return min(answers.some(query, _LOOKED_AT, _TRIAL), key=order, default=None)
-
-
-def _applicable(query: Query, part: tuple[Pattern, ...]) -> tuple[Expression, ...]:
+    """A part of a query, with the conditions whose variables it binds."""
     bound = set(Query(patterns=part, values=query.values).variables)
-    return tuple(each for each in query.filters if Condition.of(each).variables <= bound)
+    filters = tuple(each for each in query.filters if Condition.of(each).variables <= bound)
+    return replace(query, patterns=part, filters=filters)
+
+
+def _least(query: Query, part: tuple[Pattern, ...], answers: Bounded) -> Solution | None:
+    return min(answers.some(_trial(query, part), _LOOKED_AT, _TRIAL), key=order, default=None)
 
 
 # --- what is looked at apart ---------------------------------------------------------------------------------------
@@ -193,8 +184,6 @@ def _fitness(patterns: Iterable[Pattern]) -> Iterator[Expression]:
 
 # --- the explanation ---------------------------------------------------------------------------------------------
 
-# Why a query holds, or how close it is: which edge is missing, and which update would complete it.
-#
 # Graphs and numbers of matches may be large, so every search is bounded; where one was cut, the explanation says so.
 
 _STEPS = 300_000  # of a search: a second or two
@@ -216,35 +205,26 @@ def _explain(watched: Watched, answers: Reevaluation) -> Explanation:
     if query.metrics:
         return explain_metrics(watched, answers) or _explain_pattern(id, query, answers)
     bounded = Bounded(answers, _STEPS)
-    found = bounded.some(query, _LISTED + 1)
+    found, cut = bounded.some(query, _LISTED + 1), bounded.cut
     if found:
-        return _explain_match(id, query, found, bounded.cut)
-    return _explain_none(watched, answers, bounded.cut)
-
-
-def _explain_match(id: str, query: Query, found: Sequence[Solution], cut: bool) -> Explanation:
-    least = min(found, key=order)
-    held = tuple(spell_pattern(pattern, least) for pattern in query.patterns)
-    shown = evidence(query, Match(None, None, least), witness=True)
-    return Explanation("watch", id, None, True, f"{id} holds: {_matches(found, cut)}", evidence=shown, held=held)
-
-
-def _matches(found: Sequence[Solution], cut: bool) -> str:
-    if cut or len(found) > _LISTED:
-        some = f"at least {min(len(found), _LISTED)} match"
-        return some if len(found) == 1 else f"{some}es, of which this is one"
-    return "1 match" if len(found) == 1 else f"{len(found)} matches, of which this is the first"
-
-
-def _explain_none(watched: Watched, answers: Reevaluation, cut: bool) -> Explanation:
-    """No match was found; where the search was cut, edges that are looked at apart may still show one."""
-    id, query = watched.subscription.id, watched.subscription.query
+        return _explain_match(id, query, found, cut)
     near = unmet(query, answers) or nearest(query, answers)
-    if cut and not near.missing and not near.waiting:
+    if cut and not near.missing and not near.waiting:  # edges that are looked at apart show a match after all
         return _explain_match(id, query, [near.solution], cut)
     if cut and watched.matches:
         return Explanation("watch", id, None, True, f"{id} holds: at least 1 match, which was not found again in time")
     return _explain_missing(id, near, query) if near.missing else _explain_condition(id, near)
+
+
+def _explain_match(id: str, query: Query, found: Sequence[Solution], cut: bool) -> Explanation:
+    least, size = min(found, key=order), len(found)
+    held = tuple(spell_pattern(pattern, least) for pattern in query.patterns)
+    shown = evidence(query, Match(None, None, least), witness=True)
+    if cut or size > _LISTED:
+        matches = "at least 1 match" if size == 1 else f"at least {min(size, _LISTED)} matches, of which this is one"
+    else:
+        matches = "1 match" if size == 1 else f"{size} matches, of which this is the first"
+    return Explanation("watch", id, None, True, f"{id} holds: {matches}", evidence=shown, held=held)
 
 
 def _explain_pattern(id: str, query: Query, answers: Reevaluation) -> Explanation:
@@ -259,7 +239,8 @@ def _explain_pattern(id: str, query: Query, answers: Reevaluation) -> Explanatio
 def _explain_condition(id: str, near: NearestPart) -> Explanation:
     failed = spell_filters(near.waiting) or "VALUES"
     all_hold = f"all {_edges(len(near.held))} hold together" if near.held else "there is no edge to hold"
-    summary = f"{id} is silent: {all_hold}, but not {failed}{_where(near)}"
+    shown = _spelled({variable: term for variable, term in near.solution.items() if not variable.hidden})
+    summary = f"{id} is silent: {all_hold}, but not {failed}" + (f", with {shown}" if shown else "")
     return Explanation("watch", id, None, False, summary, failed=failed, held=_held(near))
 
 
@@ -305,20 +286,17 @@ def _explain_largest(watched: Watched, answers: Reevaluation) -> tuple[Match, bo
     where there is no group."""
     query, bounded = watched.subscription.query, Bounded(answers, _STEPS)
     found = list(islice(answers.answer(query), _STEPS)) if query.metrics else bounded.some(query, _STEPS)
-    counts = Counter(tuple(solution.get(variable) for variable in query.group_by) for solution in found)
+    counts = Counter(key_of(solution, query.group_by) for solution in found)
     if not counts:
         return Match(None, 0), bounded.cut
     count = max(counts.values())
-    groups = [_bindings(query, key) for key, size in counts.items() if size == count]
+    keys = (zip(query.group_by, key, strict=True) for key, size in counts.items() if size == count)
+    groups = [{variable: term for variable, term in key if term is not None} for key in keys]
     return Match(min(groups, key=order), count), bounded.cut
 
 
-def _bindings(query: Query, key: Key) -> Solution:
-    return {variable: term for variable, term in zip(query.group_by, key, strict=True) if term is not None}
-
-
 def _counted(match: Match, cut: bool = False) -> str:
-    group = ", ".join(f"{variable} = {spell(term)}" for variable, term in (match.bindings or {}).items())
+    group = _spelled(match.bindings or {})
     return f"COUNT(*) is {'at least ' if cut else ''}{match.value}" + (f" for {group}" if group else "")
 
 
@@ -339,9 +317,8 @@ def _held(near: NearestPart) -> tuple[str, ...]:
     return tuple(spell_pattern(pattern, near.solution) for pattern in near.held)
 
 
-def _where(near: NearestPart) -> str:
-    shown = [f"{variable} = {spell(term)}" for variable, term in near.solution.items() if not variable.hidden]
-    return f", with {', '.join(shown)}" if shown else ""
+def _spelled(bindings: Solution) -> str:
+    return ", ".join(f"{variable} = {spell(term)}" for variable, term in bindings.items())
 
 
 def _edges(count: int) -> str:

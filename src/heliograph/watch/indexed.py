@@ -36,18 +36,18 @@ from heliograph.vocabulary import Vocabulary
 from heliograph.watch import changes as completing
 from heliograph.watch.changes import (
     Changes,
-    Completion,
     CountRule,
     EachMatch,
     GroupCounts,
     Key,
     Match,
     MatchCount,
+    MatchDelta,
     Mode,
     RankChange,
     Ranking,
     Solution,
-    Turn,
+    SolutionBuilder,
     holding,
     limits_of,
     mode_of,
@@ -85,7 +85,7 @@ from heliograph.watch.layout import (
     Int64s,
 )
 from heliograph.watch.metrics.calls import parted_filters, ranging
-from heliograph.watch.metrics.meter import Meter, Metered, Page, make_measure
+from heliograph.watch.metrics.meter import Meter, MetricAnswers, Page, make_measure
 from heliograph.watch.metrics.queries import (
     MetricBlock,
     MetricQuery,
@@ -100,7 +100,7 @@ from heliograph.watch.network_compile import CompiledQuery
 from heliograph.watch.options import Options, Subscribed
 from heliograph.watch.report import PublishRun, Report, ReportLines, places
 from heliograph.watch.runner import ExactChecks, RunEvents, Runner
-from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.strategy import FailedSubscriptions, Watched, WatchMemory, WatchSnapshot
 from heliograph.watch.updates import Flags, UpdateColumns, WindowExtent
 
 # --- one subscription -------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class IndexedEntry:
     kind: int
     row: int
     slots: int = 0  # of a solution of its pattern
-    completion: Completion | None = None
+    builder: SolutionBuilder | None = None
     mode: Mode | None = None
     judged: MetricQuery | None = None  # what is asked of metrics
     rule: CountRule | None = None  # of a count that is checked here, change by change
@@ -153,11 +153,11 @@ class IndexedEntry:
         """Whether what holds depends on more than the graph."""
         return self.is_ranked or bool(self.subscribed.options.hysteresis)
 
-    def list_rows(self, completion: Completion) -> IndexedEntry:
+    def list_rows(self, builder: SolutionBuilder) -> IndexedEntry:
         """The same, which is given solutions."""
-        self.completion = completion
-        self.mode = mode_of(self.query, self.subscribed.options, completion)
-        slots = completion.slots
+        self.builder = builder
+        self.mode = mode_of(self.query, self.subscribed.options, builder)
+        slots = builder.slots
         if slots is not None and self.judged is None and isinstance(self.mode, EachMatch):
             self.direct = tuple((f"{quote(each.name)}:", slot) for each, slot in zip(self.shown, slots, strict=False))
         return self
@@ -166,13 +166,13 @@ class IndexedEntry:
         """What is reported of a query that is true; `each` match of one without variables binds nothing."""
         return Match() if self.is_change else Match({}, None, {})
 
-    def count_turn(self, sign: int, count: int) -> Turn:
+    def count_delta(self, sign: int, count: int) -> MatchDelta:
         """What a count that crossed its limits changes; one without limits is checked here."""
         if self.rule is not None:
             holds = self.rule.holds((), count, self.held)
             sign, self.held = int(holds) - int(self.held), holds
         match = Match(None, count)
-        return Turn((match,) if sign < 0 else (), (match,) if sign > 0 else ())
+        return MatchDelta((match,) if sign < 0 else (), (match,) if sign > 0 else ())
 
 
 def kind_of(query: Query, options: Options) -> int:
@@ -210,7 +210,12 @@ class IndexedQueries:
     """
 
     def __init__(
-        self, graph: FlatGraph, derived: Derived, vocabulary: Vocabulary, memory: WatchMemory, aside: Aside
+        self,
+        graph: FlatGraph,
+        derived: Derived,
+        vocabulary: Vocabulary,
+        memory: WatchMemory,
+        aside: FailedSubscriptions,
     ) -> None:
         self._graph, self._derived, self._vocabulary, self.aside = graph, derived, vocabulary, aside
         self.network = QueryNetwork(vocabulary.intern, derived, graph)
@@ -299,7 +304,7 @@ class IndexedQueries:
         if query.metrics:
             self._measuring(entry, compiled.slots, compiled.remaining)
         elif compiled.kind == Q_ROWS:
-            entry.list_rows(Completion(query, compiled.slots, self._vocabulary, compiled.remaining))
+            entry.list_rows(SolutionBuilder(query, compiled.slots, self._vocabulary, compiled.remaining))
         elif compiled.kind == Q_COUNT:  # the network is to know when the count matters
             limits = None
             if options.top is None and query.having is not None:
@@ -313,12 +318,12 @@ class IndexedQueries:
     ) -> IndexedEntry:
         """An entry that asks metrics of the solutions of its pattern, if it has one."""
         asked, others = parted_filters(filters, ranging(entry.query))
-        completion = Completion(entry.query, slots, self._vocabulary, others)
+        builder = SolutionBuilder(entry.query, slots, self._vocabulary, others)
         hysteresis = 0.0 if entry.query.having is not None else entry.subscribed.options.hysteresis
-        entry.judged = MetricQuery(completion, asked, self.meter, hysteresis)
+        entry.judged = MetricQuery(builder, asked, self.meter, hysteresis)
         self.measured[entry.judged] = entry
         self.runner.keep_journal(True)
-        return entry.list_rows(completion)
+        return entry.list_rows(builder)
 
     def _admit(self, entry: IndexedEntry) -> None:
         options = entry.subscribed.options
@@ -496,8 +501,8 @@ class IndexedQueries:
 
     def solutions(self, entry: IndexedEntry) -> Int32s:
         """All solutions of a listing query but for what it asks of metrics."""
-        assert entry.completion is not None
-        return entry.completion(self.rows(entry)).terms
+        assert entry.builder is not None
+        return entry.builder(self.rows(entry)).terms
 
     def holding(self, entry: IndexedEntry, answers: Reevaluation, witness: bool) -> tuple[Match, ...]:
         """What holds for a subscription now, in the order of its bindings."""
@@ -510,18 +515,16 @@ class IndexedQueries:
                 return ()
             proof = min(answers.answer(entry.query), key=order, default=None) if witness else None
             return (entry.true_match()._replace(witness=proof) if witness else entry.true_match(),)
-        assert entry.completion is not None
+        assert entry.builder is not None
         assert entry.mode is not None
         query, options = entry.query, entry.subscribed.options
         if entry.judged is None or isinstance(entry.mode, GroupCounts):
             rows = self.solutions(entry) if entry.judged is None else np.empty((0, entry.judged.columns), np.int32)
-            return holding(entry.mode, query, options, entry.completion, rows)
+            return holding(entry.mode, query, options, entry.builder, rows)
         verdicts = entry.judged.standing(witness)
-        turns = mode_of(query, options, entry.completion).follow(
-            changes_of(verdicts, entry.judged.columns), witness=True
-        )
+        deltas = mode_of(query, options, entry.builder).follow(changes_of(verdicts, entry.judged.columns), witness=True)
         values = MetricValues(entry.judged, verdicts)
-        return tuple(match for each in turns for match in values.valued(each).turn.gained)
+        return tuple(match for each in deltas for match in values.valued(each).delta.gained)
 
     def watched(self, entry: IndexedEntry, answers: Reevaluation) -> Watched:
         """A subscription with what holds for it; a member of a top-k set holds by the counts as they are, even where
@@ -689,16 +692,16 @@ class MatchLimit:
             except Exception as error:
                 queries.aside.put(entry.id, error)
         for entry in entries:
-            if queries.is_notified(entry) and entry.completion is not None:
-                self._cut += len(entry.completion(terms[~wanted]).origins)
+            if queries.is_notified(entry) and entry.builder is not None:
+                self._cut += len(entry.builder(terms[~wanted]).origins)
         return events[wanted], terms[wanted]
 
     def _first(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Flags:
         """Which solutions are among the first of those lost, or of those gained."""
-        assert entry.completion is not None
-        before = entry.completion.failed
-        origins, completed = entry.completion(terms)
-        self._fail(entry, int(events[0, W_UPDATE]), entry.completion.failed - before)
+        assert entry.builder is not None
+        before = entry.builder.failed
+        origins, completed = entry.builder(terms)
+        self._fail(entry, int(events[0, W_UPDATE]), entry.builder.failed - before)
         listed = events[origins]
         changes = Changes(listed[:, W_UPDATE], listed[:, W_PHASE], listed[:, W_SIGN] > 0, completed)
         order = in_order(changes, len(entry.shown), self._texts)
@@ -730,7 +733,7 @@ class EventReport:
 
     Within an update comes first what expired, then the update itself; both are reported as one (`changes.after`). What
     needs nothing but its event is reported as columns: truth without a witness, counts that crossed their limits, each
-    row of `each`. The rest goes through turns, one subscription after the other: they do not depend on each other, but
+    row of `each`. The rest goes through deltas, one subscription after the other: they do not depend on each other, but
     for top-k sets. `proof` gives a witness of what has just become true.
     """
 
@@ -751,9 +754,9 @@ class EventReport:
         self._list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
         self._measure(page)
         changes = sorted(self._ranks, key=itemgetter(0, 1))
-        for (update, id), turn in self._queries.ranking.follow(changes, len(self._updates)).items():
+        for (update, id), delta in self._queries.ranking.follow(changes, len(self._updates)).items():
             entry = self._queries.entries[id]
-            self._try(entry, partial(self._report.add_turns, entry.subscribed, (), [(update, turn)]))
+            self._try(entry, partial(self._report.add_deltas, entry.subscribed, (), [(update, delta)]))
         self._report.finish(run)
 
     def _add_direct(self, events: RunEvents) -> bool:
@@ -792,14 +795,14 @@ class EventReport:
             self._queries.aside.put(entry.id, error)
 
     def _follow(self, entry: IndexedEntry, changes: Changes, values: MetricValues | None = None) -> None:
-        """Lets a mode follow solutions gained and lost, and reports its turns."""
+        """Lets a mode follow solutions gained and lost, and reports its deltas."""
         assert entry.mode is not None
-        turns = entry.mode.follow(changes, values is not None or self._proof is not None)
+        deltas = entry.mode.follow(changes, values is not None or self._proof is not None)
         if isinstance(entry.mode, MatchCount):
-            self._ranks += [RankChange(each.update, each.phase, entry.id, entry.mode.count) for each in turns]
+            self._ranks += [RankChange(each.update, each.phase, entry.id, entry.mode.count) for each in deltas]
             return
-        valued = turns if values is None else map(values.valued, turns)
-        self._report.add_turns(entry.subscribed, entry.shown, ((each.update, each.turn) for each in valued))
+        valued = deltas if values is None else map(values.valued, deltas)
+        self._report.add_deltas(entry.subscribed, entry.shown, ((each.update, each.delta) for each in valued))
 
     # --- truth and counts ---------------------------------------------------------------------------------------
 
@@ -825,7 +828,7 @@ class EventReport:
                 self._ranks += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
             else:
                 crossed = ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist())
-                self._try(entry, partial(self._report.add_turns, entry.subscribed, (), crossed))
+                self._try(entry, partial(self._report.add_deltas, entry.subscribed, (), crossed))
 
     def _cross_lines(self, events: Int64s, entries: Mapping[int, IndexedEntry]) -> None:
         kept = events[~_passing(events)]
@@ -841,13 +844,13 @@ class EventReport:
             lines = ReportLines(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
             self._report.add_lines(lines, (entry.subscribed for entry in found))
 
-    def _crossed(self, entry: IndexedEntry, event: list[int]) -> Turn:
+    def _crossed(self, entry: IndexedEntry, event: list[int]) -> MatchDelta:
         if event[W_KIND] == V_COUNT:
-            return entry.count_turn(event[W_SIGN], event[W_VALUE])
+            return entry.count_delta(event[W_SIGN], event[W_VALUE])
         if event[W_SIGN] < 0:
-            return Turn((entry.true_match(),), ())
+            return MatchDelta((entry.true_match(),), ())
         match = entry.true_match()
-        return Turn((), (match if self._proof is None else match._replace(witness=self._proof(entry.id)),))
+        return MatchDelta((), (match if self._proof is None else match._replace(witness=self._proof(entry.id)),))
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
@@ -873,12 +876,12 @@ class EventReport:
 
     def _changes(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Changes:
         """Solutions gained and lost, up to the update in which a subscription was given up."""
-        assert entry.completion is not None
+        assert entry.builder is not None
         if (error := self._queries.given_up.get(entry.id)) is not None:
             before = events[:, W_UPDATE] < error.update
             events, terms = events[before], terms[before]
         events, terms = net(events, terms)
-        origins, completed = entry.completion(terms, events[:, W_UPDATE])
+        origins, completed = entry.builder(terms, events[:, W_UPDATE])
         kept = events[origins]
         return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
 
@@ -942,10 +945,10 @@ class IndexedStrategy:
     """Queries in a network over flat arrays."""
 
     def __init__(
-        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: FailedSubscriptions | None = None
     ) -> None:
         self._vocabulary, self._taxonomy, self._extent = vocabulary, taxonomy, extent
-        self.aside = Aside() if aside is None else aside
+        self.aside = FailedSubscriptions() if aside is None else aside
         self._subscribed: dict[str, Subscribed] = {}
         self._begin()
 
@@ -960,7 +963,7 @@ class IndexedStrategy:
         self._queries.runner.trim = self._limit.trim
         self._pending: dict[str, Subscribed] = {}  # what is still to be entered
         self._known: frozenset[str] = frozenset()  # what came earlier, and is only entered again
-        metered = Metered(self._queries.meter, self._vocabulary, self._queries.selected)
+        metered = MetricAnswers(self._queries.meter, self._vocabulary, self._queries.selected)
         self.answers = Reevaluation(GraphTriples(self._graph, self._vocabulary), self._taxonomy, metered)
 
     def _base(self) -> Int32s:
@@ -1095,8 +1098,8 @@ class IndexedStrategy:
         queries.initial_pending.clear()
         for entry in pending:
             try:
-                turn = Turn((), queries.holding(entry, self.answers, run.witness))
-                report.add_turns(entry.subscribed, entry.shown, [(0, turn)])
+                delta = MatchDelta((), queries.holding(entry, self.answers, run.witness))
+                report.add_deltas(entry.subscribed, entry.shown, [(0, delta)])
             except Exception as error:
                 self.aside.put(entry.id, error)
         report.finish(run)

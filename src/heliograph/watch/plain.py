@@ -17,11 +17,11 @@ from copy import copy
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from heliograph.sparql.query import ClassPattern, Node, Pattern, Query
+from heliograph.sparql.query import ClassPattern, Pattern, Query
 from heliograph.sparql.solve import Graph, QueryPlan
 from heliograph.subscriptions import Subscription
 from heliograph.taxonomy import Taxonomy
@@ -29,18 +29,18 @@ from heliograph.terms import RDF_TYPE, RDFS_MEMBER, RDFS_SUBCLASS_OF, Term, Vari
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import (
     Changes,
-    Completion,
+    DistinctMatches,
     EachMatch,
     Key,
     Match,
     MatchCount,
+    MatchDelta,
     Mode,
     RankChange,
     Ranking,
     Row,
     Solution,
-    TruthChange,
-    Turn,
+    SolutionBuilder,
     holding,
     key_of,
     key_order,
@@ -52,7 +52,7 @@ from heliograph.watch.metrics.calls import relaxed
 from heliograph.watch.metrics.naive import Effort, Plainly
 from heliograph.watch.options import Subscribed
 from heliograph.watch.report import PublishRun, Report
-from heliograph.watch.strategy import Aside, Watched, WatchMemory, WatchSnapshot
+from heliograph.watch.strategy import FailedSubscriptions, Watched, WatchMemory, WatchSnapshot
 from heliograph.watch.updates import NO_TERM, REMOVE, SET, Triple, Update, UpdateColumns, WindowExtent
 
 # --- the window -------------------------------------------------------------------------------------------------
@@ -71,6 +71,9 @@ class EdgeFacts(NamedTuple):
     number: int | None = None
 
 
+_Promise = tuple[int, int, Triple]  # when an edge is due, what orders those that are due together, and the edge
+
+
 class Window:
     """The clocks of a window and the edges due next by each.
 
@@ -86,83 +89,47 @@ class Window:
         self.extent = extent
         self.clock: int | None = None
         self.number = 0
-        self._by_time: list[tuple[int, int, Triple]] = []
-        self._by_number: list[tuple[int, Triple]] = []
+        self._by_time: list[_Promise] = []
+        self._by_number: list[_Promise] = []
 
     def note(self, triple: Triple, edge: EdgeFacts) -> None:
-        """Promise that an edge, just added or renewed, will go in its time."""
+        """Promises that an edge, just added or renewed, will go in its time."""
         if self.extent.span is not None and edge.at is not None:
             heappush(self._by_time, (edge.at, edge.seq or 0, triple))
         if self.extent.updates is not None and edge.number is not None:
-            heappush(self._by_number, (edge.number, triple))
+            heappush(self._by_number, (edge.number, 0, triple))
 
     def move(self, at: int | None) -> None:
-        """Set the time clock on to `at`, if that is later."""
+        """Sets the time clock on to `at`, if that is later."""
         if at is not None and (self.clock is None or at > self.clock):
             self.clock = at
 
-    def expired(self, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
+    def expired(self, edges: Mapping[Triple, EdgeFacts]) -> Iterator[Triple]:
         """The edges that are too old by now: by time in order of (at, seq), then by number."""
         if self.extent.span is not None and self.clock is not None:
-            yield from self._due_by_time(self.clock - self.extent.span, edge_of)
+            yield from _due(self._by_time, self.clock - self.extent.span, edges, lambda edge: (edge.at, edge.seq or 0))
         if self.extent.updates is not None:
-            yield from self._due_by_number(self.number - self.extent.updates, edge_of)
+            yield from _due(self._by_number, self.number - self.extent.updates, edges, lambda edge: (edge.number, 0))
 
-    def _due_by_time(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
-        while self._by_time and self._by_time[0][0] <= limit:
-            at, seq, triple = heappop(self._by_time)
-            edge = edge_of(triple)
-            if edge is not None and edge.at == at and (edge.seq or 0) == seq:
-                yield triple
 
-    def _due_by_number(self, limit: int, edge_of: Callable[[Triple], EdgeFacts | None]) -> Iterator[Triple]:
-        while self._by_number and self._by_number[0][0] <= limit:
-            number, triple = heappop(self._by_number)
-            edge = edge_of(triple)
-            if edge is not None and edge.number == number:
-                yield triple
+def _due(
+    queue: list[_Promise], limit: int, edges: Mapping[Triple, EdgeFacts], age: Callable[[EdgeFacts], tuple[Any, int]]
+) -> Iterator[Triple]:
+    while queue and queue[0][0] <= limit:
+        *promised, triple = heappop(queue)
+        edge = edges.get(triple)
+        if edge is not None and age(edge) == tuple(promised):
+            yield triple
 
 
 # --- the evolving graph -----------------------------------------------------------------------------------------
 
 
-class Effect:
-    """The triples that an update added and removed, net: adding what was just removed (or the reverse) cancels, so an
-    effect is the difference between the graph before and after, whatever steps led there."""
-
-    __slots__ = ("added", "removed")
-
-    def __init__(self) -> None:
-        self.added: dict[Triple, None] = {}
-        self.removed: dict[Triple, None] = {}
-
-    def add(self, triple: Triple) -> None:
-        if triple in self.removed:
-            del self.removed[triple]
-        else:
-            self.added[triple] = None
-
-    def remove(self, triples: Iterable[Triple]) -> None:
-        for triple in triples:
-            if triple in self.added:
-                del self.added[triple]
-            else:
-                self.removed[triple] = None
-
-    def __iter__(self) -> Iterator[Triple]:
-        yield from self.removed
-        yield from self.added
-
-    def __len__(self) -> int:
-        return len(self.added) + len(self.removed)
-
-
 class EvolvingGraph:
     """Triples with what is known of them, and the window they live in.
 
-    The laws: `apply` gives the net difference between the graph before the update (before anything expired on its
-    account) and after it; an update that changes nothing has an empty effect; removing what was added restores the
-    graph.
+    The laws: what `apply` gives is the difference between the graph before the update (before anything expired on its
+    account) and after it; an update that changes nothing gives nothing; removing what was added restores the graph.
     """
 
     def __init__(self, extent: WindowExtent | None = None) -> None:
@@ -170,63 +137,48 @@ class EvolvingGraph:
         self.edges: dict[Triple, EdgeFacts] = {}
         self.window = Window(extent or WindowExtent())
 
-    def apply(self, update: Update) -> Iterator[Effect]:
-        """Lets expire what the update's coming makes too old, if anything, and then applies it: an effect for each.
+    def apply(self, update: Update) -> Iterator[list[Triple]]:
+        """Lets expire what the update's coming makes too old, if anything, and then applies it: for each of the two the
+        triples that went and came.
 
-        The graph stands between the two while the first effect is looked at.
+        The graph stands between the two while the first is looked at.
         """
         self.window.number += 1
         self.window.move(update.at)
-        expired = Effect()
-        self._expire(expired)
-        if expired:
+        if expired := self._expire():
             yield expired
-        effect = Effect()
-        self._change(update, EdgeFacts(update.weight, update.at, update.seq, self.window.number), effect)
-        yield effect
+        yield self._change(update, EdgeFacts(update.weight, update.at, update.seq, self.window.number))
 
     def load(self, updates: Iterable[Update]) -> None:
         """Applies updates as background: what they add counts as no update, and without a time it never expires."""
         for update in updates:
             self.window.move(update.at)
-            self._change(
-                update, EdgeFacts(update.weight, update.at, update.seq if update.at is not None else None), Effect()
-            )
-        self._expire(Effect())
+            self._change(update, EdgeFacts(update.weight, update.at, update.seq if update.at is not None else None))
+        self._expire()
 
-    def restore(self, triple: Triple, edge: EdgeFacts) -> None:
-        """Puts back a saved edge exactly as it was."""
-        self._put(triple, edge)
+    def put(self, triple: Triple, edge: EdgeFacts) -> None:
+        self.triples.add(triple)
+        self.edges[triple] = edge
+        self.window.note(triple, edge)
 
-    # --- the operations -----------------------------------------------------------------------------------------
-
-    def _change(self, update: Update, edge: EdgeFacts, effect: Effect) -> None:
+    def _change(self, update: Update, edge: EdgeFacts) -> list[Triple]:
+        """Applies an update; the triples that went and came."""
+        match, changed = self.triples.match, list[Triple]()
+        if update.predicate is None:  # the removal of a vertex takes its edges and attributes: all that it is an end of
+            vertex = update.subject
+            return self._remove(list(dict.fromkeys((*match(vertex, None, None), *match(None, None, vertex)))))
         if update.op == REMOVE:
-            self._remove(self._named(update), effect)
-        else:
-            if update.op == SET:
-                others = self.triples.match(update.subject, update.predicate, None)
-                self._remove([triple for triple in others if triple != update.triple], effect)
-            self._add(update.triple, edge, effect)
-
-    def _named(self, update: Update) -> list[Triple]:
-        """The triples that a removal names: one, or all that touch a vertex."""
-        if update.predicate is None:
-            return self.touching(update.subject)
-        return [update.triple] if update.triple in self.edges else []
-
-    def touching(self, vertex: Term) -> list[Triple]:
-        """The edges and attributes of a vertex: all triples with it at either end, each once."""
-        outgoing, incoming = self.triples.match(vertex, None, None), self.triples.match(None, None, vertex)
-        return list(dict.fromkeys((*outgoing, *incoming)))
-
-    def _add(self, triple: Triple, edge: EdgeFacts, effect: Effect) -> None:
-        known = self.edges.get(triple)
+            return self._remove([update.triple] if update.triple in self.edges else [])
+        if update.op == SET:
+            others = match(update.subject, update.predicate, None)
+            changed = self._remove([triple for triple in others if triple != update.triple])
+        known = self.edges.get(update.triple)
         if known is None:
-            effect.add(triple)
-            self._put(triple, edge)
+            self.put(update.triple, edge)
+            changed.append(update.triple)
         elif (renewed := self._renewed(known, edge)) != known:
-            self._put(triple, renewed)
+            self.put(update.triple, renewed)
+        return changed
 
     def _renewed(self, known: EdgeFacts, edge: EdgeFacts) -> EdgeFacts:
         """A present edge that is added again: it takes a weight that is given, and in a window the later time.
@@ -241,20 +193,14 @@ class EvolvingGraph:
             return known._replace(weight=weight, number=number)
         return EdgeFacts(weight, edge.at, edge.seq, number)
 
-    def _put(self, triple: Triple, edge: EdgeFacts) -> None:
-        self.triples.add(triple)
-        self.edges[triple] = edge
-        self.window.note(triple, edge)
-
-    def _remove(self, triples: Iterable[Triple], effect: Effect) -> None:
+    def _remove(self, triples: list[Triple]) -> list[Triple]:
         for triple in triples:
             self.triples.remove(triple)
             del self.edges[triple]
-            effect.remove((triple,))
+        return triples
 
-    def _expire(self, effect: Effect) -> None:
-        for triple in self.window.expired(self.edges.get):
-            self._remove((triple,), effect)
+    def _expire(self) -> list[Triple]:
+        return [triple for due in self.window.expired(self.edges) for triple in self._remove([due])]
 
 
 # --- which queries a change could concern -----------------------------------------------------------------------
@@ -296,11 +242,7 @@ class Concerns:
 def _general(pattern: Pattern) -> _General:
     if isinstance(pattern, ClassPattern):
         return _ANY_CLASS
-    return (_constant(pattern.subject), _constant(pattern.predicate), _constant(pattern.object))
-
-
-def _constant(node: Node) -> Term | None:
-    return None if isinstance(node, Variable) else node
+    return tuple(None if isinstance(node, Variable) else node for node in pattern)
 
 
 def _generalisations(triple: Triple) -> Iterator[_General]:
@@ -322,7 +264,7 @@ class PlainEntry:
 
     subscribed: Subscribed
     plan: QueryPlan
-    completion: Completion
+    builder: SolutionBuilder
     mode: Mode
     relaxed: QueryPlan | None  # where a hysteresis may hold solutions beyond a threshold on a metric
     satisfied: set[Key] = field(default_factory=set)  # those that satisfied it and have not gone back beyond it
@@ -334,17 +276,17 @@ class PlainEntry:
 
     @property
     def array(self) -> Int32s:
-        return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.completion.variables))
+        return np.array(list(self.rows), np.int32).reshape(len(self.rows), len(self.builder.variables))
 
 
 class PlainStrategy:
     """Queries over an evolving graph, in plain Python."""
 
     def __init__(
-        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+        self, vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: FailedSubscriptions | None = None
     ) -> None:
         self._vocabulary = vocabulary
-        self.aside = Aside() if aside is None else aside
+        self.aside = FailedSubscriptions() if aside is None else aside
         self._graph = EvolvingGraph(extent)
         self._metrics = Plainly(self._weighted, taxonomy)
         self.answers = Reevaluation(self._graph.triples, taxonomy, self._metrics)
@@ -369,10 +311,10 @@ class PlainStrategy:
 
     def _add(self, subscribed: Subscribed) -> None:
         (subscription, options), query = subscribed, subscribed.subscription.query
-        completion = Completion(query, (), self._vocabulary, ())
+        builder = SolutionBuilder(query, (), self._vocabulary, ())
         has_slack = bool(options.hysteresis and query.metrics and query.having is None)
         slack = QueryPlan.of(relaxed(query, options.hysteresis)) if has_slack else None
-        entry = PlainEntry(subscribed, QueryPlan.of(query), completion, mode_of(query, options, completion), slack)
+        entry = PlainEntry(subscribed, QueryPlan.of(query), builder, mode_of(query, options, builder), slack)
         self._effort.add(query)
         self._concerns.add(entry.id, query)
         self._entries[entry.id] = entry
@@ -403,38 +345,35 @@ class PlainStrategy:
         return [each.subscribed for each in self._entries.values()]
 
     def watched(self, id: str) -> Watched:
+        """A member of a top-k set holds by the counts as they are, even where the next update will carry the news."""
         entry = self._entries[id]
-        return Watched(*entry.subscribed, *self._holding(entry))
+        matches = self._holding(entry, lambda id: self._ranking.set_of(id).is_top(id))
+        return Watched(*entry.subscribed, matches, entry.mode.count if isinstance(entry.mode, MatchCount) else 0)
 
-    def _holding(self, entry: PlainEntry) -> tuple[tuple[Match, ...], int]:
-        """What holds, and the count of a member of a top-k set, which holds by the counts as they are, even where the
-        next update will carry the news."""
+    def _holding(self, entry: PlainEntry, is_top: Callable[[str], bool]) -> tuple[Match, ...]:
         if isinstance(entry.mode, MatchCount):
-            count = entry.mode.count
-            return ((Match(None, count),) if self._ranking.set_of(entry.id).is_top(entry.id) else ()), count
-        query, options = entry.plan.query, entry.subscribed.options
-        return holding(entry.mode, query, options, entry.completion, entry.array), 0
+            return (Match(None, entry.mode.count),) if is_top(entry.id) else ()
+        return holding(entry.mode, entry.plan.query, entry.subscribed.options, entry.builder, entry.array)
 
     # --- answers ------------------------------------------------------------------------------------------------
 
     def _answer(self, entry: PlainEntry, witness: bool) -> set[Row]:
         """The solutions of a query now; one is enough where only truth counts, and nobody asks for a proof."""
         query, intern = entry.plan.query, self._vocabulary.intern
+        is_truth = isinstance(entry.mode, DistinctMatches) and entry.mode.is_truth
         solutions: Iterator[Solution] = self.answers.solutions(entry.plan)
         if entry.relaxed is not None:
             solutions = self._kept(entry, solutions, entry.relaxed)
         rows = set()
         for solution in solutions:
-            rows.add(
-                tuple(intern(solution[each]) if each in solution else NO_TERM for each in entry.completion.variables)
-            )
-            if isinstance(entry.mode, TruthChange) and not witness and not query.metrics:
+            rows.add(tuple(intern(solution[each]) if each in solution else NO_TERM for each in entry.builder.variables))
+            if is_truth and not witness and not query.metrics:
                 break
         return rows
 
     def _kept(self, entry: PlainEntry, found: Iterable[Solution], relaxed: QueryPlan) -> Iterator[Solution]:
         """Solutions that hold now, and those that held and hold still by the hysteresis."""
-        names = entry.completion.variables
+        names = entry.builder.variables
         kept = {key_of(each, names): each for each in found}
         for each in self.answers.solutions(relaxed):
             if key_of(each, names) in entry.satisfied:
@@ -442,19 +381,19 @@ class PlainStrategy:
         entry.satisfied = set(kept)
         return iter(kept.values())
 
-    def _observe(self, entry: PlainEntry, phase: int, witness: bool) -> Turn:
+    def _observe(self, entry: PlainEntry, phase: int, witness: bool) -> MatchDelta:
         """What a phase of an update changes for a subscription."""
         query = entry.plan.query
         before, entry.rows = entry.rows, self._answer(entry, witness)
         if before == entry.rows:
-            return Turn()
+            return MatchDelta()
         if isinstance(entry.mode, EachMatch):  # which needs no columns
-            turn = Turn(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
+            delta = MatchDelta(entry.mode.matches(before - entry.rows), entry.mode.matches(entry.rows - before))
         else:
-            changes, turn = Changes.between(before, entry.rows, len(entry.completion.variables), phase), Turn()
+            changes, delta = Changes.between(before, entry.rows, len(entry.builder.variables), phase), MatchDelta()
             for each in entry.mode.follow(changes, witness or bool(query.metrics)):
-                turn = each.turn
-        return self._metrics.valued(query, turn, witness) if query.metrics else turn
+                delta = each.delta
+        return self._metrics.valued(query, delta, witness) if query.metrics else delta
 
     # --- updates ------------------------------------------------------------------------------------------------
 
@@ -498,22 +437,19 @@ class PlainStrategy:
         report = Report(None, run.witness)
         for entry in pending:
             try:
-                turn = Turn((), self._initial(entry))
-                turn = self._metrics.valued(entry.plan.query, turn, run.witness) if entry.plan.query.metrics else turn
-                report.add_turns(entry.subscribed, entry.mode.shown, [(0, turn)])
+                delta = MatchDelta((), self._holding(entry, self._ranking.holds))
+                delta = (
+                    self._metrics.valued(entry.plan.query, delta, run.witness) if entry.plan.query.metrics else delta
+                )
+                report.add_deltas(entry.subscribed, entry.mode.shown, [(0, delta)])
             except Exception as error:
                 self._fail(entry, error)
         report.finish(run)
 
-    def _initial(self, entry: PlainEntry) -> tuple[Match, ...]:
-        if isinstance(entry.mode, MatchCount):
-            return (Match(None, entry.mode.count),) if self._ranking.holds(entry.id) else ()
-        return self._holding(entry)[0]
-
     def apply(self, update: Update, updates: UpdateColumns, row: int, run: PublishRun) -> None:
         """Applies one update, which is a row of `updates`."""
         run.begun = True
-        turns: dict[str, list[tuple[int, Turn]]] = {}
+        deltas: dict[str, list[tuple[int, MatchDelta]]] = {}
         ranks: list[RankChange] = []
         for phase, effect in enumerate(self._graph.apply(update)):
             self._metrics.forget()
@@ -521,22 +457,22 @@ class PlainStrategy:
             run.candidates += len(concerned)
             for entry in concerned:
                 try:
-                    turn = self._observe(entry, phase, run.witness)
+                    delta = self._observe(entry, phase, run.witness)
                 except Exception as error:
                     self._fail(entry, error)
                     continue
                 if isinstance(entry.mode, MatchCount):
                     ranks.append(RankChange(0, phase, entry.id, entry.mode.count))
-                elif turn.lost or turn.gained:
-                    turns.setdefault(entry.id, []).append((row, turn))
+                elif delta.lost or delta.gained:
+                    deltas.setdefault(entry.id, []).append((row, delta))
         if ranks or self._ranking.rank_dirty:
             ranks = [change for change in ranks if change.id in self._ranking]
             ranked = self._ranking.follow(ranks, 1)
-            turns |= {id: [(row, turn)] for (_, id), turn in ranked.items()}
+            deltas |= {id: [(row, delta)] for (_, id), delta in ranked.items()}
         report = Report(updates, run.witness)
-        for entry in [self._entries[id] for id in turns if id in self._entries]:
+        for entry in [self._entries[id] for id in deltas if id in self._entries]:
             try:
-                report.add_turns(entry.subscribed, entry.mode.shown, turns[entry.id])
+                report.add_deltas(entry.subscribed, entry.mode.shown, deltas[entry.id])
             except Exception as error:
                 self._fail(entry, error)
         report.finish(run)
@@ -548,26 +484,22 @@ class PlainStrategy:
         return WatchSnapshot(self._edges(), window.clock, window.number, self._memory())
 
     def _memory(self) -> WatchMemory:
-        held = {id: self._held(each) for id, each in self._entries.items() if _remembers(each)}
-        satisfied = {
-            id: tuple(sorted(each.satisfied, key=key_order))
-            for id, each in self._entries.items()
-            if each.relaxed is not None
-        }
-        ranking = self._ranking
+        ranking, held, satisfied = self._ranking, dict[str, tuple[Key, ...]](), dict[str, tuple[Key, ...]]()
+        for id, entry in self._entries.items():
+            if entry.relaxed is not None:
+                satisfied[id] = tuple(sorted(entry.satisfied, key=key_order))
+            elif entry.subscribed.options.hysteresis:
+                held[id] = entry.mode.held
+            if id in ranking:
+                held[id] = ((),) if ranking.holds(id) else ()
         dirty, unknown = frozenset(ranking.rank_dirty), frozenset(ranking.rank_unknown)
         return WatchMemory(tuple(self._initial_pending), dirty, held, unknown, satisfied)
-
-    def _held(self, entry: PlainEntry) -> tuple[Key, ...]:
-        if isinstance(entry.mode, MatchCount):
-            return ((),) if self._ranking.holds(entry.id) else ()
-        return entry.mode.held
 
     def restore(self, snapshot: WatchSnapshot) -> None:
         window, memory = self._graph.window, snapshot.memory.without(self.aside)
         window.clock, window.number = snapshot.clock, snapshot.number
         for triple, edge in _edges(snapshot.edges, self._vocabulary):
-            self._graph.restore(triple, edge)
+            self._graph.put(triple, edge)
         self._metrics.forget()
         for id, keys in memory.satisfied.items():
             self._entries[id].satisfied = set(keys)
@@ -586,9 +518,9 @@ class PlainStrategy:
         fresh = copy(self)
         fresh._vocabulary, fresh._entries = vocabulary, {}
         for entry in self._entries.values():
-            completion = Completion(entry.plan.query, (), vocabulary, ())
+            builder = SolutionBuilder(entry.plan.query, (), vocabulary, ())
             made = copy(entry)
-            made.completion, made.mode = completion, mode_of(entry.plan.query, entry.subscribed.options, completion)
+            made.builder, made.mode = builder, mode_of(entry.plan.query, entry.subscribed.options, builder)
             made.rows = fresh._answer(made, witness=False)
             made.mode.start(made.array, entry.mode.held)
             fresh._entries[entry.id] = made
@@ -604,12 +536,6 @@ class PlainStrategy:
         weight = np.array([np.nan if each is None else each for each in weights], np.float64)
         at, seq, number = (np.array([NO_TIME if t is None else t for t in column], np.int64) for column in times)
         return EdgeColumns(subject, predicate, object, weight, at, seq, number)
-
-
-def _remembers(entry: PlainEntry) -> bool:
-    """Whether what holds depends on more than the graph."""
-    options = entry.subscribed.options
-    return options.top is not None or bool(options.hysteresis and entry.relaxed is None)
 
 
 def _edges(edges: EdgeColumns, vocabulary: Vocabulary) -> Iterator[tuple[Triple, EdgeFacts]]:

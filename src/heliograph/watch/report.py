@@ -1,7 +1,7 @@
 """From changes to notifications: their order, their limit for each update, their columns, and the sums of one call.
 
-Both strategies add what updates changed to a `Report`, as turns of one subscription or as columns of many lines, in any
-order. The order of the contract is made here: by update, what was lost before what was gained, then by order of
+Both strategies add what updates changed to a `Report`, as deltas of one subscription or as columns of many lines, in
+any order. The order of the contract is made here: by update, what was lost before what was gained, then by order of
 subscribing, then by bindings, which is the order in which the lines of one subscription were added. Of each
 subscription the first `max_matches_per_update` lines of an update are kept, and the rest is counted as truncated.
 
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from heliograph.model import NOTIFICATIONS_SCHEMA, Notification, Notifications, Rejected, Rejections, Stats
 from heliograph.subscriptions import Subscription
-from heliograph.watch.changes import Turn, after
+from heliograph.watch.changes import MatchDelta, after
 from heliograph.watch.evidence import Texts, as_list, evidence_text
 from heliograph.watch.layout import NO_TIME, Int64s
 from heliograph.watch.updates import ADD, EPOCH, REMOVE, Flags, UpdateColumns
@@ -98,17 +98,19 @@ class Report:
         columns = lines.update.tolist(), lines.gained.tolist(), lines.number.tolist(), as_list(evidence)
         self._few += zip(*columns, strict=True)
 
-    def add_turns(self, subscribed: Subscribed, shown: tuple[Variable, ...], turns: Iterable[tuple[int, Turn]]) -> None:
-        """Adds what updates change for one subscription, in order; turns of the same update count as one."""
-        joined: dict[int, Turn] = {}
-        for update, turn in turns:
+    def add_deltas(
+        self, subscribed: Subscribed, shown: tuple[Variable, ...], deltas: Iterable[tuple[int, MatchDelta]]
+    ) -> None:
+        """Adds what updates change for one subscription, in order; deltas of the same update count as one."""
+        joined: dict[int, MatchDelta] = {}
+        for update, delta in deltas:
             before = joined.get(update)
-            joined[update] = turn if before is None else after(before, turn, shown)
+            joined[update] = delta if before is None else after(before, delta, shown)
         number = subscribed.subscription.number
         self._few += [
             (update, bool(gained), number, evidence_text(subscribed.subscription.query, match, self._witness))
-            for update, turn in joined.items()
-            for gained, matches in enumerate(turn)
+            for update, delta in joined.items()
+            for gained, matches in enumerate(delta)
             for match in matches
         ]
         self._subscribed[number] = subscribed

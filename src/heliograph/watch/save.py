@@ -14,19 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import HeliographError, Place, StorageError
-from heliograph.storage import Saved, write_folder
+from heliograph.storage import Saved
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import Position, parse_cell, spell
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.changes import Key
-from heliograph.watch.layout import NO_TIME, EdgeColumns, Int64s
+from heliograph.watch.layout import NO_TIME, EdgeColumns
 from heliograph.watch.metrics import calls
 from heliograph.watch.strategy import WatchMemory
 from heliograph.watch.updates import WindowExtent
@@ -36,13 +36,6 @@ READ = {VERSION, MEASURED}  # 2 is a save of an engine that measures
 _MEASURES = "measures."
 
 Arrays: TypeAlias = dict[str, "np.ndarray[Any, Any]"]
-
-
-class Metrics(NamedTuple):
-    """What an engine that measures adds to a save."""
-
-    arrays: Arrays
-    meta: Mapping[str, Any]
 
 
 _POSITIONS = {"subject": Position.SUBJECT, "property": Position.PROPERTY, "object": Position.OBJECT}
@@ -65,15 +58,6 @@ def damaged(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def write(path: str | Path, tables: Mapping[str, pa.Table], meta: Mapping[str, Any], metrics: Metrics | None) -> None:
-    """Writes a save, of an engine that measures in a version of its own."""
-    if metrics is None:
-        write_folder(path, KIND, VERSION, tables=tables, meta=meta)
-    else:
-        whole = {**meta, "metrics": metrics.meta}
-        write_folder(path, KIND, MEASURED, arrays=metrics.arrays, tables=tables, meta=whole)
-
-
 def graph_table(edges: EdgeColumns, vocabulary: Vocabulary) -> pa.Table:
     """The edges in the order in which they were added, terms spelled as in any table."""
     ends = (edges.subject, edges.predicate, edges.object)
@@ -89,13 +73,10 @@ def read_edges(table: pa.Table, vocabulary: Vocabulary) -> EdgeColumns:
         for _, error in errors:
             raise error
     subject, predicate, object = (ids for ids, _ in cells)
-    at, seq, number = (_integers(table[name]) for name in ("at", "seq", "number"))
+    absent = pa.scalar(NO_TIME, pa.int64())
+    filled: list[Any] = [pc.fill_null(table[name], absent) for name in ("at", "seq", "number")]
+    at, seq, number = (column.to_numpy() for column in filled)
     return EdgeColumns(subject, predicate, object, table["weight"].to_numpy(), at, seq, number)
-
-
-def _integers(column: Any) -> Int64s:
-    filled: Int64s = pc.fill_null(column, pa.scalar(NO_TIME, pa.int64())).to_numpy()
-    return filled
 
 
 def window_settings(extent: Sequence[int | None]) -> dict[str, Any]:
@@ -118,6 +99,9 @@ def restore_taxonomy(table: pa.Table) -> Taxonomy:
     return Taxonomy((parse_cell(child), parse_cell(parent)) for child, parent in rows)
 
 
+# --- memory -----------------------------------------------------------------------------------------------------
+
+
 def memory_meta(memory: WatchMemory) -> dict[str, Any]:
     return {
         "greeting": list(memory.initial_pending),
@@ -126,56 +110,42 @@ def memory_meta(memory: WatchMemory) -> dict[str, Any]:
     }
 
 
-def restore_memory(meta: Mapping[str, Any]) -> WatchMemory:
-    return WatchMemory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+def metrics_meta(memory: WatchMemory, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What an engine that measures adds to its meta; `metric_arrays` are the arrays of its measures, by their place."""
+    measures = [
+        [key.name, key.options, [spell(vocabulary.term(id)) for id in key.properties]] for key in memory.measures
+    ]
+    return {"satisfied": _rows(memory.satisfied), "measures": measures}
+
+
+def metric_arrays(memory: WatchMemory) -> Arrays:
+    kept = enumerate(memory.measures.values())
+    return {f"{_MEASURES}{number}.{name}": array for number, arrays in kept for name, array in arrays.items()}
+
+
+def restore_memory(saved: Saved, vocabulary: Vocabulary) -> WatchMemory:
+    meta = saved.meta["board"]
+    memory = WatchMemory(tuple(meta["greeting"]), frozenset(meta["stirred"]), _keys(meta["held"]))
+    if saved.version != MEASURED:
+        return memory
+    metrics, measures = saved.meta["metrics"], dict[calls.Key, Arrays]()
+    for number, (name, options, cells) in enumerate(metrics["measures"]):
+        properties = sorted(vocabulary.intern(parse_cell(cell)) for cell in cells)  # in the order that calls have them
+        prefix = f"{_MEASURES}{number}."
+        measures[calls.Key(name, tuple(options), tuple(properties))] = {
+            name.removeprefix(prefix): array for name, array in saved.arrays.items() if name.startswith(prefix)
+        }
+    return memory._replace(satisfied=_keys(metrics["satisfied"]), measures=measures)
 
 
 def _rows(held: Mapping[str, tuple[Key, ...]]) -> list[Any]:
-    return [[id, [_cell(key) for key in keys]] for id, keys in held.items()]
+    return [
+        [id, [[None if term is None else spell(term) for term in key] for key in keys]] for id, keys in held.items()
+    ]
 
 
 def _keys(rows: Iterable[Any]) -> dict[str, tuple[Key, ...]]:
-    return {id: tuple(_key(cells) for cells in keys) for id, keys in rows}
-
-
-def _cell(key: Key) -> list[str | None]:
-    return [None if term is None else spell(term) for term in key]
-
-
-def _key(cells: list[str | None]) -> Key:
-    return tuple(None if cell is None else parse_cell(cell) for cell in cells)
-
-
-# --- metrics ----------------------------------------------------------------------------------------------------
-
-
-def pack_metrics(memory: WatchMemory, vocabulary: Vocabulary) -> Metrics:
-    """What is saved beside the rest of an engine that measures."""
-    arrays: Arrays = {}
-    for number, kept in enumerate(memory.measures.values()):
-        arrays |= {f"{_MEASURES}{number}.{name}": array for name, array in kept.items()}
-    measures = [_measure_row(key, vocabulary) for key in memory.measures]
-    return Metrics(arrays, {"satisfied": _rows(memory.satisfied), "measures": measures})
-
-
-def restore_metrics(memory: WatchMemory, saved: Saved, vocabulary: Vocabulary) -> WatchMemory:
-    """Memory with what an engine that measured kept of metrics."""
-    if saved.version != MEASURED:
-        return memory
-    meta = saved.meta["metrics"]
-    keys = [_measure_key(*row, vocabulary=vocabulary) for row in meta["measures"]]
-    measures = {key: _within(saved.arrays, f"{_MEASURES}{number}.") for number, key in enumerate(keys)}
-    return memory._replace(satisfied=_keys(meta["satisfied"]), measures=measures)
-
-
-def _measure_row(key: calls.Key, vocabulary: Vocabulary) -> list[Any]:
-    return [key.name, key.options, [spell(vocabulary.term(id)) for id in key.properties]]
-
-
-def _measure_key(name: str, options: list[str | int], cells: list[str], *, vocabulary: Vocabulary) -> calls.Key:
-    properties = sorted(vocabulary.intern(parse_cell(cell)) for cell in cells)  # in the order that calls have them
-    return calls.Key(name, tuple(options), tuple(properties))
-
-
-def _within(arrays: Mapping[str, Any], prefix: str) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    return {
+        id: tuple(tuple(None if cell is None else parse_cell(cell) for cell in cells) for cells in keys)
+        for id, keys in rows
+    }

@@ -51,7 +51,7 @@ _LOG = logging.getLogger("heliograph")
 # --- what all strategies share ----------------------------------------------------------------------------------
 
 
-class Aside:
+class FailedSubscriptions:
     """The subscriptions that failed, by id, and why. Each is reported as its own error and put aside; the others go on.
 
     The law: whatever a single subscription does inside a call (its exact check, its evidence, its metric), no other one
@@ -202,7 +202,7 @@ class WatchStrategy(Protocol):
         """The same over a vocabulary of fewer terms, in whose ids its snapshot is; this one is not used any more."""
 
     @property
-    def aside(self) -> Aside:
+    def aside(self) -> FailedSubscriptions:
         """Subscriptions that failed, which the strategy goes on without."""
 
     def watched(self, id: str) -> Watched:
@@ -217,7 +217,7 @@ class WatchStrategy(Protocol):
 
 
 def indexed(
-    vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: Aside | None = None
+    vocabulary: Vocabulary, taxonomy: Taxonomy, extent: WindowExtent, aside: FailedSubscriptions | None = None
 ) -> WatchStrategy:
     """The strategy of the kernels, which have to be loaded."""
     from heliograph.watch.indexed import IndexedStrategy

@@ -78,7 +78,14 @@ class Update(NamedTuple):
 # --- the extent of a window -------------------------------------------------------------------------------------
 
 _SECOND = 1_000_000
-_UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND, "d": 86400 * _SECOND, "w": 604800 * _SECOND}
+_UNITS = {
+    "": _SECOND,
+    "s": _SECOND,
+    "m": 60 * _SECOND,
+    "h": 3600 * _SECOND,
+    "d": 86400 * _SECOND,
+    "w": 604800 * _SECOND,
+}
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([smhdw]?)")
 
 
@@ -101,23 +108,19 @@ def extent(window: str | float | timedelta | None = None, updates: int | None = 
 
 def parse_span(window: Any) -> int:
     """A window's span in microseconds, from `7d`, `12h`, `30m`, `45s`, `2w`, seconds or a timedelta."""
-    span = _span(window)
-    if span is None or span <= 0 or span >= 1 << 62:
+    if isinstance(window, timedelta):
+        span = window // timedelta(microseconds=1)
+    else:
+        text = str(window) if isinstance(window, (int, float)) and not isinstance(window, bool) else window
+        match = _SPAN.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+        number, unit = ("0", "") if match is None else match.groups()
+        each = _UNITS[unit or "s"]
+        span = round(float(number) * each) if "." in number else int(number) * each
+    if not 0 < span < 1 << 62:
         raise UsageError(
             "HG-071", f"window is {window!r}", fix="write a span above zero such as 7d, 12h, 30m, 45s, 2w, or seconds"
         )
     return span
-
-
-def _span(window: Any) -> int | None:
-    if isinstance(window, timedelta):
-        return window // timedelta(microseconds=1)
-    text = str(window) if isinstance(window, (int, float)) and not isinstance(window, bool) else window
-    match = _SPAN.fullmatch(text.strip().lower()) if isinstance(text, str) else None
-    if match is None:
-        return None
-    number, unit = match.groups()
-    return round(float(number) * _UNITS[unit or "s"]) if "." in number else int(number) * _UNITS[unit or "s"]
 
 
 # --- seqs -------------------------------------------------------------------------------------------------------
@@ -169,7 +172,7 @@ class SeqStream:
         self._base, self._row, self._source, self.seen, self.last = self.seen, 1, None, position, taken
         return taken
 
-    def take(self, updates: Updates, admitted: Flags, piece: bool) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
+    def take(self, updates: Updates, admitted: Flags, piece: bool) -> tuple[Int64s, list[Problem]]:
         """The seqs of a table's rows, and the rows that cannot have theirs with what speaks against it, in order.
 
         All rows are seen; those that are `admitted` take a seq, if they can. `piece` says that the table may go on with
@@ -205,24 +208,17 @@ class SeqStream:
         self._base = self.seen - self._row
         return positions
 
-    def _take(self, seqs: Int64s, given: Flags, positions: Int64s) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
+    def _take(self, seqs: Int64s, given: Flags, positions: Int64s) -> tuple[Int64s, list[Problem]]:
         if not len(seqs):
             return seqs, []
-        absent = not given.any()
-        if abs(self.last or 0) > _FAR or (not absent and (seqs.max() > _FAR or seqs.min() < -_FAR)):
-            return self._one_by_one(seqs, given, positions)
-        if absent and positions[-1] - positions[0] == len(seqs) - 1:  # the commonest case: none left out between them
-            first = int(positions[0]) if self.last is None else max(int(positions[0]), self.last + 1)
-            self.last = first + len(seqs) - 1
+        before, absent = self.last, np.cumsum(~given)
+        if absent[-1] == len(seqs) == positions[-1] - positions[0] + 1 and abs(before or 0) < _FAR:
+            first = int(positions[0]) if before is None else max(int(positions[0]), before + 1)
+            self.last = first + len(seqs) - 1  # the commonest case: none is given, and none left out between them
             return np.arange(first, first + len(seqs), dtype=np.int64), []
-        return self._at_once(seqs, given, positions)
-
-    def _at_once(
-        self, seqs: Int64s, given: Flags, positions: Int64s
-    ) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
-        absent = np.cumsum(~given)
+        if abs(before or 0) > _FAR or seqs.max() > _FAR or seqs.min() < -_FAR:
+            return self._one_by_one(seqs, given, positions)
         lasts = np.where(given, seqs, positions) - absent
-        before = self.last
         if before is not None:
             lasts[0] = max(int(lasts[0]), before)
         np.maximum.accumulate(lasts, out=lasts)
@@ -234,11 +230,9 @@ class SeqStream:
         refused = np.flatnonzero(late).tolist()
         return lasts, [(row, _refusal(int(seqs[row]), int(lasts[row - 1]) if row else before)) for row in refused]
 
-    def _one_by_one(
-        self, seqs: Int64s, given: Flags, positions: Int64s
-    ) -> tuple[Int64s, list[tuple[int, PublicationError]]]:
+    def _one_by_one(self, seqs: Int64s, given: Flags, positions: Int64s) -> tuple[Int64s, list[Problem]]:
         """The same, without an end to whole numbers."""
-        taken, refused = np.zeros(len(seqs), np.int64), []
+        taken, refused = np.zeros(len(seqs), np.int64), list[Problem]()
         rows = zip(seqs.tolist(), given.tolist(), positions.tolist(), strict=True)
         for row, (seq, is_given, position) in enumerate(rows):
             if not is_given:
@@ -305,23 +299,12 @@ class UpdateColumns:
         return UpdateColumns(*(column[rows] for column in self.columns))
 
     @classmethod
-    def joined(cls, parts: Iterable[UpdateColumns]) -> UpdateColumns:
-        """The updates of all parts, one after the other."""
-        columns = [part.columns for part in parts]
-        return cls(*map(np.concatenate, zip(*columns, strict=True))) if columns else cls.none()
-
-    @classmethod
     def of(cls, seq: int, op: int, subject: int, predicate: int, object: int) -> UpdateColumns:
         """A single update without a weight and a time."""
         ids = np.array((subject, predicate, object), np.int32)
         numbers = np.array((seq, NO_TIME), np.int64)
         ops, weights = np.array((op,), np.uint8), np.array((np.nan,), np.float64)
         return cls(numbers[:1], ops, ids[:1], ids[1:2], ids[2:], weights, numbers[1:])
-
-    @classmethod
-    def none(cls) -> UpdateColumns:
-        ids, numbers = np.empty(0, np.int32), np.empty(0, np.int64)
-        return cls(numbers, np.empty(0, np.uint8), ids, ids, ids, np.empty(0, np.float64), numbers)
 
     def updates(self, vocabulary: Vocabulary) -> Iterator[Update]:
         """The updates one by one, in terms of the vocabulary whose ids these are."""
@@ -436,7 +419,8 @@ class Updates:
         good, problems = self.good, list[Problem]()
         if timed:
             untimed = good & (self.encoded.at == NO_TIME)
-            problems += [(row, _untimed()) for row in np.flatnonzero(untimed).tolist()]
+            error = PublicationError("HG-625", "an update without a time in a time window", fix="fill the column 'at'")
+            problems += [(row, error) for row in np.flatnonzero(untimed).tolist()]
             good = good & ~untimed
         seqs, late = sequence.take(self, good, piece)
         encoded = replace(self.encoded, seq=seqs)
@@ -460,10 +444,6 @@ def translated(columns: Iterable[Int32s], own: Vocabulary, other: Vocabulary) ->
     return [places[column] for column in given]
 
 
-def _untimed() -> PublicationError:
-    return PublicationError("HG-625", "an update without a time in a time window", fix="fill the column 'at'")
-
-
 # --- checks of ids ------------------------------------------------------------------------------------------------
 
 
@@ -474,21 +454,17 @@ def _unfit(problem: str, fix: str) -> UsageError:
 def _whole(values: Any, kind: type[Any], absent: int = 0) -> npt.NDArray[Any]:
     """Whole numbers as a column of this kind; a null of Arrow's is `absent`."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)) and values.null_count:
-        values = _filled(values, absent)
+        try:
+            filling = [values.cast(pa.int64()), pa.scalar(absent, pa.int64())]
+        except pa.ArrowInvalid:
+            raise _unfit(f"{values.type} with nulls", "give whole numbers that fit") from None
+        values = pc.call_function("coalesce", filling)
     column, info = np.asarray(values), np.iinfo(kind)
     if column.size == 0:
         return np.empty(0, kind)
     if column.dtype.kind not in "iu" or column.min() < info.min or column.max() > info.max:
         raise _unfit(f"{column.dtype} that is no {np.dtype(kind)}", "give whole numbers that fit")
     return np.array(column, kind)  # a copy: ids that were checked must not change
-
-
-def _filled(values: Any, absent: int) -> Any:
-    """A column of Arrow's without nulls, which every kind of whole number and a column of nothing else may have."""
-    try:
-        return pc.call_function("coalesce", [values.cast(pa.int64()), pa.scalar(absent, pa.int64())])
-    except pa.ArrowInvalid:
-        raise _unfit(f"{values.type} with nulls", "give whole numbers that fit") from None
 
 
 def _given_weights(values: Any) -> Floats:
@@ -525,8 +501,7 @@ def _check_terms(vocabulary: Vocabulary, ids: Int32s, kinds: set[TermKind]) -> N
 # --- reading ----------------------------------------------------------------------------------------------------
 
 _NO_OP = 255
-_OPS = np.full(256, _NO_OP, np.uint8)  # by the byte of their sign
-_OPS[[*b"+-="]] = (ADD_EDGE, REMOVE_EDGE, SET_EDGE)
+_SIGNS = pa.array(SIGNS[:REMOVE_VERTEX], pa.string())
 
 _OP_OF = {ADD: ADD_EDGE, REMOVE: REMOVE_EDGE, SET: SET_EDGE}
 _NAMES = frozenset(field.name for field in TABLES["updates"].arrow)
@@ -620,51 +595,25 @@ def read_updates(read: TableRows, vocabulary: Vocabulary, prefixes: Mapping[str,
 
 def _operations(table: pa.Table, problems: list[Problem]) -> Int8s:
     """What each row does; `-` with neither property nor object removes a whole vertex."""
-    cells = table["op"]
-    ops = np.concatenate((np.empty(0, np.uint8), *map(_codes, cells.chunks)))
-    problems += [(row, _unknown(cells[row].as_py())) for row in np.flatnonzero(ops == _NO_OP).tolist()]
+    cells: Cells = table["op"]
+    found: Cells = pc.index_in(cells, value_set=_SIGNS)
+    ops: Int8s = found.fill_null(_NO_OP).to_numpy().astype(np.uint8)
+    for row in np.flatnonzero(ops == _NO_OP).tolist():
+        op = cells[row].as_py()
+        shown = f"the op {op[:20]!r}" if op else "an update without op"
+        problems.append((row, PublicationError("HG-621", shown, fix="write + to add, - to remove, = to set")))
     removals = ops == REMOVE_EDGE
     if removals.any():
-        no_property, no_object = _empty(table["property"]), _empty(table["object"])
-        problems += [(row, _half()) for row in np.flatnonzero(removals & (no_property ^ no_object)).tolist()]
+        lengths: list[Cells] = [pc.binary_length(table[name]) for name in ("property", "object")]
+        no_property, no_object = (each.fill_null(0).to_numpy() == 0 for each in lengths)
+        half = PublicationError(
+            "HG-622",
+            "a removal with only one of property and object",
+            fix="give both to remove an edge, neither to remove the vertex",
+        )
+        problems += [(row, half) for row in np.flatnonzero(removals & (no_property ^ no_object)).tolist()]
         ops[removals & no_property & no_object] = REMOVE_VERTEX
     return ops
-
-
-def _codes(cells: Cells) -> Int8s:
-    """The signs as numbers. Where all are one byte long, as good ones are, they are their own index."""
-    if not len(cells) or cells.null_count or not pa.types.is_string(cells.type):
-        return _looked_up(cells)
-    _, offsets, data = cells.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[cells.offset : cells.offset + len(cells) + 1]
-    if data is None or (np.diff(bounds) != 1).any():
-        return _looked_up(cells)
-    return _OPS[np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]]
-
-
-def _looked_up(cells: Cells) -> Int8s:
-    found: Cells = pc.index_in(cells, value_set=pa.array(SIGNS[:REMOVE_VERTEX], pa.string()))
-    codes: Int8s = found.fill_null(_NO_OP).to_numpy(zero_copy_only=False).astype(np.uint8)
-    return codes
-
-
-def _empty(cells: Cells) -> Flags:
-    lengths: Cells = pc.binary_length(cells)
-    empty: Flags = lengths.fill_null(0).to_numpy() == 0
-    return empty
-
-
-def _unknown(op: str | None) -> PublicationError:
-    shown = f"the op {op[:20]!r}" if op else "an update without op"
-    return PublicationError("HG-621", shown, fix="write + to add, - to remove, = to set")
-
-
-def _half() -> PublicationError:
-    return PublicationError(
-        "HG-622",
-        "a removal with only one of property and object",
-        fix="give both to remove an edge, neither to remove the vertex",
-    )
 
 
 def _weights(cells: Cells, problems: list[Problem]) -> Floats:
@@ -676,8 +625,8 @@ def _weights(cells: Cells, problems: list[Problem]) -> Floats:
     if cells.null_count:
         bad &= ~np.asarray(cells.is_null())
     for row in np.flatnonzero(bad).tolist():
-        fix = "a weight is a number, 0 or more"
-        problems.append((row, PublicationError("HG-624", f"the weight {weights[row]}", fix=fix)))
+        error = PublicationError("HG-624", f"the weight {weights[row]}", fix="a weight is a number, 0 or more")
+        problems.append((row, error))
     return weights
 
 
@@ -720,7 +669,12 @@ def _read(items: Any) -> TableRows:
     if isinstance(items, TableRows) or hasattr(items, "__arrow_c_stream__"):
         read = as_table("graph", items)
         return read._replace(table=_as_updates(read.table))
-    return as_table("updates", [_as_update(item) for item in _each(items)])
+    updates: list[Any] = []
+    for item in [items] if is_single(items) or not isinstance(items, Iterable) else items:
+        pair = isinstance(item, (tuple, list)) and len(item) == 2  # a publication `(id, [(s, p, o), …])`, or nothing
+        is_several = pair and isinstance(item[1], (tuple, list, set, frozenset))
+        updates += map(_as_update, item[1] if is_several else (item,))
+    return as_table("updates", updates)
 
 
 def _as_updates(table: pa.Table) -> pa.Table:
@@ -730,15 +684,6 @@ def _as_updates(table: pa.Table) -> pa.Table:
     op = columns["op"].fill_null("")
     columns["op"] = pc.call_function("if_else", [pc.equal(op, pa.scalar("")), pa.scalar(ADD), op])
     return pa.table(columns)
-
-
-def _each(items: Any) -> Iterator[Any]:
-    """The single triples among items; a publication `(id, [(s, p, o), …])` gives all of its own."""
-    for item in [items] if is_single(items) or not isinstance(items, Iterable) else items:
-        if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], (tuple, list, set, frozenset)):
-            yield from item[1]
-        else:
-            yield item
 
 
 def _as_update(item: Any) -> Any:

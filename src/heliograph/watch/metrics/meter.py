@@ -501,7 +501,7 @@ def _existing(steps: Int64s, before: int, turnout: Turnout) -> Int64s:
 Selected: TypeAlias = Callable[[Query], frozenset[Term]]
 
 
-class Metered:
+class MetricAnswers:
     """Answers `hg:` functions that some query asks; see `naive.Plainly`."""
 
     def __init__(self, meter: Meter, vocabulary: Vocabulary, selected: Selected) -> None:

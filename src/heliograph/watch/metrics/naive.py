@@ -34,7 +34,7 @@ from heliograph.sparql.query import Metric, Query
 from heliograph.sparql.solve import Graph, QueryPlan, world
 from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, RDFS_SUBCLASS_OF, Term, TermKind, Variable, sort_key
-from heliograph.watch.changes import Match, Solution, Turn
+from heliograph.watch.changes import Match, MatchDelta, Solution
 from heliograph.watch.metrics.calls import Key, metric_filters, metric_term, shown_more, shown_value, spelled_edge
 
 Triple = tuple[Term, Term, Term]
@@ -476,11 +476,11 @@ class Plainly:
 
     # --- beside matches -----------------------------------------------------------------------------------------
 
-    def valued(self, query: Query, turn: Turn, witness: bool) -> Turn:
-        """What a turn tells, with what the metrics of its query say now."""
+    def valued(self, query: Query, delta: MatchDelta, witness: bool) -> MatchDelta:
+        """What a delta tells, with what the metrics of its query say now."""
         selected = self.selected(query)
-        lost, gained = (tuple(self._valued(query, each, selected, witness) for each in some) for some in turn)
-        return Turn(lost, gained)
+        lost, gained = (tuple(self._valued(query, each, selected, witness) for each in some) for some in delta)
+        return MatchDelta(lost, gained)
 
     def _valued(self, query: Query, match: Match, selected: frozenset[Term], witness: bool) -> Match:
         metrics = tuple(dict.fromkeys(metric for metric in query.metrics if metric.name != "via"))

@@ -32,7 +32,7 @@ import numpy as np
 from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Expression, Metric, children, walk
 from heliograph.terms import Term, Variable
-from heliograph.watch.changes import Changes, Completion, Match, PhaseTurn, Solution, Turn
+from heliograph.watch.changes import Changes, Match, MatchDelta, PhaseDelta, Solution, SolutionBuilder
 from heliograph.watch.layout import Int32s, Int64s
 from heliograph.watch.metrics.calls import (
     MetricCall,
@@ -68,24 +68,26 @@ class Verdict(NamedTuple):
 class MetricQuery:
     """The solutions of one query, and which of them satisfy its metric filters."""
 
-    def __init__(self, completion: Completion, filters: Sequence[Expression], meter: Meter, hysteresis: float) -> None:
+    def __init__(
+        self, builder: SolutionBuilder, filters: Sequence[Expression], meter: Meter, hysteresis: float
+    ) -> None:
         """`filters` ask metrics, or something else of variables that range over all vertices."""
-        self._meter, self.completion = meter, completion
-        columns = {variable: column for column, variable in enumerate(completion.variables)}
+        self._meter, self.builder = meter, builder
+        columns = {variable: column for column, variable in enumerate(builder.variables)}
         asked, others = metric_filters(filters)
         self._conditions = [Condition.of(each) for each in asked]
         self._fixed = [Condition.of(each) for each in others]
         self._names_vertices = any(_is_named_beside_metrics(each) for each in asked)
         self.metrics = metrics_of(asked)
         self.calls: tuple[MetricCall, ...] = tuple(
-            call_of(node, columns, completion.vocabulary.intern) for node in self.metrics
+            call_of(node, columns, builder.vocabulary.intern) for node in self.metrics
         )
         compared = comparisons(asked, hysteresis) or ()
         self._tests = [(self.metrics.index(metric), test) for metric, test in compared]
         self.comparison = self._tests[0][1] if len(self._tests) == 1 else None
         self._attention = [self._attending(place) for place in range(len(self.calls))]
-        self._free = completion.free
-        self.is_lazy = completion.is_of_no_pattern and len(completion.variables) == 1 == len(self._free)
+        self._free = builder.free
+        self.is_lazy = builder.is_of_no_pattern and len(builder.variables) == 1 == len(self._free)
         self.is_lazy &= all(call.key.is_of_one_vertex and call.vertices == (-1,) for call in self.calls)
         self._bases: dict[Row, None] = {}
         self._rows: dict[Row, tuple[int, ...]] = {}  # with the instance of each call
@@ -146,7 +148,7 @@ class MetricQuery:
     @cached_property
     def binds_others(self) -> bool:
         """Whether the vertices that solutions bind are asked for, and they may bind what is none."""
-        return bool(self._selections) and bool(self.completion.doubtful)
+        return bool(self._selections) and bool(self.builder.doubtful)
 
     @property
     def ranges(self) -> bool:
@@ -290,11 +292,11 @@ class MetricQuery:
 
     @property
     def columns(self) -> int:
-        return len(self.completion.variables)
+        return len(self.builder.variables)
 
     def start(self, bases: Int32s, held: Iterable[tuple[Term | None, ...]]) -> Int32s:
         """Begins with these solutions of the pattern; `held` satisfied the filters before, where that matters."""
-        intern = self.completion.vocabulary.intern
+        intern = self.builder.vocabulary.intern
         self.true = {tuple(NO_TERM if term is None else intern(term) for term in key) for key in held}
         for base in map(tuple, bases.tolist()):
             for _ in self.come(base):
@@ -316,7 +318,7 @@ class MetricQuery:
 
     def keys(self) -> tuple[tuple[Term | None, ...], ...]:
         """The same as terms."""
-        term = self.completion.vocabulary.term
+        term = self.builder.vocabulary.term
         return tuple(tuple(None if id == NO_TERM else term(id) for id in row) for row in sorted(self.true))
 
     # --- checking -----------------------------------------------------------------------------------------------
@@ -369,7 +371,7 @@ class MetricQuery:
     def _satisfies(self, row: Row, values: tuple[float, ...], held: bool) -> bool:
         if self._tests and not self._fixed:
             return self._passes(values, held)
-        bindings = self.completion.solution(row)
+        bindings = self.builder.solution(row)
         return self._is_measured(values, bindings, held) and all(each.holds(bindings) for each in self._fixed)
 
     def _passes(self, values: tuple[float, ...], held: bool) -> bool:
@@ -586,25 +588,25 @@ class MetricValues:
         self._query = query
         self._verdicts = {(each.step, each.row): each for each in verdicts}
 
-    def valued(self, changed: PhaseTurn) -> PhaseTurn:
+    def valued(self, changed: PhaseDelta) -> PhaseDelta:
         """What is reported, with values."""
         step = 2 * changed.update + changed.phase
-        lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in changed.turn)
-        return changed._replace(turn=Turn(lost, gained))
+        lost, gained = (tuple(self._valued(step, match) for match in matches) for matches in changed.delta)
+        return changed._replace(delta=MatchDelta(lost, gained))
 
     def _valued(self, step: int, match: Match) -> Match:
         row = self._row(match)
         verdict = None if row is None else self._verdicts.get((step, row))
-        if match.value is not None or verdict is None:
+        if match.value is not None or verdict is None or not verdict.values:  # of VALUES alone there are none
             return match
         return match._replace(value=shown_values(verdict.values), more=self._spelled(verdict.shown))
 
     def _row(self, match: Match) -> Row | None:
         """The solution behind a match; what is lost in mode `change` has none, unless there is but one."""
-        variables = self._query.completion.variables
+        variables = self._query.builder.variables
         if match.witness is None:
             return None if variables else ()
-        intern = self._query.completion.vocabulary.intern
+        intern = self._query.builder.vocabulary.intern
         return tuple(intern(match.witness[each]) if each in match.witness else NO_TERM for each in variables)
 
     def _spelled(self, shown: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -613,7 +615,7 @@ class MetricValues:
         return {**shown, **edges} or None
 
     def _edge(self, edge: Iterable[int]) -> list[str]:
-        return spelled_edge(map(self._query.completion.vocabulary.term, edge))
+        return spelled_edge(map(self._query.builder.vocabulary.term, edge))
 
 
 def shown_values(values: Sequence[float]) -> Shown | list[Shown]:
