@@ -110,7 +110,7 @@ def _matrix(seed: int, given: Mapping[str, Any]) -> int:
     for entry in entries:
         union.insert(entry)
     size, _ = tracemalloc.get_traced_memory()
-    assert len(union.overlaps(entries[0])) > 0  # it is alive until here
+    assert len(union.overlaps[entries[0]]) > 0  # it is alive until here
     return size
 
 

@@ -44,18 +44,18 @@ def test_g_figure_5d_the_union_of_s1_and_s2() -> None:
     later = S2.replace("?y :author", ":SIGMOD :year ?x . ?y :author").replace(". :SIGMOD :year ?x FILTER", "FILTER")
     graph, (s1, s2) = union(S1, later)
     assert graph.stars == 2
-    assert [overlap.edge for overlap in graph.overlaps(s1)] == [
+    assert [overlap.edge for overlap in graph.overlaps[s1]] == [
         GraphEdge(THE_PAPER, AUTHOR, ARNO),
         GraphEdge(THE_PAPER, CONFERENCE, SIGMOD),
         GraphEdge(SIGMOD, YEAR, 1),
     ]
-    assert [overlap.edge for overlap in graph.overlaps(s2)] == [
+    assert [overlap.edge for overlap in graph.overlaps[s2]] == [
         GraphEdge(SIGMOD, YEAR, 1),
         GraphEdge(2, AUTHOR, ARNO),
         GraphEdge(2, CONFERENCE, SIGMOD),
     ]
-    assert graph.overlaps(s1)[2] is graph.overlaps(s2)[0]  # stored once, with both subscriptions
-    assert graph.overlaps(s1)[2].subscriptions == [s1, s2]
+    assert graph.overlaps[s1][2] is graph.overlaps[s2][0]  # stored once, with both subscriptions
+    assert graph.overlaps[s1][2].subscriptions == [s1, s2]
 
 
 def test_g_figure_5_both_match_the_event() -> None:
@@ -71,9 +71,9 @@ def test_g_figure_7_two_levels_of_hash_tables() -> None:
     s1 = "ASK { :A :a :B ; :b :B . ?x :a ?y ; :b ?y }"
     graph, (first, second) = union(s1, "ASK { :A :a :B }")
     node_a, node_b, a, b = map(plain_name, "ABab")
-    shared, own, *stars = graph.overlaps(first)
+    shared, own, *stars = graph.overlaps[first]
     assert [shared.subscriptions, own.subscriptions] == [[first, second], [first]]
-    assert graph.overlaps(second) == (shared,)
+    assert graph.overlaps[second] == (shared,)
     assert [edge.edge for edge in (shared, own)] == [GraphEdge(node_a, a, node_b), GraphEdge(node_a, b, node_b)]
     assert [edge.edge for edge in stars] == [GraphEdge(1, a, 2), GraphEdge(1, b, 2)]
 
@@ -82,7 +82,7 @@ def test_stars_are_shared_by_number() -> None:
     """ "The value of index i is bounded by the number of variables in the subscription with the most variables"."""
     graph, entries = union("ASK { :a :e1 ?x }", "ASK { :a :e1 ?y }", "ASK { ?p :e1 ?q . ?q :e1 ?r }")
     assert graph.stars == 3
-    assert graph.overlaps(entries[0]) == graph.overlaps(entries[1])
+    assert graph.overlaps[entries[0]] == graph.overlaps[entries[1]]
 
 
 def test_the_edges_that_a_publication_edge_matches() -> None:

@@ -48,7 +48,7 @@ def test_overlapping_subscriptions_share_subgraphs() -> None:
     entries = [Entry(each, 1) for each in subscriptions(asked)]
     for entry in entries:
         network.insert(entry)
-    first, second, third = (network.placed(entry)[0] for entry in entries)
+    first, second, third = (network.placed[entry][0] for entry in entries)
     assert first is second
     assert first is not third
     assert len(network.root.children) == 1

@@ -11,8 +11,8 @@ import pyarrow as pa
 from heliograph import Watch
 from heliograph.io.tables import as_table
 from heliograph.spark.watch_job import Watchers
-from tests.spark.compare import expected, unnumbered
-from tests.spark.in_process import Rows, Shards
+from tests.spark.by_hand import Shards
+from tests.spark.compare import Rows, expected, unnumbered
 from tests.watch import scenes
 from tests.watch.metrics import questions
 
@@ -67,7 +67,7 @@ class Story:
         first = self._queries(12)
         rejected += embedded.subscribe(first).rejected
         watchers.subscribe(first)
-        assert Counter(map(_told, rejected)) == Counter(map(_told, watchers.rejected))
+        assert Counter(map(_named, rejected)) == Counter(map(_named, watchers.rejected))
         shards = Shards(watchers, self.streaming, self.r)
         for _ in range(self.r.randint(1, self.batches) if self.streaming else 1):
             self._publish(embedded, shards)
@@ -159,5 +159,5 @@ def _key(row: dict[str, Any]) -> list[tuple[bool, Any]]:
     return [(cell is None, "" if cell is None else cell) for cell in row.values()]
 
 
-def _told(entry: Any) -> tuple[Any, ...]:
+def _named(entry: Any) -> tuple[Any, ...]:
     return entry.item, entry.code, unnumbered(entry.message)
