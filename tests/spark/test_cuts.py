@@ -20,8 +20,7 @@ from tests.cli.files import EDGES, NODES
 from tests.filter.schemes import SCHEMES
 from tests.spark.by_hand import filtered, routed, taken_apart
 from tests.spark.compare import COLUMNS, Rows, expected
-from tests.spark.odd import ODD_EVENTS
-from tests.spark.test_verbs import PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY, odd
+from tests.spark.test_verbs import ODD_EVENTS, PUBLICATIONS, SUBSCRIPTIONS, TAXONOMY, odd
 
 COUNTED = ("publications", "notifications", "rejected")
 ODD_ROWS = [(f"odd {number}", *row) for number, row in enumerate(odd(("s", "knows", "o")))]

@@ -27,7 +27,7 @@ from heliograph.model import NOTIFICATIONS_SCHEMA, REJECTED_SCHEMA
 from heliograph.spark.environment import find_java
 from tests.spark.compare import Rows, expected, unnumbered
 from tests.spark.conftest import NO_JAVA
-from tests.spark.stories import in_turn
+from tests.spark.test_shards import in_turn
 from tests.spark.test_streams import put
 from tests.spark.three_streams import FILTERED, GRAPH, QUERIES, STREAMS, WINDOWS, tables
 

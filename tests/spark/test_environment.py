@@ -1,16 +1,58 @@
-"""Failures are told in one sentence that names the cause; what Spark says around it is left out."""
+"""Where Spark runs: what is missing or unfit is reported in one sentence, a failure by its innermost cause."""
 
 from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
+from importlib import metadata
 
 import pytest
 
 from heliograph.cli.main import hushed
 from heliograph.cli.spark import translated
 from heliograph.errors import SetupError
-from heliograph.spark.environment import check_master, reason_of
+from heliograph.spark import environment
+from heliograph.spark.environment import check_master, reason_of, settings
+
+
+def test_importing_the_layer_does_not_import_pyspark() -> None:
+    code = "import sys, heliograph.spark; print('pyspark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_without_java_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_has_java", lambda: False)
+    with pytest.raises(SetupError, match="HG-902: Spark needs Java 17 or later, and there is none; install one"):
+        environment.check_environment()
+
+
+def test_a_package_that_is_missing_or_too_new_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: "3.0.1" if name == "pandas" else "7.0")
+    monkeypatch.setitem(environment.PACKAGES, "pyspark", ((4, 3), (99,)))
+    with pytest.raises(SetupError, match=r"HG-903: pandas 3\.0\.1 cannot work here"):
+        environment.check_environment()
+
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    with pytest.raises(SetupError, match=r"Spark needs pyspark 4\.3 or later"):
+        environment.check_environment()
+
+
+def test_a_local_session_binds_to_loopback_and_the_callers_settings_stand() -> None:
+    here = settings("local[3]", {"spark.ui.enabled": True})
+    assert (here["spark.driver.bindAddress"], here["spark.sql.shuffle.partitions"]) == ("127.0.0.1", "3")
+    assert here["spark.ui.enabled"] == "True"
+    assert settings("local-cluster[2,2,1024]")["spark.sql.shuffle.partitions"] == "4"
+    assert settings("local")["spark.sql.shuffle.partitions"] == "1"
+    assert "spark.driver.host" not in settings("spark://host:7077")
+
+
+# --- failures -----------------------------------------------------------------------------------------------------
 
 CALLED = "An error occurred while calling o1135.save.\n"
 ABORTED = f"{CALLED}: org.apache.spark.SparkException: Job aborted.\n\tat org.apache.spark.Writer.run(Writer.scala:1)\n"
