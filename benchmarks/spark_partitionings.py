@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from benchmarks.filter_workloads import WrongAnswer
-from benchmarks.planned import workload
+from benchmarks.partition_filters import workload
 from heliograph.spark.compile_job import FilterParts
 from heliograph.spark.filter_job import OpenVersion, Plans
 from heliograph.spark.frames import read

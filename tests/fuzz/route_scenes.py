@@ -524,7 +524,7 @@ def _publish(program: Program, way: Way, kind: str, what: Row, exact: list[Any])
         refused += codes(found.rejected)
         exact += [found.complete, found.stats.truncated > 0]
         if options.get("rank"):
-            ranked = [(n.publication_id, n.subscription_id, json.loads(n.evidence)["cost"]) for n in found]  # type: ignore[arg-type]
+            ranked = [(n.publication_id, n.subscription_id, json.loads(n.evidence)["cost"]) for n in found]
             lines += ranked
             continue
         named = [(n.publication_id, n.subscription_id) for n in found]

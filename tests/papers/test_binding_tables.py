@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.papers.filter import BindingTable, GraphEdge, Vertex, joinable, natural_join, project, star_table
+from heliograph.papers.filter import BindingTable, Vertex, joinable, natural_join
 from heliograph.terms import Term, plain_name
 
 A, B, E = map(plain_name, "ABE")
@@ -35,15 +34,6 @@ def test_r_figure_6() -> None:
     assert joined == BindingTable((a, b, 1, d), pairs("abbd abcd"))
 
 
-def test_star_tables() -> None:
-    rows = pairs("AB AC BB")
-    assert star_table(GraphEdge(A, E, 1), rows) == BindingTable((1,), pairs("B C"))
-    assert star_table(GraphEdge(2, E, 1), rows) == BindingTable((2, 1), rows)
-    assert star_table(GraphEdge(1, E, 1), rows) == BindingTable((1,), pairs("B"))
-    assert star_table(GraphEdge(A, E, B), rows[:1]) == BindingTable((), [()])
-    assert star_table(GraphEdge(A, E, B), []) == BindingTable((), [])
-
-
 nodes = st.sampled_from(NODES)
 columns = st.sampled_from([(1, 2), (2, 1), (2, 3), (3, 1), (4, 3), (1,), (3,), (5,), ()])
 
@@ -61,25 +51,6 @@ def full_join(given_tables: list[BindingTable]) -> BindingTable:
     return joined
 
 
-def load(connection: duckdb.DuckDBPyConnection, name: str, table: BindingTable) -> None:
-    fields = ", ".join(f"c{column} VARCHAR" for column in table.columns)
-    connection.execute(f"CREATE TABLE {name} ({fields})")
-    for row in table.rows:
-        connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", [term.value for term in row])
-
-
-@settings(max_examples=40, deadline=None)
-@given(tables().filter(lambda table: 2 in table.columns), tables().filter(lambda table: 2 in table.columns))
-def test_the_natural_join_is_the_one_of_sql(left: BindingTable, right: BindingTable) -> None:
-    joined = natural_join(left, right)
-    with duckdb.connect() as connection:
-        load(connection, "l", left)
-        load(connection, "r", right)
-        picked = ", ".join(f"c{column}" for column in joined.columns)
-        expected = connection.execute(f"SELECT {picked} FROM l NATURAL JOIN r").fetchall()
-    assert sorted(tuple(term.value for term in row) for row in joined.rows) == sorted(expected)
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.lists(tables(), max_size=5), st.sets(st.tuples(st.integers(1, 5), nodes), max_size=6))
 def test_joinable_is_whether_the_full_join_has_an_accepted_row(
@@ -91,12 +62,6 @@ def test_joinable_is_whether_the_full_join_has_an_accepted_row(
     full = full_join(given_tables)
     accepted = [row for row in full.rows if all(accept(*cell) for cell in zip(full.columns, row, strict=True))]
     assert joinable(given_tables, accept) is bool(accepted)
-
-
-@given(tables())
-def test_projection_keeps_each_row_once(table: BindingTable) -> None:
-    kept = table.columns[1:]
-    assert project(table, kept) == BindingTable(kept, list(dict.fromkeys(row[1:] for row in table.rows)))
 
 
 def test_a_fork_is_not_multiplied_out() -> None:

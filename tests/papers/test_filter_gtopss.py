@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from heliograph.filter.encode import Publication
 from heliograph.papers.filter import Entry, GraphEdge, GToPSSMatcher, Matching, UnionGraph
-from heliograph.sparql.solve import Triple
-from heliograph.terms import Term, literal, parse_cell, plain_name
-from heliograph.values import XSD_INTEGER
+from heliograph.terms import literal, parse_cell, plain_name
 from tests.papers.matchers import candidates, edges, found, indexed, publication, subscriptions
 from tests.seeds.test_filter_seed import EVENT, PAPER, S1, S2, TAXONOMY
 
@@ -131,30 +129,3 @@ def test_note_14_candidates_are_all_that_were_counted() -> None:
     published = publication(edges("a common b, b rare7 z"))
     assert len(candidates(version, published)) == 50
     assert found(version, published) == ["s7"]
-
-
-def test_note_6_check_constraint_asks_the_taxonomy() -> None:
-    rows: list[tuple[Term, Term]] = [
-        (plain_name(child), plain_name(parent)) for child, parent in (("paper", "WWW"), ("WWW", "Conference"))
-    ]
-    forms = [
-        "?x a/rdfs:subClassOf* :Conference",
-        "?x a :Conference",
-        "?x a :WWW",
-        "?x rdfs:subClassOf+ :Conference",
-        ":paper rdfs:subClassOf+ ?x",
-    ]
-    version = indexed(GToPSSMatcher(), [f"ASK {{ ?x :p :y . {form} }}" for form in forms])
-    assert found(version, publication(edges("paper p y"), rows)) == ["s0", "s2", "s3"]
-    assert found(version, publication(edges("WWW p y"), rows)) == ["s0", "s1", "s3", "s4"]
-    cycle = [*rows, (plain_name("Conference"), plain_name("WWW"))]
-    assert found(version, publication(edges("WWW p y"), cycle)) == ["s0", "s1", "s3", "s4"]
-
-
-def test_note_7_literals_compare_by_value() -> None:
-    def year(number: str) -> list[Triple]:
-        return [(SIGMOD, YEAR, literal(number, XSD_INTEGER))]
-
-    version = indexed(GToPSSMatcher(), ["ASK { ?c :year ?y FILTER(?y = 2001.0) }", "ASK { ?c :year 2001 }"])
-    assert found(version, publication(year("2001"))) == ["s0", "s1"]
-    assert found(version, publication(year("2000"))) == []

@@ -12,11 +12,9 @@ from heliograph.papers.filter import (
     LOWEST,
     Bound,
     Choice,
-    ClassConstraint,
     Constraint,
     Interval,
     IntervalTree,
-    Relation,
     ValueConstraint,
     holds,
     intervals,
@@ -24,7 +22,7 @@ from heliograph.papers.filter import (
 )
 from heliograph.sparql.solve import Graph
 from heliograph.taxonomy import Classes, Taxonomy
-from heliograph.terms import Term, literal, plain_name
+from heliograph.terms import Term, literal
 from heliograph.values import XSD_INTEGER
 from tests import term_strategies
 from tests.papers.matchers import VALUES
@@ -79,19 +77,6 @@ def test_the_constraints_of_a_variable_are_intersected() -> None:
     assert intervals([ValueConstraint(">", number("5")), ValueConstraint("<", literal("a"))]) == ()
     chosen = intervals([Choice((number("3"), number("7"), literal("a"))), ValueConstraint(">", number("5"))])
     assert chosen == (Interval(("number",), (0, 7.0), (0, 7.0)),)
-
-
-def test_what_says_nothing_of_a_place() -> None:
-    different = ValueConstraint("!=", number("5"))
-    assert intervals([different, ClassConstraint(Relation.IS_A, plain_name("C"))]) is None
-    assert intervals([different, ValueConstraint(">=", number("5"))]) == (Interval(("number",), (0, 5.0), HIGHEST),)
-    assert intervals([ValueConstraint("<", number("5"))]) == (Interval(("number",), LOWEST, (0, 5.0)),)
-
-
-def test_terms_without_an_order_lie_for_themselves() -> None:
-    name = plain_name("A")
-    assert intervals([ValueConstraint("<=", name)]) == intervals([ValueConstraint("=", name)])
-    assert point(literal("NaN", "http://www.w3.org/2001/XMLSchema#double")) is None
 
 
 def test_integers_beyond_a_double_lie_at_its_end() -> None:

@@ -78,7 +78,8 @@ def taken_apart(found: Iterable[pa.RecordBatch]) -> tuple[pa.Table, list[dict[st
     notified = whole.filter(whole["subscription_id"].is_valid()).drop_columns(["rejected", "stats"])
     counts: list[Any] = whole["stats"].drop_null().to_pylist()
     sums = {name: sum(count[name] for count in counts) for name in COUNTS}
-    return notified, whole["rejected"].drop_null().to_pylist(), sums
+    refused: list[Any] = whole["rejected"].drop_null().to_pylist()
+    return notified, refused, sums
 
 
 class Shards:

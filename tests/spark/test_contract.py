@@ -63,7 +63,7 @@ class AsEmbedded(EngineContract):
     def made(
         self, request: pytest.FixtureRequest, way: str, folder: Path, sharding: dict[str, Any]
     ) -> Iterator[OnSpark]:
-        spark = None if way == "by hand" else request.getfixturevalue("small")
+        spark: Any = None if way == "by hand" else request.getfixturevalue("small")
 
         def make(verb: Verb, folder: Path) -> SparkEngine:
             return StreamEngine(spark, verb, folder) if way == "stream" else self.batch_engine(spark, verb)
