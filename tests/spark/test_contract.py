@@ -1,7 +1,6 @@
 """The contract of the engines holds on Spark, where every publish is a batch, or a micro-batch of a stream.
 
-The steps of the workers are run by hand every day, and on Spark in the long tests; a history with everything in it is
-run on Spark every day.
+Every day the steps of the workers run by hand, and a history with everything in it on Spark; streams are long tests.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class AsEmbedded(EngineContract):
     def sharding(self) -> dict[str, Any]:
         return {}
 
-    @pytest.fixture(params=["by hand", pytest.param("batch", marks=LONG), pytest.param("stream", marks=LONG)])
+    @pytest.fixture(params=["by hand", pytest.param("stream", marks=LONG)])
     def scene(self, tmp_path: Path, request: pytest.FixtureRequest, sharding: dict[str, Any]) -> Iterator[Scene]:
         yield from self.made(request, request.param, tmp_path, sharding)
 

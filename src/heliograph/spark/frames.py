@@ -197,7 +197,10 @@ def spelled(name: str, table: pa.Table) -> pa.Table:
 
 def spell_rows(name: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield from spelled(name, pa.Table.from_batches([batch])).to_batches()
+        if batch.schema.equals(table_schema(name).arrow):  # there is nothing to spell
+            yield batch
+        else:
+            yield from spelled(name, pa.Table.from_batches([batch])).to_batches()
 
 
 def _refused(schema: pa.Schema, rejected: Iterable[Rejected]) -> Iterator[pa.RecordBatch]:
