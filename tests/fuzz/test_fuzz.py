@@ -167,9 +167,9 @@ def test_a_lost_notification_is_found_and_the_scene_made_small(
     assert len(done.stdout.splitlines()) >= 4
 
 
-def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["fuzz", "route", "--scenes", "2", "--seed", "3"])
     assert main() == 0
-    printed = capsys.readouterr().out
+    printed = capfd.readouterr().out
     assert printed.startswith("route: 2 scenes in")
     assert printed.strip().endswith("no difference")
