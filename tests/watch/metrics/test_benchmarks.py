@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_watching
+from benchmarks import metric_betweenness, metric_density, metric_local, metric_paths, metric_queries
 from benchmarks.check import Row, run
 from benchmarks.filter_workloads import WrongAnswer
 from benchmarks.metric_local import PlainSets, paper_log, paper_stream
@@ -25,7 +25,7 @@ FEW = metric_betweenness.Size(exact=60, sampled=120, links=3, cap=12, exact_upda
 ROWS = TABLES["metrics"]
 MEASURES = {
     measure
-    for module in (metric_local, metric_paths, metric_density, metric_betweenness, metric_watching)
+    for module in (metric_local, metric_paths, metric_density, metric_betweenness, metric_queries)
     for name, measure in vars(module).items()
     if name.startswith("measure_")
 }
@@ -73,7 +73,7 @@ def test_sizes_are_those_of_the_issue() -> None:
     assert [size.instances for size in large] == [100, 100, 1_000]
     trees = metric_paths.TREES
     assert (trees.vertices, trees.instances, metric_paths.TERMINALS) == (20_000, 100, 4)
-    assert (metric_watching.EXACT.vertices, metric_watching.SAMPLED.vertices) == (4_000, 10_000)
+    assert (metric_queries.EXACT.vertices, metric_queries.SAMPLED.vertices) == (4_000, 10_000)
 
 
 # --- streams ----------------------------------------------------------------------------------------------------
