@@ -13,10 +13,10 @@ from heliograph.predicate.evaluate import Attributes, accepts, never_holds
 from heliograph.predicate.form import Predicate
 from heliograph.predicate.parser import parse_predicate
 from heliograph.route import Route
-from heliograph.route.exchange import Exchange
 from heliograph.route.lint import doubtful_expressions, lint_route, never_accepts
 from heliograph.route.read import Edge, Node
 from tests.predicate.strategies import events, predicates
+from tests.route.exchange_worlds import Exchange
 from tests.route.exchanges import TARGETING, Case, event, exchanges, reached
 
 

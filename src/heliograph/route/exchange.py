@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -358,14 +358,6 @@ class Version:
             rows = graph.edges[first:last].tolist()
             found += [edge for edge, row in enumerate(rows, first) if row[BORN] <= version < row[EDGE_DIED]]
         return found
-
-    def into_numbers(self, number: int) -> list[int]:
-        """The edges that lead to a node; none to -1."""
-        graph, version = self.graph, self.graph.version
-        spans = _spans(graph.nodes, graph.blocks, number, IN_BEGIN)
-        entries = [edge for first, last in spans for edge in graph.entries[first:last].tolist() if edge >= 0]
-        rows = graph.edges[entries].tolist()
-        return [edge for edge, row in zip(entries, rows, strict=True) if row[BORN] <= version < row[EDGE_DIED]]
 
     def between_numbers(self, source: int, target: int) -> list[int]:
         """The parallel edges from one node to another."""
@@ -963,18 +955,16 @@ class Exchange:
 
     # --- changes ------------------------------------------------------------------------------------------------
 
-    def put_nodes(self, nodes: NodeRows | Iterable[Node]) -> None:
+    def put_nodes(self, nodes: NodeRows) -> None:
         """Adds nodes or replaces those of the same id; a refused one never replaces a good one."""
-        parts = [nodes] if isinstance(nodes, NodeRows) else _columns(nodes)
         with self.writing:
-            for rows in (run for part in parts for run in _runs(part)):
+            for rows in _runs(nodes):
                 expressions = node_expressions(rows, self.targeting, self.match)
                 self._change(_put_nodes, rows, expressions)
                 self._compaction.note(self._arrays, "put_nodes", rows, expressions)
 
-    def put_edges(self, edges: EdgeRows | Sequence[Edge]) -> None:
+    def put_edges(self, rows: EdgeRows) -> None:
         """Adds edges; those that they replace go first."""
-        rows = edges if isinstance(edges, EdgeRows) else EdgeRows.of(edges)
         if not len(rows):
             return
         with self.writing:
@@ -991,13 +981,12 @@ class Exchange:
                 self._change(_drop_nodes, numbers)
                 self._compaction.note(self._arrays, "drop_nodes", ids)
 
-    def drop_edges(self, edges: Iterable[Edge | int]) -> None:
+    def drop_edges(self, edges: Sequence[int]) -> None:
         """Removes edges of the latest version, and the ends that nothing else makes known."""
-        several = [edge.number if isinstance(edge, Edge) else edge for edge in edges]
-        if not several:
+        if not edges:
             return
         with self.writing:
-            numbers = np.unique(np.array(several, np.int32))
+            numbers = np.unique(np.array(edges, np.int32))
             self._change(_drop_edges, numbers)
             self._compaction.note(self._arrays, "drop_edges", numbers)
 
@@ -1074,16 +1063,6 @@ class Exchange:
         self._programs = len(arrays.targeting), arrays.targeting.snapshot()
         self._version = 0  # readers of the other arrays have versions of their own, and at most delay `relink`
         self._publish()
-
-
-def _columns(nodes: Iterable[Node]) -> list[NodeRows]:
-    """Nodes as columns, in parts that are all listed or all not."""
-    parts: list[list[Node]] = []
-    for node in nodes:
-        if not parts or parts[-1][-1].listed != node.listed:
-            parts.append([])
-        parts[-1].append(node)
-    return [NodeRows.of(part) for part in parts]
 
 
 def _runs(rows: NodeRows) -> Iterator[NodeRows]:
