@@ -76,7 +76,7 @@ def edge_rows(edges: Sequence[rows.Edge]) -> rows.EdgeRows:
     return rows.EdgeRows(one, two, rows.some(ids), rows.some(texts), costs)
 
 
-def _text(row: Any) -> str | None:
+def _text(row: rows.Node | rows.Edge) -> str | None:
     if row.text is not None or row.targeting == ACCEPT or getattr(row, "refused", None):
         return row.text
     return to_sql(row.targeting)

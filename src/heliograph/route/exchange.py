@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,7 @@ from heliograph.route.layout import (
     TARGET,
     ExchangeGraph,
 )
-from heliograph.route.numbering import Ids, NumberedValues, number_nodes, strings
+from heliograph.route.numbering import Ids, NumberedValues, inverse, number_nodes, strings
 from heliograph.route.read import (
     LABELS_TYPE,
     NO_LABELS,
@@ -705,7 +705,7 @@ def compact(version: Version) -> Compacted:
     position[reported] = np.arange(len(reported), dtype=np.int32)
     sources, targets = position[graph.sources[edges]], position[graph.edges[edges, TARGET]]
     components, places = number_nodes(len(reported), sources, targets)
-    number = _inverse(places)
+    number = inverse(places)
     sources, targets, nodes = number[sources], number[targets], reported[places]
     records = version.records_of(nodes)
     targeting, node_codes, edge_codes = _living_expressions(version, records, edges)
@@ -728,7 +728,7 @@ def compact(version: Version) -> Compacted:
     arrays.nodes[:count, COMPONENT_END] = np.searchsorted(components[places], components[places], side="right") - 1
 
     order = np.argsort(sources, kind="stable")
-    moved = _inverse(order)
+    moved = inverse(order)
     lives = np.zeros(links, np.int32), np.full(links, NEVER_DIED)
     arrays.edges[:links] = np.stack((targets[order], edge_codes[order], *lives), axis=1)
     arrays.sources[:links], arrays.serials[:links] = sources[order], order
@@ -754,12 +754,6 @@ def compact(version: Version) -> Compacted:
     renumbered = np.full(len(graph.edges), -1, np.int32)
     renumbered[edges] = moved
     return Compacted(arrays, renumbered)
-
-
-def _inverse(order: Int32s | Int64s) -> Int32s:
-    inverse = np.empty(len(order), np.int32)
-    inverse[order] = np.arange(len(order), dtype=np.int32)
-    return inverse
 
 
 def _living_expressions(version: Version, records: Int32s, edges: Int32s) -> tuple[Targeting, Int32s, Int32s]:
@@ -894,7 +888,7 @@ class Exchange:
         self.swap(self._arrays)
 
     @classmethod
-    def of_version(cls, version: Version) -> Exchange:
+    def of_version(cls, version: Version) -> Self:
         """An exchange of its own that begins as a version. Both compile for one store, so they share `writing`."""
         return cls(arrays=compact(version).arrays)
 

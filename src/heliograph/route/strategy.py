@@ -33,7 +33,7 @@ from heliograph.predicate.layout import ALWAYS, LANES, NEVER, Int32s, Int64s, Jo
 from heliograph.route import layout as at
 from heliograph.route.exchange import Version
 from heliograph.route.layout import EDGE_EXPRESSION, TARGET, Trail, Walk, make_ranks, make_trail, make_walk
-from heliograph.route.numbering import strings
+from heliograph.route.numbering import inverse, strings
 from heliograph.route.read import Event, Events, Node
 
 if TYPE_CHECKING:
@@ -610,7 +610,7 @@ def _distinct(events: Events, starts: Int32s) -> tuple[Int64s, Int64s | None]:
     if len(first) == len(starts):
         return np.arange(len(starts)), None
     order = np.argsort(first)
-    return first[order], _inverse(order)[twin]
+    return first[order], inverse(order)[twin].astype(np.int64)
 
 
 def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s | None) -> tuple[Int64s, Int64s, Int64s]:
@@ -626,8 +626,8 @@ def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s | 
         place = int(np.searchsorted(changes, last, side="right")) - 1
         early = int(changes[place]) if place >= 0 else 0
         cuts.append(early if last < len(order) and early - cuts[-1] >= LANES // 2 else last)
-    inverse = _inverse(order)
-    return first[order], inverse if twin is None else inverse[twin], np.array(cuts, np.int64)
+    place = inverse(order).astype(np.int64)
+    return first[order], place if twin is None else place[twin], np.array(cuts, np.int64)
 
 
 def _regions(version: Version, starts: Int32s) -> Int64s:
@@ -641,12 +641,6 @@ def _regions(version: Version, starts: Int32s) -> Int64s:
         larger = end - target > size[here]
         region[here[larger]], size[here[larger]] = end[larger], (end - target)[larger]
     return region
-
-
-def _inverse(order: Int64s) -> Int64s:
-    inverse = np.empty(len(order), np.int64)
-    inverse[order] = np.arange(len(order))
-    return inverse
 
 
 # --- the paper's algorithms, and the choice between the ways ----------------------------------------------------------
