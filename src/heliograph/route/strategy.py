@@ -394,7 +394,7 @@ class PlainWalk:
         return reached
 
 
-class PlainStrategy:
+class WalkStrategy:
     """Walks over the exchange's nodes and edges in Python."""
 
     def encodes(self, version: Version) -> bool:
@@ -626,8 +626,8 @@ def _neighbours(version: Version, starts: Int32s, first: Int64s, twin: Int64s | 
         place = int(np.searchsorted(changes, last, side="right")) - 1
         early = int(changes[place]) if place >= 0 else 0
         cuts.append(early if last < len(order) and early - cuts[-1] >= LANES // 2 else last)
-    place = inverse(order).astype(np.int64)
-    return first[order], place if twin is None else place[twin], np.array(cuts, np.int64)
+    moved = inverse(order).astype(np.int64)
+    return first[order], moved if twin is None else moved[twin], np.array(cuts, np.int64)
 
 
 def _regions(version: Version, starts: Int32s) -> Int64s:
@@ -682,11 +682,11 @@ class PaperStrategy:
         return Reached(offsets, routed.nodes, routed.tested, routed.held).ordered(version, ends_only)
 
 
-class AutoStrategy:
+class AutoRouting:
     """The plain walk, until it has taken as long as loading the kernels does."""
 
     def __init__(self) -> None:
-        self._plain, self._lanes = PlainStrategy(), KernelStrategy()
+        self._plain, self._lanes = WalkStrategy(), KernelStrategy()
         self._spent_ns = 0
 
     def encodes(self, version: Version) -> bool:
@@ -730,9 +730,9 @@ def strategy(name: str) -> Strategy:
     if name in SEEDS:
         return PaperStrategy(name)
     known: dict[str, Callable[[], Strategy]] = {
-        "auto": AutoStrategy,
+        "auto": AutoRouting,
         "lanes": KernelStrategy,
-        "walk": PlainStrategy,
+        "walk": WalkStrategy,
     }
     if name not in known:
         raise UsageError("HG-045", f"no algorithm is called {name!r}", fix=f"write one of {', '.join(ALGORITHMS)}")
