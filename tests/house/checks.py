@@ -115,7 +115,7 @@ TWINS = {
     "watch.metrics.paths": "tests/watch/metrics/test_distance.py",
     "predicate.kernels": "tests/predicate/test_truth.py",
     "predicate.index_kernels": "tests/predicate/test_index_laws.py",
-    "route.kernels": "tests/route/test_hopping.py",
+    "route.kernels": "tests/route/test_oracle.py",
     "papers.route": "tests/papers/test_route_seed.py",
 }
 
