@@ -439,17 +439,17 @@ def _sweep(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any, t
             exact.mark[target], exact.dependency[target] = TARGET, 0.0
             _wait(exact, level, target)
             farthest = max(farthest, level)
-    for level in range(farthest, 0, -1):
-        slot = np.int64(exact.level[level]) - 1
-        exact.level[level] = 0
+    for depth in range(farthest, 0, -1):
+        slot = np.int64(exact.level[depth]) - 1
+        exact.level[depth] = 0
         while slot >= 0:
             own = 1.0 if exact.mark[slot] == TARGET else 0.0
             share = (own + exact.dependency[slot]) / row.paths[slot]
             start = list_start(graph.into, slot)
             for place in range(start, start + list_length(graph.into, slot)):
-                _credit(row, exact, np.int64(graph.into.pool[place]), level - 1, share)
+                _credit(row, exact, np.int64(graph.into.pool[place]), depth - 1, share)
             if slot == head:
-                _credit(row, exact, tail, level - 1, share)
+                _credit(row, exact, tail, depth - 1, share)
             exact.sums[slot] += sign * exact.dependency[slot]
             exact.mark[slot] = 0
             slot = np.int64(exact.following[slot]) - 1
@@ -612,9 +612,9 @@ def _repair(graph: SimpleGraph, row: SourceRow, exact: ExactTables, count: Any) 
             low, high = min(low, level), max(high, level)
         else:
             row.paths[target] = 0.0
-    for level in range(low, high + 1):
-        slot = np.int64(exact.level[level]) - 1
-        exact.level[level] = 0
+    for depth in range(low, high + 1):
+        slot = np.int64(exact.level[depth]) - 1
+        exact.level[depth] = 0
         while slot >= 0:
             _recount(graph, row, slot)
             slot = np.int64(exact.following[slot]) - 1

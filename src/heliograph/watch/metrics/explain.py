@@ -14,7 +14,14 @@ from heliograph.sparql.solve import QueryPlan
 from heliograph.terms import Term, Variable
 from heliograph.watch.changes import Match, Solution, order
 from heliograph.watch.evidence import Bounded, Reevaluation, evidence
-from heliograph.watch.metrics.calls import metric_filters, parted_filters, shown_more, shown_value, threshold_of
+from heliograph.watch.metrics.calls import (
+    asked_metrics,
+    metric_filters,
+    parted_filters,
+    shown_more,
+    shown_value,
+    threshold_of,
+)
 from heliograph.watch.strategy import Watched
 
 _STEPS, _LISTED = 100_000, 1_000
@@ -78,8 +85,8 @@ def _explain_match(watched: Watched, answers: Reevaluation) -> Explanation:
 def _evidence(query: Query, solution: Solution, answers: Reevaluation) -> Any:
     """What a notification with a witness would carry."""
     metrics = answers.metrics(query)
-    values = [_shown(metrics(metric, solution)) for metric in _metrics(query)]
-    more = shown_more([answers.shown(metric, solution) for metric in _metrics(query)])
+    values = [_shown(metrics(metric, solution)) for metric in asked_metrics(query)]
+    more = shown_more([answers.shown(metric, solution) for metric in asked_metrics(query)])
     match = Match(None, values[0] if len(values) == 1 else values, solution, more)
     return evidence(query, match, witness=True)
 
@@ -134,7 +141,7 @@ def _nearest(query: Query, found: Sequence[Solution], metrics: Metrics) -> Solut
     def apart(solution: Solution) -> float:
         if threshold is None:
             return len(_failing(query, solution, metrics))
-        value = metrics(_metrics(query)[0], solution)
+        value = metrics(asked_metrics(query)[0], solution)
         return float("inf") if value is None else abs(float(value.value) - threshold.limit)
 
     return min(sorted(found, key=order), key=apart)
@@ -164,7 +171,7 @@ def _choice(query: Query, count: int) -> str:
 def _said(query: Query, solution: Solution, answers: Reevaluation) -> str:
     """What metrics say of a solution, as far as their arguments are bound."""
     metrics = answers.metrics(query)
-    known = [(metric, metrics(metric, solution)) for metric in _metrics(query)]
+    known = [(metric, metrics(metric, solution)) for metric in asked_metrics(query)]
     told = [
         f"{_spelled(metric, solution)} is {_shown(value)}{_between(metric, solution, answers)}"
         for metric, value in known
@@ -181,10 +188,6 @@ def _between(metric: Metric, solution: Solution, answers: Reevaluation) -> str:
 
 def _shown(value: Term | None) -> int | float | str | None:
     return None if value is None else shown_value(float(value.value))
-
-
-def _metrics(query: Query) -> tuple[Metric, ...]:
-    return tuple(dict.fromkeys(metric for metric in query.metrics if metric.name != "via"))
 
 
 def _spelled(metric: Metric, solution: Solution) -> str:
