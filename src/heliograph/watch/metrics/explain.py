@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from heliograph.model import Explanation
 from heliograph.sparql.evaluate import Condition, Metrics
@@ -27,31 +27,23 @@ from heliograph.watch.strategy import Watched
 _STEPS, _LISTED = 100_000, 1_000
 
 
-class MetricCandidates(NamedTuple):
-    """Solutions of everything but what is asked of metrics, as many as are listed.
-
-    `cut` says that the search for them was; `matched`, that the pattern has a match, whatever variables range over.
-    """
-
-    found: Sequence[Solution]
-    cut: bool
-    matched: bool
-
-
 def explain_metrics(watched: Watched, answers: Reevaluation) -> Explanation | None:
     """What the metrics of a query say of its first match; where it has none, of what comes nearest. None where its
     pattern has no match either."""
     if watched.matches:
         return _explain_match(watched, answers)
     id, query = watched.subscription.id, watched.subscription.query
-    candidates = _candidates(query, answers)
-    if not candidates.found:
-        return _explain_nobody(id, query, candidates, answers)
+    found, is_cut, has_match = _candidates(query, answers)
+    if not found and not is_cut and not has_match:
+        return None
+    if not found:
+        why, failed = _lacking(query, is_cut, answers)
+        return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
     metrics = answers.metrics(query)
-    nearest = _nearest(query, candidates.found, metrics)
+    nearest = _nearest(query, found, metrics)
     failed = spell_filters(_failing(query, nearest, metrics))
     said = _said(query, nearest, answers)
-    shown = f"; {_choice(query, len(candidates.found))}{said}" if said else ""
+    shown = f"; {_choice(query, len(found))}{said}" if said else ""
     return Explanation("watch", id, None, False, f"{id} is silent: not {failed}{shown}", failed=failed)
 
 
@@ -104,22 +96,20 @@ def _kept(watched: Watched, solution: Solution, answers: Reevaluation) -> str:
 # --- what does not ----------------------------------------------------------------------------------------------
 
 
-def _explain_nobody(id: str, query: Query, candidates: MetricCandidates, answers: Reevaluation) -> Explanation | None:
-    """There is no solution that metrics could be asked of."""
-    if candidates.cut:
-        why, failed = "no match of its pattern was found in time", "the pattern"
-    elif not candidates.matched:
-        return None
-    elif not answers.vertices:
-        why, failed = "the graph has no vertex", "the graph"
-    else:
-        waiting, _ = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
-        failed = spell_filters(metric_filters(waiting)[1])
-        why = f"no vertex satisfies {failed}"
-    return Explanation("watch", id, None, False, f"{id} is silent: {why}", failed=failed)
+def _lacking(query: Query, is_cut: bool, answers: Reevaluation) -> tuple[str, str]:
+    """Why there is no solution that metrics could be asked of, and what fails."""
+    if is_cut:
+        return "no match of its pattern was found in time", "the pattern"
+    if not answers.vertices:
+        return "the graph has no vertex", "the graph"
+    waiting, _ = parted_filters(query.filters, frozenset(QueryPlan.of(query).ranging))
+    failed = spell_filters(metric_filters(waiting)[1])
+    return f"no vertex satisfies {failed}", failed
 
 
-def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
+def _candidates(query: Query, answers: Reevaluation) -> tuple[list[Solution], bool, bool]:
+    """Solutions of everything but what is asked of metrics, as many as are listed; whether the search for them was cut;
+    and whether the pattern has a match, whatever variables range over."""
     plan, bounded = QueryPlan.of(query), Bounded(answers, _STEPS)
     waiting, _ = parted_filters(query.filters, frozenset(plan.ranging))
     tests = [Condition.of(each) for each in metric_filters(waiting)[1]]
@@ -127,8 +117,8 @@ def _candidates(query: Query, answers: Reevaluation) -> MetricCandidates:
     chosen = product(answers.vertices if plan.ranging else (), repeat=len(plan.ranging))
     rows = ({**base, **dict(zip(plan.ranging, each, strict=True))} for each in chosen for base in bases)
     kept = (row for row in islice(rows, _STEPS) if all(test.holds(row) for test in tests))
-    found = list(islice(kept, _LISTED))
-    return MetricCandidates(found, bounded.cut or (not found and next(rows, None) is not None), bool(bases))
+    found: list[Solution] = list(islice(kept, _LISTED))
+    return found, bounded.cut or (not found and next(rows, None) is not None), bool(bases)
 
 
 def _nearest(query: Query, found: Sequence[Solution], metrics: Metrics) -> Solution:
