@@ -22,6 +22,7 @@ from tests.watch.metrics.distance_scenes import (
     Row,
     apply_rows,
     by_step,
+    decimal_steps,
     log_of,
     nx_steiner,
     rows_of,
@@ -65,7 +66,7 @@ def test_values_and_sayings_are_those_of_networkx(asked: Asked, scene: Any, weig
 
 
 @settings(max_examples=80, deadline=None)
-@given(points, st.sampled_from((None, (0.5,), (1.0, 0.0))), steps, st.booleans())
+@given(points, st.sampled_from((None, (0.5,), (1.0, 0.0))), decimal_steps, st.booleans())
 def test_points_are_told_exactly_when_the_tree_changes(
     wanted: list[tuple[int, Terminals]], cuts: Points, scene: Any, weighted: bool
 ) -> None:
@@ -85,7 +86,7 @@ def test_points_are_told_exactly_when_the_tree_changes(
 
 
 @settings(max_examples=30, deadline=None)
-@given(points, steps, steps)
+@given(points, decimal_steps, decimal_steps)
 def test_points_come_and_go(wanted: list[tuple[int, Terminals]], scene: Any, later: Any) -> None:
     rows = rows_of([*scene, *later], weighted=True)
     before, after = ([row for row in rows if (row[0] < len(scene)) == early] for early in (True, False))
