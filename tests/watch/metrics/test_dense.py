@@ -26,7 +26,7 @@ edges_of_few = st.lists(st.tuples(ends, st.integers(0, 1), ends), min_size=1, ma
 
 def optimum(made: Any, vertex: int) -> float:
     """The largest density of any set of vertices that holds one, by trying each."""
-    if vertex not in made:
+    if vertex not in made or not made[vertex]:  # a loop alone is no edge
         return 0.0
     others = [other for other in made if other != vertex]
     sets = (made.subgraph({vertex, *some}) for size in range(len(others) + 1) for some in combinations(others, size))
