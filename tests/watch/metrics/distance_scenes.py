@@ -110,22 +110,3 @@ def nx_steiner(edges: Mapping[Edge, float], terminals: Sequence[int]) -> float:
 def side(points: Points, value: float) -> object:
     """On which side of all cuts a value lies."""
     return value if points is None else sum(point <= value for point in points)
-
-
-def check_path(path: Sequence[Edge], a: int, b: int, edges: Mapping[Edge, float], *, undirected: bool) -> float:
-    """That a path leads over edges that are there; its weight."""
-    at = a
-    for s, p, o in path:
-        assert (s, p, o) in edges
-        assert at == s or (undirected and at == o)
-        at = o if at == s else s
-    assert at == b
-    return sum(weight_of(edges[edge]) for edge in path)
-
-
-def test_a_scene_becomes_changes() -> None:
-    scene = [[((0, 0, 1), 2.5, False)], [((0, 0, 1), 0.1, True), ((0, 0, 1), 0.1, False)]]
-    rows = rows_of(scene, weighted=True)
-    assert [row[:2] for row in rows] == [(0, CAME), (1, CHANGED), (1, WENT)]
-    assert rows[2][5] == 0.1
-    assert [len(part) for part in by_step(rows)] == [1, 2]

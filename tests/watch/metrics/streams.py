@@ -1,8 +1,9 @@
-"""Streams of steps for metrics, what a naive recompute-and-compare tells of them, and that both say what they mean."""
+"""Streams of edges that come and go in steps, and what a naive recompute-and-compare reports of them."""
 
 from __future__ import annotations
 
 import math
+import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -12,7 +13,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from heliograph.watch.metrics.thresholds import CAME, CHANGED, WENT, Log, Measure, Points, Reported
+from heliograph.watch.metrics.thresholds import CAME, WENT, Log, Measure, Points, Reported
 
 Edge = tuple[int, int, int]
 Step = Sequence[tuple[int, Edge]]  # changes
@@ -61,6 +62,29 @@ def at_ends(steps: Sequence[Step]) -> Iterator[set[Edge]]:
         for change, edge in step:
             there = there | {edge} if change == CAME else there - {edge} if change == WENT else there
         yield there
+
+
+def random_steps(seed: int, vertices: int, count: int, deletions: float = 0.4) -> list[Step]:
+    """Steps of one edge each: edges that prefer vertices with many, and deletions among those there."""
+    rng, there, ends = random.Random(seed), list[Edge](), list[int](range(vertices))
+    steps: list[Step] = []
+    while len(steps) < count:
+        if there and rng.random() < deletions:
+            number = rng.randrange(len(there))
+            there[number], there[-1] = there[-1], there[number]
+            steps.append([(WENT, there.pop())])
+        else:
+            edge = (rng.choice(ends), rng.randrange(2), rng.choice(ends))
+            if edge not in there:
+                there.append(edge)
+                ends += edge[::2]
+                steps.append([(CAME, edge)])
+    return steps
+
+
+def directed(edges: Iterable[Edge]) -> Any:
+    """The directed simple graph, without loops."""
+    return nx.DiGraph([(s, o) for s, _, o in edges if s != o])
 
 
 def undirected(edges: Iterable[Edge]) -> Any:
@@ -118,30 +142,6 @@ def expected_sayings(
     return sayings
 
 
-def check_vertex_measure(
-    make: Callable[[], Measure], values: Callable[[set[Edge]], dict[int, float]], *drawn: Any
-) -> None:
-    """Values and sayings are those of recomputation, in any parts, and a restored measure goes on like the first."""
-    steps, asked, cuts = drawn
-    measure = make()
-    ask(measure, asked)
-    assert follow_in_parts(measure, steps, cuts) == expected_sayings(steps, asked, values)
-    *_, there = [set[Edge](), *at_ends(steps)]
-    restored = make()
-    restored.restore(as_log([[(CAME, edge) for edge in sorted(there)]]), measure.saved())
-    for vertex in range(VERTICES + 3):
-        assert measure.value(vertex) == restored.value(vertex) == values(there).get(vertex, 0.0)
-        assert measure.evidence(vertex, measure.value(vertex)) == {}
-    check_goes_on_alike(measure, restored, asked, there)
-
-
-def check_goes_on_alike(measure: Measure, restored: Measure, asked: Iterable[Asking], there: set[Edge]) -> None:
-    """Everything goes, edge by edge: both tell the same."""
-    ask(restored, asked)
-    rest = as_log([[(WENT, edge)] for edge in sorted(there)])
-    assert listed(measure.follow(rest)) == listed(restored.follow(rest))
-
-
 def whole_sayings(values: Sequence[float], points: Points) -> list[Saying]:
     """What is to be told of successive values of the whole graph, the first of which holds before the first step."""
     told = enumerate(pairwise(values))
@@ -152,15 +152,3 @@ def check_close(sayings: Sequence[Saying], expected: Sequence[Saying]) -> None:
     """The same sayings, with values that may differ in the last places."""
     assert [saying[:2] for saying in sayings] == [saying[:2] for saying in expected]
     assert all(math.isclose(a[2], b[2], abs_tol=1e-12) for a, b in zip(sayings, expected, strict=True))
-
-
-def test_logs_tell_what_is_there() -> None:
-    steps = toggled([[(0, 0, 1), (1, 0, 2)], [], [(0, 0, 1)]])
-    assert as_log(steps).step.tolist() == [0, 0, 2]
-    assert list(at_ends([*steps, [(CHANGED, (1, 0, 2))]])) == [{(0, 0, 1), (1, 0, 2)}] * 2 + [{(1, 0, 2)}] * 2
-
-
-def test_passing_is_from_below_to_at_or_above() -> None:
-    assert [passes([2.0], *ends) for ends in ((1, 2), (2, 3), (3, 1), (2, 1))] == [True, False, True, True]
-    assert passes(None, 1, 2)
-    assert not passes(None, 2, 2)
