@@ -11,7 +11,7 @@ from heliograph.compiled import growing as sizes
 from heliograph.errors import PublicationError
 from heliograph.watch import graph as room
 from heliograph.watch import runner
-from heliograph.watch.layout import LAST_STAMP, ROUND, STAMP
+from heliograph.watch.layout import LAST_STAMP
 from heliograph.watch.metrics.betweenness import Betweenness
 
 both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
@@ -19,10 +19,10 @@ both = pytest.mark.parametrize("algorithm", ["plain", "indexed"])
 
 def stamp(watch: Watch, number: int | None = None) -> int:
     """The stamp of the phase that an indexed watch is in; with a number, as if so many phases had been."""
-    state = watch._strategy._queries.runner._reports.state  # type: ignore[attr-defined]
+    world = watch._strategy._queries.network.world  # type: ignore[attr-defined]
     if number is not None:
-        state[STAMP] = number
-    return int(state[STAMP])
+        world.stamp = number
+    return int(world.stamp)
 
 
 @pytest.mark.parametrize("first", range(LAST_STAMP - 4, LAST_STAMP + 1))
@@ -68,12 +68,12 @@ def test_rounds_begin_again(first: int, monkeypatch: pytest.MonkeyPatch) -> None
     watch = Watch(algorithm="indexed")
     watch.subscribe([("s", "SELECT * { ?x :p ?y . ?y :q ?z }")])
     watch.load_graph([("b", "q", f"c{number}") for number in range(4)])
-    row, state = ("+", "a", "p", "b"), watch._strategy._queries.runner._reports.state  # type: ignore[attr-defined]
-    state[ROUND] = first
+    row, world = ("+", "a", "p", "b"), watch._strategy._queries.network.world  # type: ignore[attr-defined]
+    world.round = first
     for _ in range(20):
         found = watch.publish([row, ("-", *row[1:])])
         assert (len(found), list(found.rejected)) == (8, [])
-    assert state[ROUND] <= LAST_STAMP
+    assert world.round <= LAST_STAMP
 
 
 @both

@@ -16,7 +16,7 @@ Triples = set[tuple[Term, Term, Term]]
 
 def check_answers(graph: Triples, asked: list[Query], kind: int) -> None:
     small = World(graph)
-    rows = [small.subscribe(query, kind, number) for number, query in enumerate(asked)]
+    rows = [small.subscribe(query, kind) for query in asked]
     values = small.evaluator().values()
     for row, query in zip(rows, asked, strict=True):
         assert small.answer(row, values) == small.expected(query, kind), query.patterns
@@ -40,7 +40,7 @@ def test_rows_are_the_solutions_of_the_query(graph: Triples, asked: list[Query])
     small = World(graph)
     intern = small.vocabulary.intern
     wanted = [small.network.compile(query, Q_ROWS) for query in asked]
-    rows = [small.network.subscribe(number, each) for number, each in enumerate(wanted)]
+    rows = [small.network.subscribe(each) for each in wanted]
     for row, query, compiled in zip(rows, asked, wanted, strict=True):
         solutions = QueryPlan.of(query).solutions(world(small.graph))
         expected = {tuple(intern(solution[variable]) for variable in compiled.slots) for solution in solutions}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from heliograph.sparql.query import Query
 from heliograph.terms import Term
-from heliograph.watch.layout import AMONG_NODE, LINK, M_NODE, M_REF, Q_COUNT, Q_ROWS, Q_TRUTH
+from heliograph.watch.layout import AMONG_NODE, Q_COUNT, Q_ROWS, Q_TRUTH
 from tests.watch.network_laws import Reached, check_network
 from tests.watch.network_worlds import World, queries, triples
 
@@ -42,9 +42,9 @@ class Populated:
             self.bits[message] = self.bits.get(message, 0) | bits
         network.populated()
         assert not network.fresh
-        arrays = network.arrays
+        arrays = network.world
         for message in Reached(network).messages:
-            node, ref = int(arrays.messages[message, M_NODE]), int(arrays.messages[message, M_REF])
+            node, ref = int(arrays.messages["node"][message]), int(arrays.messages["ref"][message])
             needed = int(arrays.ones[node]) if node >= 0 else 1
             if node == AMONG_NODE:
                 needed = sum(1 << tag for anchored, _, tag in network.messages.anchors.items() if anchored == ref)
@@ -57,10 +57,10 @@ class Populated:
 def test_a_network_is_sound_and_right_whoever_comes_and_goes(graph: Triples, history: list[Step]) -> None:
     small, populated = World(graph), Populated()
     alive: list[tuple[int, Query, int]] = []
-    for number, step in enumerate(history):
+    for step in history:
         if not isinstance(step, int):
             wanted = small.network.compile(*step)
-            alive.append((small.network.subscribe(number, wanted), step[0], wanted.kind))
+            alive.append((small.network.subscribe(wanted), step[0], wanted.kind))
         elif alive:
             small.network.unsubscribe(alive.pop(step % len(alive))[0])
         check_network(small.network)
@@ -82,10 +82,8 @@ def test_nothing_is_left_of_those_who_went(asked: list[tuple[Query, int]], rando
     network = small.network
     check_network(network)
     assert (len(network.groups), len(network.messages), len(network.nodes), network.groups.alive) == (0, 0, 0, 0)
-    assert network.queries.alive == 0
     assert not list(network.messages.anchors.items())
     assert not list(network.groups.constant_slots.items())
-    assert not (small.waiting.arrays.edges[:, LINK] >> 1).any()
-    assert sorted(small.waiting.left) == sorted(small.waiting.numbers.values())
-    assert bool(network.garbage) == bool(small.waiting.numbers or network.groups.dead)
+    assert small.flat.arrays.taken == 0
+    assert bool(network.garbage) == bool(small.flat.arrays.numbered or network.groups.dead)
     assert len(network.messages.dead) == network.messages.rows.used

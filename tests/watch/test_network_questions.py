@@ -11,10 +11,11 @@ from heliograph.taxonomy import Taxonomy
 from heliograph.terms import RDF_TYPE, Variable, iri, plain_name
 from heliograph.vocabulary import Vocabulary
 from heliograph.watch.derived import Derived, DerivedRelation
-from heliograph.watch.layout import Q_COUNT, Q_MISSING, Q_ROWS, Q_TRUTH
+from heliograph.watch.graph import FlatGraph
+from heliograph.watch.layout import Q_COUNT, Q_ROWS, Q_TRUTH
 from heliograph.watch.network import QueryNetwork
 from heliograph.watch.network_compile import HERE, CompiledQuery, Question, question_of
-from tests.watch.network_worlds import Waiting, World
+from tests.watch.network_worlds import World
 
 
 def question(text: str) -> Question:
@@ -63,9 +64,9 @@ def test_what_tests_cannot_say_remains(condition: str, remains: int, tested: int
 def test_what_nothing_can_satisfy_is_told(condition: str) -> None:
     small = World(set())
     wanted = small.network.compile(parse_sparql(f"ASK {{ ?x :p ?y FILTER ({condition}) }}"), Q_TRUTH)
-    row = small.network.subscribe(0, wanted)
+    row = small.network.subscribe(wanted)
     assert wanted.never
-    assert small.network.arrays.queries[row, Q_MISSING] == 1
+    assert small.network.world.queries["missing"][row] == 1
     assert not small.network.fresh
     assert small.network.component(row) == -1
 
@@ -108,7 +109,7 @@ def test_large_patterns_are_ordered_as_they_are_written() -> None:
 def classed(taxonomy: Taxonomy) -> tuple[QueryNetwork, Vocabulary, Derived]:
     vocabulary = Vocabulary()
     derived = Derived(taxonomy, vocabulary, lambda: np.empty((0, 3), np.int32))
-    return QueryNetwork(vocabulary.intern, derived, Waiting()), vocabulary, derived
+    return QueryNetwork(vocabulary.intern, derived, FlatGraph()), vocabulary, derived
 
 
 def test_class_forms_are_edges_under_virtual_properties() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,15 +13,16 @@ from tests.watch.network_evaluator import find_pair
 
 
 def test_rows_keep_their_numbers_while_the_array_is_exchanged() -> None:
-    rows = Rows(2)
+    placed: list[Any] = []
+    rows = Rows(np.empty((0, 2), np.int32), placed.append)
     numbers = [rows.append((place, -place)) for place in range(100)]
     assert numbers == list(range(100))
-    assert rows.exchanged
+    assert placed[-1] is rows.array
     assert rows.array[:100].tolist() == [[place, -place] for place in range(100)]
 
 
 def test_several_rows_lie_one_behind_the_other() -> None:
-    rows = Rows(0, np.uint8)
+    rows = Rows(np.empty(0, np.uint8))
     rows.append(7)
     assert rows.extend([1, 2, 3]) == 1
     assert rows.extend([]) == 4

@@ -21,7 +21,8 @@ from heliograph.watch.runner import Runner
 from tests.watch import scenes, sets
 
 DAYS = tuple(f"2026-01-{day:02d}T00:00:00Z" for day in range(1, 29))
-REASONS = (of.NEED_GRAPH, of.NEED_STATES, of.NEED_WORK, of.NEED_REPORTS, of.NEED_CHANGES, of.NEED_JOURNAL)
+WANTED = ("items", "changes", "journal")
+REASONS = (of.NEED_GRAPH, of.NEED_STATES, of.NEED_EVENTS, *WANTED)
 
 
 @pytest.fixture
@@ -34,6 +35,9 @@ def stops(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
         def counting(self: Any, *arguments: Any) -> Any:
             counted[arguments[0] if owner is Runner else f"{owner.__name__}.{name}"] += 1
+            if owner is Runner:
+                arrays = {each: len(getattr(self.world, each)) for each in WANTED}
+                counted.update(each for each, rows in arrays.items() if getattr(self.world, f"{each}_wanted") > rows)
             return make(self, *arguments)
 
         monkeypatch.setattr(owner, name, counting)

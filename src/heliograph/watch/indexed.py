@@ -58,29 +58,15 @@ from heliograph.watch.evidence import Reevaluation, TermTexts, Texts, binding_te
 from heliograph.watch.graph import FlatGraph, GraphTriples
 from heliograph.watch.layout import (
     ADD_EDGE,
-    ENTER_HIGH,
-    ENTER_LOW,
-    HELD,
-    LATEST,
-    LIVE,
     NONE,
     OBJECT,
     PREDICATE,
     Q_COUNT,
-    Q_MISSING,
     Q_ROWS,
     Q_TRUTH,
-    STAY_HIGH,
-    STAY_LOW,
     SUBJECT,
     V_COUNT,
     V_ROW,
-    W_KIND,
-    W_PHASE,
-    W_REF,
-    W_SIGN,
-    W_UPDATE,
-    W_VALUE,
     Int32s,
     Int64s,
 )
@@ -282,7 +268,7 @@ class IndexedQueries:
         edges = np.fromiter(map(ids.__getitem__, objects), np.int32, len(objects)).reshape(-1, 3)
         owner = np.repeat(np.arange(len(patterns)), [len(each) for each in patterns])
         self._graph.cover(len(self._vocabulary))
-        row = self.network.add_concrete([each.subscription.number for each in subscribed], Q_TRUTH, edges, owner)
+        row = self.network.add_concrete(len(subscribed), edges, owner)
         for place, each in enumerate(subscribed):
             self._admit(IndexedEntry(each, Q_TRUTH, row + place, is_change=_is_change(each)))
 
@@ -294,7 +280,7 @@ class IndexedQueries:
         compiled = self.network.compile(query, kind_of(query, options))
         self._want(compiled)
         self._graph.cover(len(self._vocabulary))
-        row = self.network.subscribe(subscribed.subscription.number, compiled)
+        row = self.network.subscribe(compiled)
         entry = IndexedEntry(subscribed, compiled.kind, row, len(compiled.slots), is_change=_is_change(subscribed))
         if query.metrics:
             self._measuring(entry, compiled.slots, compiled.remaining)
@@ -305,7 +291,7 @@ class IndexedQueries:
             if options.top is None and query.having is not None:
                 limits = limits_of(query.having, options.hysteresis)
                 entry.rule = CountRule(query, options.hysteresis) if limits is None else None
-            self.network.set_limits(row, limits)
+            self.network.queries.set_limits(row, limits)
         self._admit(entry)
 
     def _measuring(
@@ -455,9 +441,9 @@ class IndexedQueries:
             limits, count = self.network.queries.limits.array[entry.row], self.count(entry)
             if entry.rule is not None:
                 entry.held = entry.rule.holds((), count, bool(held))
-            enters = limits[ENTER_LOW] <= count <= limits[ENTER_HIGH]
-            limits[HELD] = enters or (bool(held) and limits[STAY_LOW] <= count <= limits[STAY_HIGH])
-            limits[LATEST] = count
+            enters = limits["enter_low"] <= count <= limits["enter_high"]
+            limits["held"] = enters or (bool(held) and limits["stay_low"] <= count <= limits["stay_high"])
+            limits["latest"] = count
 
     # --- asking -------------------------------------------------------------------------------------------------
 
@@ -465,7 +451,7 @@ class IndexedQueries:
         """How many solutions a query has that is counted, or of which matches are."""
         if isinstance(entry.mode, MatchCount):
             return entry.mode.count
-        if self.network.queries.rows.array[entry.row, Q_MISSING]:
+        if self.network.queries.rows.array["missing"][entry.row]:
             return 0
         total = 1
         for component in self.network.queries.components(entry.row):
@@ -492,7 +478,7 @@ class IndexedQueries:
             raise self._too_much()
         if (error := self.given_up.pop(entry.id, None)) is not None:
             raise error
-        return events.listed(events.events[:, W_REF] == component, entry.slots)
+        return events.listed(events.events["ref"] == component, entry.slots)
 
     def solutions(self, entry: IndexedEntry) -> Int32s:
         """All solutions of a listing query but for what it asks of metrics."""
@@ -506,7 +492,7 @@ class IndexedQueries:
         if entry.kind == Q_COUNT:
             return (Match(None, self.count(entry)),) if self._held(entry) else ()
         if entry.kind == Q_TRUTH:
-            if self.network.queries.rows.array[entry.row, Q_MISSING]:
+            if self.network.queries.rows.array["missing"][entry.row]:
                 return ()
             proof = min(answers.answer(entry.query), key=order, default=None) if witness else None
             return (entry.true_match()._replace(witness=proof) if witness else entry.true_match(),)
@@ -570,7 +556,7 @@ class IndexedQueries:
         if entry.is_ranked:
             return ((),) if self.ranking.holds(entry.id) else ()
         if entry.kind == Q_COUNT:
-            holds = entry.held if entry.rule else self.network.queries.limits.array[entry.row, HELD]
+            holds = entry.held if entry.rule else self.network.queries.limits.array["held"][entry.row]
             return ((),) if holds else ()
         return () if entry.mode is None else entry.mode.held
 
@@ -582,35 +568,33 @@ def _is_change(subscribed: Subscribed) -> bool:
 # --- events and solutions in order ------------------------------------------------------------------------------
 
 
-def sort_events(events: Int64s, columns: tuple[int, ...]) -> Int64s:
+def sort_events(events: Any, *columns: str) -> Any:
     """By these columns, the last of them first."""
-    if len(events) < 2:
-        return events
-    return events[np.lexsort([events[:, column] for column in columns])]
+    return events if len(events) < 2 else events[np.lexsort([events[column] for column in columns])]
 
 
-def spans(events: Int64s) -> Iterator[slice]:
+def spans(events: Any) -> Iterator[slice]:
     """Runs of events of the same query or component."""
     if len(events):
-        refs = events[:, W_REF]
+        refs = events["ref"]
         cuts = np.flatnonzero(refs[1:] != refs[:-1]) + 1
         yield from (slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(events)]))
 
 
-def net(events: Int64s, terms: Int32s) -> tuple[Int64s, Int32s]:
+def net(events: Any, terms: Int32s) -> tuple[Any, Int32s]:
     """Events and the solutions that they list, without those that came and went within a phase."""
     if len(events) < 2:
         return events, terms
-    phases = 2 * events[:, W_UPDATE] + events[:, W_PHASE]
-    mixed = np.isin(phases, phases[events[:, W_SIGN] > 0]) & np.isin(phases, phases[events[:, W_SIGN] < 0])
+    phases = 2 * events["update"] + events["phase"]
+    mixed = np.isin(phases, phases[events["sign"] > 0]) & np.isin(phases, phases[events["sign"] < 0])
     if not mixed.any():
         return events, terms
     keys = np.column_stack((phases, terms))
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=events[:, W_SIGN])
+    total = np.bincount(inverse.ravel(), weights=events["sign"])
     kept = np.sort(first[total != 0])
     left = events[kept]
-    left[:, W_SIGN] = total[inverse.ravel()[kept]]
+    left["sign"] = total[inverse.ravel()[kept]]
     return left, terms[kept]
 
 
@@ -653,22 +637,22 @@ class MatchLimit:
 
     def trim(self, events: RunEvents, update: int) -> RunEvents:
         """What is left of the events of a run that lacks room in the midst of an update."""
-        listed = (events.events[:, W_KIND] == V_ROW) & (events.events[:, W_UPDATE] == update)
-        ordered = events._replace(events=sort_events(events.events[listed], (W_PHASE, W_REF)))
-        before = int(ordered.events[:, W_VALUE].min(initial=len(events.rows)))  # rows of earlier updates come first
+        listed = (events.events["kind"] == V_ROW) & (events.events["update"] == update)
+        ordered = events._replace(events=sort_events(events.events[listed], "phase", "ref"))
+        before = int(ordered.events["value"].min(initial=len(events.rows)))  # rows of earlier updates come first
         kept, rows, used = [events.events[~listed]], [events.rows[:before]], before
         for span in spans(ordered.events):
             left, terms = self._trimmed(ordered, span)
-            left[:, W_VALUE] = used + terms.shape[1] * np.arange(len(left))
+            left["value"] = used + terms.shape[1] * np.arange(len(left))
             used += terms.size
             kept.append(left)
             rows.append(terms.ravel())
         return events._replace(events=np.concatenate(kept), rows=np.concatenate(rows))
 
-    def _trimmed(self, ordered: RunEvents, span: slice) -> tuple[Int64s, Int32s]:
+    def _trimmed(self, ordered: RunEvents, span: slice) -> tuple[Any, Int32s]:
         """What one component may report."""
         queries, events = self._queries, ordered.events[span]
-        component, only = int(events[0, W_REF]), queries.listing
+        component, only = int(events["ref"][0]), queries.listing
         entries: Collection[IndexedEntry] = queries.by_component[component].values()
         terms = ordered.listed(span, next(iter(entries)).slots)
         if only is not None:
@@ -684,7 +668,7 @@ class MatchLimit:
             try:
                 wanted |= self._first(entry, events, terms)
             except GivenUp as error:
-                error.update = int(events[0, W_UPDATE])
+                error.update = int(events["update"][0])
                 queries.give_up(entry, error)
             except Exception as error:
                 queries.aside.put(entry.id, error)
@@ -693,14 +677,14 @@ class MatchLimit:
                 self._cut += len(entry.completion(terms[~wanted]).origins)
         return events[wanted], terms[wanted]
 
-    def _first(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Flags:
+    def _first(self, entry: IndexedEntry, events: Any, terms: Int32s) -> Flags:
         """Which solutions are among the first of those lost, or of those gained."""
         assert entry.completion is not None
         before = entry.completion.failed
         origins, completed = entry.completion(terms)
-        self._fail(entry, int(events[0, W_UPDATE]), entry.completion.failed - before)
+        self._fail(entry, int(events["update"][0]), entry.completion.failed - before)
         listed = events[origins]
-        changes = Changes(listed[:, W_UPDATE], listed[:, W_PHASE], listed[:, W_SIGN] > 0, completed)
+        changes = Changes(listed["update"], listed["phase"], listed["sign"] > 0, completed)
         order = in_order(changes, len(entry.shown), self._texts)
         first = np.zeros(len(events), np.bool_)
         within = places(changes.gained[order].astype(np.int64)) < entry.subscribed.options.limit
@@ -746,9 +730,9 @@ class EventReport:
         if len(self._updates) == 1 and not queries.ranking.rank_dirty and self._add_direct(events):
             self._report.finish(run)
             return
-        listed = events.events[:, W_KIND] == V_ROW
+        listed = events.events["kind"] == V_ROW
         self._cross(events.events[~listed])
-        self._list(events._replace(events=sort_events(events.events[listed], (W_PHASE, W_UPDATE, W_REF))))
+        self._list(events._replace(events=sort_events(events.events[listed], "phase", "update", "ref")))
         self._measure(page)
         changes = sorted(self._ranks, key=itemgetter(0, 1))
         for (update, id), turn in self._queries.ranking.follow(changes, len(self._updates)).items():
@@ -762,7 +746,7 @@ class EventReport:
         rows, queries = events.events.tolist(), self._queries
         if len(rows) > _FEW or self._proof is not None or queries.measured or len(queries.aside) or queries.given_up:
             return False
-        terms, sign = events.rows.tolist(), rows[0][W_SIGN] if rows else 0
+        terms, sign = events.rows.tolist(), rows[0][4] if rows else 0
         quoted, known = self._texts.quoted, self._texts.known
         lines: dict[int, tuple[Subscribed, str]] = {}  # by number of the subscription
         for _, phase, kind, component, changed, first in rows:
@@ -803,48 +787,48 @@ class EventReport:
 
     # --- truth and counts ---------------------------------------------------------------------------------------
 
-    def _cross(self, events: Int64s) -> None:
+    def _cross(self, events: Any) -> None:
         """Reports what became true or false, and counts that changed."""
         for id, error in self._queries.given_up.items():
             row = self._queries.entries[id].row
-            events = events[(events[:, W_REF] != row) | (events[:, W_UPDATE] < error.update)]
+            events = events[(events["ref"] != row) | (events["update"] < error.update)]
         if not len(events):
             return
-        rows, inverse = np.unique(events[:, W_REF], return_inverse=True)
+        rows, inverse = np.unique(events["ref"], return_inverse=True)
         entries = {row: self._queries.by_row[row] for row in rows.tolist()}
         complete = [  # an event says everything
             self._proof is None and not entry.is_ranked and entry.rule is None for entry in entries.values()
         ]
         quick = np.array(complete, np.bool_)[inverse]
         self._cross_lines(events[quick], entries)
-        ordered = sort_events(events[~quick], (W_PHASE, W_UPDATE, W_REF))
+        ordered = sort_events(events[~quick], "phase", "update", "ref")
         for span in spans(ordered):
-            entry = entries[int(ordered[span.start, W_REF])]
+            entry = entries[int(ordered["ref"][span.start])]
             if entry.is_ranked:
-                changes = ordered[span][:, [W_UPDATE, W_PHASE, W_VALUE]].tolist()
+                changes = ordered[span][["update", "phase", "value"]].tolist()
                 self._ranks += [RankChange(update, phase, entry.id, count) for update, phase, count in changes]
             else:
-                crossed = ((row[W_UPDATE], self._crossed(entry, row)) for row in ordered[span].tolist())
+                crossed = ((row[0], self._crossed(entry, *row[2:])) for row in ordered[span].tolist())
                 self._try(entry, partial(self._report.add_turns, entry.subscribed, (), crossed))
 
-    def _cross_lines(self, events: Int64s, entries: Mapping[int, IndexedEntry]) -> None:
+    def _cross_lines(self, events: Any, entries: Mapping[int, IndexedEntry]) -> None:
         kept = events[~_passing(events)]
         for is_count in (False, True):
-            some = kept[(kept[:, W_KIND] == V_COUNT) == is_count]
+            some = kept[(kept["kind"] == V_COUNT) == is_count]
             if not len(some):
                 continue
-            rows, inverse = np.unique(some[:, W_REF], return_inverse=True)
+            rows, inverse = np.unique(some["ref"], return_inverse=True)
             found = [entries[row] for row in rows.tolist()]
             numbers = np.array([entry.number for entry in found], np.int64)[inverse]
             texts = [None if entry.is_change else _NOTHING_BOUND for entry in found]
-            evidence = value_texts(some[:, W_VALUE]) if is_count else pa.array(texts, pa.string()).take(inverse)
-            lines = ReportLines(some[:, W_UPDATE], some[:, W_SIGN] > 0, numbers, evidence)
+            evidence = value_texts(some["value"]) if is_count else pa.array(texts, pa.string()).take(inverse)
+            lines = ReportLines(some["update"], some["sign"] > 0, numbers, evidence)
             self._report.add_lines(lines, (entry.subscribed for entry in found))
 
-    def _crossed(self, entry: IndexedEntry, event: list[int]) -> Turn:
-        if event[W_KIND] == V_COUNT:
-            return entry.count_turn(event[W_SIGN], event[W_VALUE])
-        if event[W_SIGN] < 0:
+    def _crossed(self, entry: IndexedEntry, kind: int, _: int, sign: int, value: int) -> Turn:
+        if kind == V_COUNT:
+            return entry.count_turn(sign, value)
+        if sign < 0:
             return Turn((entry.true_match(),), ())
         match = entry.true_match()
         return Turn((), (match if self._proof is None else match._replace(witness=self._proof(entry.id)),))
@@ -855,10 +839,10 @@ class EventReport:
         """Reports solutions gained and lost."""
         for span in spans(listed.events):
             events = listed.events[span]
-            for entry in self._queries.by_component[int(events[0, W_REF])].values():
+            for entry in self._queries.by_component[int(events["ref"][0])].values():
                 self._try(entry, partial(self._list_entry, entry, events, listed.listed(span, entry.slots)))
 
-    def _list_entry(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> None:
+    def _list_entry(self, entry: IndexedEntry, events: Any, terms: Int32s) -> None:
         try:
             changes = self._changes(entry, events, terms)
         except GivenUp as error:
@@ -871,16 +855,16 @@ class EventReport:
         else:
             self._follow(entry, changes)
 
-    def _changes(self, entry: IndexedEntry, events: Int64s, terms: Int32s) -> Changes:
+    def _changes(self, entry: IndexedEntry, events: Any, terms: Int32s) -> Changes:
         """Solutions gained and lost, up to the update in which a subscription was given up."""
         assert entry.completion is not None
         if (error := self._queries.given_up.get(entry.id)) is not None:
-            before = events[:, W_UPDATE] < error.update
+            before = events["update"] < error.update
             events, terms = events[before], terms[before]
         events, terms = net(events, terms)
-        origins, completed = entry.completion(terms, events[:, W_UPDATE])
+        origins, completed = entry.completion(terms, events["update"])
         kept = events[origins]
-        return Changes.sorted(kept[:, W_UPDATE], kept[:, W_PHASE], kept[:, W_SIGN] > 0, completed)
+        return Changes.sorted(kept["update"], kept["phase"], kept["sign"] > 0, completed)
 
     def _add_matches(self, entry: IndexedEntry, changes: Changes, values: list[Any] | None) -> None:
         """Reports each solution as a line, with the values of metrics if there are any."""
@@ -921,13 +905,13 @@ class EventReport:
             self._follow(entry, changes_of(verdicts, judged.columns), MetricValues(judged, verdicts))
 
 
-def _passing(events: Int64s) -> Flags:
+def _passing(events: Any) -> Flags:
     """What expiry gained and the update itself lost, which is reported neither way."""
-    came: Flags = (events[:, W_PHASE] == 0) & (events[:, W_SIGN] > 0)
+    came: Flags = (events["phase"] == 0) & (events["sign"] > 0)
     if not came.any():
         return came
-    went: Flags = (events[:, W_PHASE] == 1) & (events[:, W_SIGN] < 0)
-    key = events[:, W_UPDATE] << 32 | events[:, W_REF]
+    went: Flags = (events["phase"] == 1) & (events["sign"] < 0)
+    key = events["update"] << 32 | events["ref"]
     passing: Flags = (came & np.isin(key, key[went])) | (went & np.isin(key, key[came]))
     return passing
 
@@ -975,7 +959,7 @@ class IndexedStrategy:
         waiting = bool(self._pending)  # if so, they are entered together
         self._subscribed |= added
         self._pending |= added
-        if self._graph.arrays.counters[LIVE] and not waiting:
+        if self._graph.arrays.live and not waiting:
             self._enter()
 
     def remove(self, subscriptions: Sequence[Subscription]) -> None:
