@@ -93,7 +93,7 @@ def test_scenes_of_patterns(stops: Counter[Any]) -> None:
             scenes.play(Watch(algorithm=algorithm, **scene.settings), scene.acts) for algorithm in ("plain", "indexed")
         )
         assert indexed == plain, seed
-    assert stops[of.NEED_WORK]
+    assert stops["items"]
     assert stops[of.NEED_STATES]
 
 
@@ -125,7 +125,7 @@ def test_solutions_that_wait_for_a_metric_are_not_cut(stops: Counter[Any]) -> No
     assert indexed == plain
     assert [len(each.notifications) for each in plain] == [0, 0, 0, 2, 1 + 2]
     assert [each.truncated for each in plain] == [0, 0, 0, 38, 37]
-    assert stops[of.NEED_REPORTS]
+    assert stops[of.NEED_EVENTS]
 
 
 # --- a metric beside a window -----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_derived_edges_are_followed_beside_a_metric(stops: Counter[Any]) -> None
     )
     assert indexed == plain
     assert len(indexed[1].notifications) == len(indexed[2].notifications) == 9
-    assert stops[of.NEED_JOURNAL]
+    assert stops["journal"]
 
 
 def test_the_setting_is_off() -> None:

@@ -72,14 +72,14 @@ class Graph(Struct):
     queue: Int64s = array(int64, "queue", 2)  # rows (number, edge), a ring of a power of two
 
     numbered: int = number()  # numbers of edges given out
-    free_edge: int = number()  # 1 + the first free number, SUBJECT of it the next
+    free_edge: Any = number()  # 1 + the first free number, SUBJECT of it the next
     live: int = number()  # edges present
     taken: int = number()  # slots
     run_count: int = number()
     idle_runs: int = number()  # without edges
     run_bits: int = number()  # of a run's number in `heads`
-    pool_end: int = number()  # places given out
-    pool_need: int = number(6)  # places that the next edge might need; at first two blocks of two, one after a gap
+    pool_end: Any = number()  # places given out
+    pool_need: Any = number(6)  # places that the next edge might need; at first two blocks of two, one after a gap
     vacant: int = number()  # free places below `pool_end`
     free_sizes: int = number()  # a bit for each size of which there are free blocks
     first_virtual: int = number(-VIRTUALS)  # virtual properties have the VIRTUALS ids from here on

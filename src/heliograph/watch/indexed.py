@@ -235,7 +235,8 @@ class IndexedQueries:
             id for id in asking if id not in known or id in self._memory.initial_pending
         )
         plain = [each for each in subscribed if self._is_plain(each)]
-        self._enter_concrete(plain)
+        if plain:
+            self._enter_concrete(plain)
         entered = {each.subscription.id for each in plain}
         for each in subscribed:
             if each.subscription.id not in entered and each.subscription.id not in self.aside:
@@ -258,8 +259,6 @@ class IndexedQueries:
         return _DERIVED.isdisjoint(map(_PREDICATE, query.patterns))
 
     def _enter_concrete(self, subscribed: Sequence[Subscribed]) -> None:
-        if not subscribed:
-            return
         patterns = [each.subscription.query.patterns for each in subscribed]
         terms: list[Any] = list(chain.from_iterable(chain.from_iterable(patterns)))
         objects = list(map(id, terms))  # most terms are the same objects again and again
@@ -375,10 +374,9 @@ class IndexedQueries:
 
     def put_aside(self) -> None:
         """Puts aside what was given up, when everything before that was reported."""
-        if self.given_up:
-            for id, error in self.given_up.items():
-                self.aside.put(id, error)
-            self.given_up = {}
+        for id, error in self.given_up.items():
+            self.aside.put(id, error)
+        self.given_up = {}
 
     def is_notified(self, entry: IndexedEntry) -> bool:
         return entry.id not in self.aside and entry.id not in self.given_up
@@ -1043,7 +1041,8 @@ class IndexedStrategy:
         self._return(new)
         self._restore_graph(snapshot)
         self._load(updates)
-        self._hand_over(memory)
+        if memory.measures:  # they take over what they kept: one asked for after all have left it is a new one
+            self._enter()
 
     def refresh(self, witness: bool) -> None:
         self._enter()
@@ -1121,7 +1120,8 @@ class IndexedStrategy:
         self._begin(snapshot.memory)
         self._return(())
         self._restore_graph(snapshot)
-        self._hand_over(snapshot.memory)
+        if snapshot.memory.measures:  # as in `_load_again`
+            self._enter()
 
     def ids(self) -> Int32s:
         return self._base().ravel()
@@ -1136,11 +1136,6 @@ class IndexedStrategy:
         """All subscriptions are to be entered again, and the new ones for the first time."""
         self._pending = dict(self._subscribed)
         self._known = frozenset(self._subscribed.keys() - set(new))
-
-    def _hand_over(self, memory: WatchMemory) -> None:
-        """Lets measures take over what they kept: one that is asked for after all have left it is a new one."""
-        if memory.measures:
-            self._enter()
 
     def _restore_graph(self, snapshot: WatchSnapshot) -> None:
         self._graph.restore(snapshot.edges)

@@ -15,7 +15,7 @@ from heliograph.sparql.evaluate import Condition
 from heliograph.sparql.query import Query
 from heliograph.terms import RDF_TYPE, Term
 from heliograph.watch.changes import CountLimits
-from heliograph.watch.derived import DerivedRelation
+from heliograph.watch.derived import Derived, DerivedRelation
 from heliograph.watch.graph import FlatGraph
 from heliograph.watch.layout import (
     AMONG_NODE,
@@ -58,7 +58,6 @@ from heliograph.watch.network_compile import (
     QueryShape,
     Slots,
     TermTest,
-    Virtual,
     compiled,
     orders_of,
     question_of,
@@ -1243,7 +1242,7 @@ class Fresh(NamedTuple):
 class QueryNetwork:
     """All queries over one graph."""
 
-    def __init__(self, intern: Intern, derived: Virtual | None, graph: FlatGraph) -> None:
+    def __init__(self, intern: Intern, derived: Derived | None, graph: FlatGraph) -> None:
         self._intern, self._derived = intern, derived
         self.world = world = World({"graph": graph.arrays, "progress": Progress()})
         self.sites = Sites(world)

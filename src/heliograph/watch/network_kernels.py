@@ -186,9 +186,9 @@ class World(Struct):
     payloads: Masks = array(uint64, "item")  # bits to gain, bits in danger, or a count to add
     items_wanted: int = wanted("item")
     items_used: int = number()
-    free_item: int = number(-1)
+    free_item: Any = number(-1)
     levels: Int32s = array(int32, "level", fill=-1)  # the first item, or -1
-    lowest_level: int = number(MOST_LEVELS + 1)  # with work; there are MOST_LEVELS + 1
+    lowest_level: Any = number(MOST_LEVELS + 1)  # with work; there are MOST_LEVELS + 1
     plans: Int64s = array(int64, "message", 2)  # rows (message, run): where the item under way will be carried on to
     sayings: Masks = array(uint64, "message")  # and what
 
@@ -212,12 +212,12 @@ class World(Struct):
     path: Int32s = array(int32, "slot")
     masks: Masks = array(uint64, "slot")
     cursors: Anything = _each(layout.CURSOR, "slot")
-    depth: int = number(-1)  # of the step at which a join lacked room for a solution, or -1
+    depth: Any = number(-1)  # of the step at which a join lacked room for a solution, or -1
 
     # The budget of joins: the round; what the group under way tried in it; after how much it is looked what pays, every
     # 2^check_bits; how much may be tried beside EACH_EDGE for each edge, or NO_LIMIT; how often it was too much.
     round: int = number()
-    tried: int = number()
+    tried: Any = number()
     check: int = number()
     check_bits: int = number()
     most_tried: int = number()
@@ -583,8 +583,8 @@ def flush(world: World, update: Any, phase: Any) -> Any:
     world.touched_count = 0
     world.stamp += 1  # no query has it; as `Runner.forget`
     if world.stamp > LAST_STAMP:
-        for query in range(len(world.queries)):
-            world.queries[query].stamp = 0
+        for row in range(len(world.queries)):
+            world.queries[row].stamp = 0
         world.stamp = 1
     return True
 
@@ -611,67 +611,40 @@ class Start(NamedTuple):
 
 @kernel()
 def note_solution(world: World, start: Start) -> Any:
-    """Takes note of a solution; False if it was to be listed and there was no room."""
-    kind = world.groups[start.group].kind
-    if kind == ROWS:
+    """Takes note of a solution for all components, or for the driving constants that it leads to; False if it was to be
+    listed and there was no room."""
+    group, change = world.groups[start.group], start.sign
+    if group.kind == ROWS:
         return _list(world, start)
-    _note_components(world, start, _change(world, start) if kind == COUNT else start.sign)
-    return True
-
-
-# --- masks and counts -------------------------------------------------------------------------------------------
-
-
-@kernel()
-def _change(world: World, start: Start) -> Any:
-    """By how much a solution of the core changes a count: what its parts hear multiplied. Of the changed part that is
-    what it changed by; of a changed edge the sign says it."""
-    total, size = _1, 1.0
-    for part in range(world.groups[start.group].parts):
-        total, size = total * world.masks[part], size * np.float64(np.int64(world.masks[part]))
-    note_size(world, size)
-    return np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
-
-
-@kernel()
-def _note_components(world: World, start: Start, change: Any) -> None:
-    """Finds what a solution of the core concerns: all components, or the driving constants that it leads to."""
-    group = start.group
-    key = np.int64(world.groups[group].driver_key)
-    if start.constant >= 0:
-        _note_constant(world, start, start.constant, change)
-    elif key < 0:
-        _note_constant(world, start, np.int64(world.groups[group].first_constant), change)
-    else:
-        vertex = np.int64(world.path[world.groups[group].driver_slot])
-        run = find_run(world.graph, vertex, key)
-        if run_length(world.graph, run) <= world.groups[group].constants:
-            _note_neighbours(world, start, run, change)
-        else:
-            _note_constants(world, start, vertex, key, change)
-
-
-@kernel()
-def _note_neighbours(world: World, start: Start, run: Any, change: Any) -> None:
-    """Components of the driving constants among the neighbours of the driver's vertex."""
-    for place in range(run_length(world.graph, run)):
-        key = pair_key(start.group, neighbour(world.graph, run, place))
-        constant = find_value(world.constant_slots, key)
-        if constant >= 0:
-            _note_constant(world, start, constant, change)
-
-
-@kernel()
-def _note_constants(world: World, start: Start, vertex: Any, key: Any, change: Any) -> None:
-    """The same, where there are fewer constants than neighbours."""
-    constant = np.int64(world.groups[start.group].first_constant)
-    while constant >= 0:
+    if group.kind == COUNT:
+        # A solution of the core changes a count by what its parts hear multiplied. Of the changed part that is what it
+        # changed by; of a changed edge the sign says it.
+        total, size = _1, 1.0
+        for part in range(group.parts):
+            total, size = total * world.masks[part], size * np.float64(np.int64(world.masks[part]))
+        note_size(world, size)
+        change = np.int64(total) if start.part >= 0 else start.sign * np.int64(total)
+    key = np.int64(group.driver_key)
+    if start.constant >= 0 or key < 0:
+        constant = start.constant if start.constant >= 0 else np.int64(group.first_constant)
+        _note_constant(world, start, constant, change)
+        return True
+    vertex = np.int64(world.path[group.driver_slot])
+    run = find_run(world.graph, vertex, key)
+    if run_length(world.graph, run) <= group.constants:  # constants among the neighbours of the driver's vertex
+        for place in range(run_length(world.graph, run)):
+            found = pair_key(start.group, neighbour(world.graph, run, place))
+            _note_constant(world, start, np.int64(find_value(world.constant_slots, found)), change)
+        return True
+    constant = np.int64(group.first_constant)
+    while constant >= 0:  # the same, where there are fewer constants than neighbours
         other = np.int64(world.constants[constant].constant)
         s, o = (other, vertex) if key & 1 else (vertex, other)
         edge = find_edge(world.graph, s, key >> 1, o)
         if edge >= 0 and is_present(world.graph, edge):
             _note_constant(world, start, constant, change)
         constant = np.int64(world.constants[constant].next)
+    return True
 
 
 @kernel()
@@ -717,20 +690,13 @@ def _filled(world: World, group: Any) -> Any:
 
 
 @kernel()
-def _askers(world: World, group: Any, constant: Any) -> Any:
-    """How many components of a row are asked for this solution."""
-    count, component = 0, np.int64(world.constants[constant].first)
-    while component >= 0:
-        count += _is_heard(world, group, world.components[component].bits)
-        component = np.int64(world.components[component].next)
-    return count
-
-
-@kernel()
 def _list(world: World, start: Start) -> Any:
     """Lists a solution for every component that its holes and tests name."""
     constant = _filled(world, start.group)
-    count = _askers(world, start.group, constant) if constant >= 0 else 0
+    count, component = 0, np.int64(world.constants[constant].first) if constant >= 0 else np.int64(-1)
+    while component >= 0:
+        count += _is_heard(world, start.group, world.components[component].bits)
+        component = np.int64(world.components[component].next)
     if count == 0:
         return True
     shown = world.groups[start.group].slots - world.groups[start.group].holes
@@ -788,12 +754,6 @@ def _begin_tally(world: World, group: Any) -> Any:
     world.check = ((row.tried >> world.check_bits) + 1) << world.check_bits
     world.tried += row.tried
     return True
-
-
-@kernel(inline=True)
-def _end_tally(world: World, group: Any) -> None:
-    """A join is done, or stops for room."""
-    world.groups[group].tried = min(world.tried, LAST_STAMP)
 
 
 @kernel()
@@ -1005,18 +965,6 @@ def _open(world: World, group: Any, step: Any, depth: Any) -> None:
 
 
 @kernel()
-def _next_filling(world: World, start: Start, edge: Any, node: Any, cursor: Any) -> Any:
-    """The next term that fills a step's hole and that its edge leads to."""
-    while cursor.place >= 0:
-        filling = world.fillings[cursor.place]
-        cursor.place = filling.next
-        world.path[~node] = filling.term
-        if _found(world, start, edge):
-            return True
-    return False
-
-
-@kernel()
 def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
     """The next neighbour of a step's run that fits."""
     cursor = world.cursors[depth]
@@ -1024,7 +972,13 @@ def _next_in_run(world: World, start: Start, step: Any, depth: Any) -> Any:
     run, walked = cursor.run, edge if cursor.other < 0 else cursor.other
     node = world.core_edges[edge].object if known == 3 else world.core_edges[edge].subject
     if run == FILLINGS:
-        return _next_filling(world, start, edge, node, cursor)
+        while cursor.place >= 0:  # the next term that fills the step's hole and that its edge leads to
+            filling = world.fillings[cursor.place]
+            cursor.place = filling.next
+            world.path[~node] = filling.term
+            if _found(world, start, edge):
+                return True
+        return False
     while cursor.place < run_length(world.graph, run):
         place = cursor.place
         cursor.place += 1
@@ -1141,7 +1095,7 @@ def _join(world: World, start: Start, which: Any) -> Any:
                     return True
                 if not solved:  # nothing else asks for what lies beyond
                     depth -= 1
-    _end_tally(world, start.group)
+    world.groups[start.group].tried = min(world.tried, LAST_STAMP)
     return world.depth < 0
 
 
@@ -1318,22 +1272,6 @@ def _plan(world: World, message: Any, vertex: Any, changed: Any) -> Any:
 
 
 @kernel()
-def _carry(world: World, plan: Any, sign: Any) -> None:
-    """Work for vertices that may hear something anew, or no longer."""
-    message, run, value = world.plans[plan, 0], world.plans[plan, 1], world.sayings[plan]
-    counted = world.messages[message].kind == COUNT
-    for place in range(run_length(world.graph, run)):
-        hearer = neighbour(world.graph, run, place)
-        if counted:
-            push(world, message, hearer, value)
-        else:
-            known = heard(world, message, hearer)
-            bits = value & (~known if sign > 0 else known)
-            if bits != _0:
-                push(world, message, hearer, bits)
-
-
-@kernel()
 def _join_groups(world: World, message: Any, vertex: Any, changed: Any, sign: Any) -> None:
     """Tells the groups that hear a message."""
     user = np.int64(world.messages[message].users)
@@ -1365,8 +1303,17 @@ def take(world: World, sign: Any) -> Any:
         set_heard(world, message, vertex, known + changed)
     else:
         set_heard(world, message, vertex, known | changed if sign > 0 else known & ~changed)
-    for plan in range(count):
-        _carry(world, plan, sign)
+    for plan in range(count):  # work for vertices that may hear something anew, or no longer
+        above, run, value = world.plans[plan, 0], world.plans[plan, 1], world.sayings[plan]
+        counted = world.messages[above].kind == COUNT
+        for place in range(run_length(world.graph, run)):
+            hearer = neighbour(world.graph, run, place)
+            bits = value
+            if not counted:
+                said = heard(world, above, hearer)
+                bits = value & (~said if sign > 0 else said)
+            if counted or bits != _0:
+                push(world, above, hearer, bits)
     _join_groups(world, message, vertex, changed, sign)
     return True
 
@@ -1567,16 +1514,6 @@ _AHEAD = 12  # updates for which memory is asked for ahead
 
 
 @kernel()
-def _drain(world: World, sign: Any) -> Any:
-    while has_work(world):
-        if 2 * (world.state_count + 1) > len(world.entries):
-            return NEED_STATES
-        if not take(world, sign):
-            return NEED_ROOM
-    return DONE
-
-
-@kernel()
 def _begin_reaction(world: World, progress: Progress, edge: Any, sign: Any) -> None:
     """Writes the change down, and touches the queries that wait for just this edge."""
     row = world.graph.edges[edge]
@@ -1611,7 +1548,12 @@ def react(world: World, progress: Progress, edge: Any, sign: Any) -> Any:
         if sign < 0:
             drop(world.graph, edge)
         progress.reaction = _WORK
-    return _drain(world, sign)
+    while has_work(world):
+        if 2 * (world.state_count + 1) > len(world.entries):
+            return NEED_STATES
+        if not take(world, sign):
+            return NEED_ROOM
+    return DONE
 
 
 @kernel()
@@ -1705,16 +1647,6 @@ def _expand(world: World, row: Any) -> Any:
 
 
 @kernel()
-def _remove(world: World, progress: Progress) -> Any:
-    while progress.change < progress.changes:
-        reason = _follow(world, progress, np.int64(world.changes[progress.change]), -1)
-        if reason != DONE:
-            return reason
-        progress.change += 1
-    return DONE
-
-
-@kernel()
 def _add(world: World, progress: Progress) -> Any:
     """Adds the edge of an update, or renews it."""
     row = progress.update
@@ -1763,9 +1695,11 @@ def _update(world: World, progress: Progress) -> Any:
             return NEED_ROOM
         progress.changes, progress.change, progress.stage = count, 0, _REMOVE
     if progress.stage == _REMOVE:
-        reason = _remove(world, progress)
-        if reason != DONE:
-            return reason
+        while progress.change < progress.changes:
+            reason = _follow(world, progress, np.int64(world.changes[progress.change]), -1)
+            if reason != DONE:
+                return reason
+            progress.change += 1
         progress.stage = _ADD
     if progress.stage == _ADD:
         reason = _add(world, progress)
